@@ -1,0 +1,44 @@
+# Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
+.DEFAULT_GOAL := run
+.PHONY: run test check bench eval format clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+Q ?= Find the ASCII values of characters in INDIA and sum their exponentials
+export Q
+
+# uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
+$(READY): pyproject.toml uv.lock
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv sync --quiet --locked; \
+	else \
+	  $(PYTHON) -c 'import sys; sys.exit("Cortex-R needs Python 3.11 or newer; say make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)' && \
+	  $(PYTHON) -m venv .venv && \
+	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(BIN)/python -m pip install --quiet --editable . --group dev; \
+	fi
+	@touch $(READY)
+
+run: $(READY)
+	@printf '%s' "$$Q" | $(BIN)/python agent.py -
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest tests/test_layout.py
+	@if command -v uv >/dev/null 2>&1; then uv lock --check; else echo 'no uv here: uv.lock not checked'; fi
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

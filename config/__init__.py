@@ -1,0 +1,1 @@
+"""Configuration files and `settings`, the one place that reads them."""

@@ -1,0 +1,1 @@
+"""The engine: loop, context, dispatcher, strategies, events and errors."""

@@ -1,0 +1,84 @@
+"""The tree of exceptions, sorted by who must act.
+
+    CortexError
+    ├── UserError            exit 2: the person who typed or configured this
+    │   ├── UsageError           an argument or request that can't be used
+    │   └── ConfigurationError   a file in config/ or an environment variable is wrong
+    ├── WorldError           exit 1: something outside of us is down
+    │   ├── ModelUnavailable     the language model can't be reached or refused the call
+    │   ├── ServerError          an MCP server
+    │   │   ├── ServerStartError     did not start, or did not finish its handshake
+    │   │   ├── ServerLost           died or closed its pipe; the call's effect is unknown
+    │   │   └── ToolTimeout          did not answer a call in time
+    │   └── StorageError         session memory can't be read or written
+    └── CallRefused          the model: a call that was never sent (value for the plan)
+
+A mistake of the model travels as a value (`core.turn.PlanFailure`); `CallRefused` exists
+because a call site inside the dispatcher has no other way to say "not sent". Everything that
+is not a `CortexError` is a bug of ours.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of `agent.py`, documented in README and `--help`."""
+
+    ANSWERED = 0
+    WORLD_FAILED = 1
+    BAD_USAGE = 2
+    NO_ANSWER = 3
+    INTERRUPTED = 130
+
+
+class CortexError(Exception):
+    """Base of everything that Cortex-R raises on purpose."""
+
+
+class UserError(CortexError):
+    """The user must change an argument or a file; the message says which and how."""
+
+
+class UsageError(UserError):
+    """A command-line argument or the request itself can't be used."""
+
+
+class ConfigurationError(UserError):
+    """A configuration file or environment variable is wrong; names file, key, allowed values."""
+
+
+class WorldError(CortexError):
+    """Something outside the program failed: model, server or disk."""
+
+
+class ModelUnavailable(WorldError):
+    """The model can't be reached, has no key, or refused the call."""
+
+
+class ServerError(WorldError):
+    """An MCP server failed; `server` is its id."""
+
+    def __init__(self, server: str, message: str) -> None:
+        """Keep the id of the server beside the message, which names it too."""
+        super().__init__(message)
+        self.server = server
+
+
+class ServerStartError(ServerError):
+    """The server did not start or did not finish the MCP handshake in time."""
+
+
+class ServerLost(ServerError):
+    """The server died or closed its pipe while a call was open; its effect is unknown."""
+
+
+class ToolTimeout(ServerError):
+    """The server did not answer a tool call in time."""
+
+
+class StorageError(WorldError):
+    """Session memory can't be read or written."""
+
+
+class CallRefused(CortexError):
+    """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit."""

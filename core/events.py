@@ -1,0 +1,133 @@
+"""What the loop tells the world: the one stream that terminal, JSON, memory and trace read.
+
+An event is emitted before the loop goes on, and the loop goes on only when every listener has
+dealt with it; so what memory has written is always ahead of what happens next.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from core.turn import PerceptionResult, Plan, PlanFailure, RunOutcome, Step, ToolCall
+from core.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A request enters the loop."""
+
+    session_id: str
+    request: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know that does not end the run; `source` is a log stage."""
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Perceived:
+    """Perception of one step is done."""
+
+    step: int
+    perception: PerceptionResult
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWritten:
+    """The model wrote a plan; `prompt_path` is the template that asked for it."""
+
+    step: int
+    attempt: int
+    plan: Plan
+    prompt_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """A plan's tool call is about to be sent; `call_id` is unique within the run."""
+
+    call_id: int
+    tool: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallProgress:
+    """A server reports progress on a call; `total` where it knows one."""
+
+    call_id: int
+    tool: str
+    progress: float
+    total: float | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallFinished:
+    """A tool call ended, well or not."""
+
+    call_id: int
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """An attempt ended in an answer, an observation or a failure (see `Step.result`)."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A step ended in text that the next step works on."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """A plan failed and a lifeline is spent on another."""
+
+    step: int
+    attempt: int
+    failure: PlanFailure
+    lifelines_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The final answer, without its prefix."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The last event of every run."""
+
+    outcome: RunOutcome
+
+
+Event: TypeAlias = (
+    RunStarted
+    | Notice
+    | Perceived
+    | PlanWritten
+    | ToolCallStarted
+    | ToolCallProgress
+    | ToolCallFinished
+    | StepFinished
+    | Observed
+    | Retrying
+    | Answered
+    | RunFinished
+)
+
+Emit: TypeAlias = Callable[[Event], Awaitable[None]]
+"""How a part of the engine tells an event; returns when every listener has dealt with it."""

@@ -1,0 +1,102 @@
+"""What the engine asks of the parts it is given: protocols, no code.
+
+`modules/` implements them; `modules/app.py` puts them together.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.turn import Attempt, Exchange, PerceptionResult, PlanStyle, Usage
+from core.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptionInputs:
+    """The values that fill the perception prompt; `servers` maps id to description."""
+
+    user_input: str
+    servers: dict[str, str]
+    tools: ToolCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionInputs:
+    """The values that fill a decision prompt.
+
+    `user_input` is the request, or in later steps the request with the last observation
+    (`observation`, None in the first). `history` holds earlier exchanges of the session,
+    oldest first; `failed` the attempts of this step that failed, oldest first.
+    """
+
+    user_input: str
+    tools: ToolCatalog
+    perception: PerceptionResult
+    history: tuple[Exchange, ...] = ()
+    failed: tuple[Attempt, ...] = ()
+    observation: str | None = None
+    plan_style: PlanStyle = "tools"
+    step: int = 1
+    max_steps: int = 3
+
+
+ModelPurpose: TypeAlias = Literal["perception", "decision", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What every model backend is asked: a prompt, what it is for, and what filled it.
+
+    Language models read `prompt`; the offline planner reads `inputs`.
+    """
+
+    purpose: ModelPurpose
+    prompt: str
+    inputs: PerceptionInputs | DecisionInputs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's text. `declined` marks a reply that says why there is no plan."""
+
+    text: str
+    usage: Usage = field(default_factory=lambda: Usage(model_calls=1))
+    declined: bool = False
+
+
+class TextModel(Protocol):
+    """A model backend."""
+
+    @property
+    def name(self) -> str:
+        """How the user knows it, such as `gemini:gemini-2.5-flash` or `offline`."""
+        ...
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """Answer one request.
+
+        Raises:
+            ModelUnavailable: the backend can't be reached, has no key, or refused.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections; safe to call twice."""
+        ...
+
+
+class ToolCaller(Protocol):
+    """Sends one tool call: the dispatcher, seen from the sandbox."""
+
+    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+        """Call `server.tool` (or an unambiguous bare name) with the server's own arguments.
+
+        Raises:
+            CallRefused: no such tool, or several.
+            ServerError: the server is down, died, or did not answer in time.
+        """
+        ...
+
+    def get_all_tools(self) -> list[ToolSpec]:
+        """Every tool that is known."""
+        ...

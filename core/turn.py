@@ -1,0 +1,222 @@
+"""The values that flow through one run, in the order in which they come to be.
+
+`UserTurn` → `PerceptionResult` → `Plan` → `ActionResult` → `Step` → `RunOutcome`. Frozen
+dataclasses, except `PerceptionResult`, which is parsed from model output and so is Pydantic.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.errors import ExitCode
+from core.values import Json, JsonObject
+
+FINAL_ANSWER = "FINAL_ANSWER:"
+"""Prefix of a plan's return value that ends the run."""
+
+FURTHER_PROCESSING = "FURTHER_PROCESSING_REQUIRED:"
+"""Prefix of a plan's return value that carries its text into the next step."""
+
+PlanningMode: TypeAlias = Literal["conservative", "exploratory"]
+ExplorationMode: TypeAlias = Literal["parallel", "sequential"]
+PlanStyle: TypeAlias = Literal["tools", "mcp"]
+
+FailureKind: TypeAlias = Literal[
+    "syntax",  # not Python, or no solve()
+    "unsupported",  # Python that the sandbox's interpreter lacks
+    "limit",  # time, memory, recursion, output or number of calls
+    "tool",  # a tool call failed and the plan did not handle it
+    "error",  # the plan raised
+    "crash",  # the sandbox worker died
+    "no_plan",  # the model's reply held no solve()
+    "repeated",  # the same plan failed before and was not run again
+    "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
+]
+
+
+class PerceptionResult(BaseModel):
+    """What the perception step made of a request.
+
+    `selected_servers` is a hint that ranks tools; unknown ids have been dropped.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    intent: str = "unknown"
+    entities: list[str] = Field(default_factory=list[str])
+    tool_hint: str | None = None
+    tags: list[str] = Field(default_factory=list[str])
+    selected_servers: list[str] = Field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One earlier request of the session and its answer."""
+
+    request: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """A request as the user gave it, with the session's earlier exchanges, oldest first."""
+
+    request: str
+    history: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A `solve()` plan as the model wrote it, fences removed."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The model says that it can't plan this request, and why; ends the run without an answer."""
+
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One finished tool call of a plan.
+
+    `tool` is the qualified `server.tool` name; `result` the value that the plan received, or
+    the error text when `ok` is false; `seconds` is wall time.
+    """
+
+    tool: str
+    arguments: JsonObject
+    ok: bool
+    result: Json
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFailure:
+    """Why a plan gave no result: for the retry prompt and for the user.
+
+    `line` is 1-based in the plan's source, with `line_text` that line's text.
+    """
+
+    kind: FailureKind
+    message: str
+    line: int | None = None
+    line_text: str | None = None
+
+    def __str__(self) -> str:
+        """One line: the message, and the offending line where it is known."""
+        where = f" (line {self.line}: {self.line_text})" if self.line is not None else ""
+        return f"{self.message}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherProcessing:
+    """The plan produced text that the next step must work on."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFailed:
+    """The plan failed; a mistake of the model, carried as a value into the retry."""
+
+    failure: PlanFailure
+    calls: tuple[ToolCall, ...] = ()
+
+
+ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | PlanFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One plan that failed in this step, with what its retry needs to know."""
+
+    plan: Plan
+    failure: PlanFailure
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finished pass through perception, decision and action, retries included.
+
+    `seconds` is wall time from the start of the plan's request to the end of the action.
+    """
+
+    number: int
+    attempt: int
+    perception: PerceptionResult
+    plan: Plan
+    result: ActionResult
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Model use: calls made, and tokens where the backend reports them (else 0)."""
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sum of two uses."""
+        return Usage(
+            self.model_calls + other.model_calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+RunStatus: TypeAlias = Literal["done", "no_answer", "failed", "interrupted"]
+
+_EXIT_CODES: dict[RunStatus, ExitCode] = {
+    "done": ExitCode.ANSWERED,
+    "no_answer": ExitCode.NO_ANSWER,
+    "failed": ExitCode.WORLD_FAILED,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended.
+
+    `answer` is the bare answer when `status` is "done", else None; `message` then says plainly
+    why there is none, with the best partial result. `durations` are wall seconds by phase
+    (`perception`, `decision`, `action`, `total`).
+    """
+
+    status: RunStatus
+    answer: str | None
+    message: str
+    steps: tuple[Step, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    durations: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def result(self) -> str:
+        """The outcome in the mission's form: `FINAL_ANSWER: …`."""
+        return f"{FINAL_ANSWER} {self.answer if self.answer is not None else f'[{self.message}]'}"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The process exit code that stands for this status."""
+        return _EXIT_CODES[self.status]
+
+    def as_dict(self) -> dict[str, str]:
+        """The mission's outcome: `{"status": …, "result": "FINAL_ANSWER: …"}`."""
+        return {"status": self.status, "result": self.result}

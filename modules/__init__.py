@@ -1,0 +1,1 @@
+"""The parts of the agent, one noun each; `app` puts them together."""

@@ -1,0 +1,1 @@
+"""Tests of Cortex-R; the folders below mirror the packages they test."""

@@ -1,0 +1,79 @@
+"""The layout of the tree: layers, file sizes, and what may import what."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("core", "modules", "config", "servers")
+MAX_LINES = 400
+
+ALLOWED: dict[str, set[str]] = {
+    "servers": {"servers"},
+    "config": {"config"},
+    "core": {"core", "config"},
+    "modules": {"modules", "core", "config"},
+    "agent": {"modules"},
+}
+"""What each layer may import of ours."""
+
+TOP_LEVEL = {"core", "modules", "servers", "prompts", "config", "documents", "tests"}
+GENERATED = {"memory", "faiss_index", "logs", "cache", "dist", "build"}
+TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
+
+
+def python_files(*parts: str) -> list[Path]:
+    return sorted(p for part in parts for p in (ROOT / part).rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+SOURCES = [ROOT / "agent.py", *python_files(*PACKAGES)]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_layer_imports_only_what_lies_below_it(path: Path) -> None:
+    layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    ours = {name.partition(".")[0] for name in imported_modules(path)} & {*ALLOWED, "tests"}
+    assert ours <= ALLOWED[layer], f"{path.name} reaches into {ours - ALLOWED[layer]}"
+
+
+def test_nothing_imports_the_entry_point_or_the_composition_root() -> None:
+    for path in SOURCES:
+        if path.name != "agent.py":
+            assert not {"agent", "modules.app"} & set(imported_modules(path)), path
+
+
+def test_only_the_terminal_imports_terminal_libraries() -> None:
+    for path in SOURCES:
+        if "terminal" not in path.parts:
+            roots = {name.partition(".")[0] for name in imported_modules(path)}
+            assert not roots & TERMINAL_LIBRARIES, path
+
+
+def test_no_python_file_is_longer_than_the_limit() -> None:
+    sizes = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in [*SOURCES, *python_files("tests")]
+    }
+    assert not {name: size for name, size in sizes.items() if size > MAX_LINES}
+
+
+def test_the_top_level_is_what_the_design_says() -> None:
+    folders = {p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith((".", "__"))}
+    assert folders - GENERATED - {n for n in folders if n.endswith(".egg-info")} <= TOP_LEVEL
+    assert "agent.py" in {p.name for p in ROOT.glob("*.py")}
+
+
+def test_our_package_names_do_not_shadow_the_standard_library() -> None:
+    assert not set(PACKAGES) & sys.stdlib_module_names
