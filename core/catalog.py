@@ -7,9 +7,9 @@ tool lists alone.
 import difflib
 import json
 import keyword
-import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.errors import CallRefused
@@ -30,7 +30,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool that a server offers (MCP `Tool`, 2025-11-25 revision, the fields we use)."""
+    """A tool that a server offers (MCP `Tool`, 2025-11-25 revision, the fields we use).
+
+    A catalogue sets `alias` where two tools of one server have names that make one identifier.
+    """
 
     server: str
     name: str
@@ -39,6 +42,7 @@ class ToolSpec:
     output_schema: JsonObject | None = None
     read_only: bool = False
     idempotent: bool = False
+    alias: str | None = None
 
     @property
     def qualified_name(self) -> str:
@@ -48,7 +52,7 @@ class ToolSpec:
     @property
     def identifier(self) -> str:
         """The name as a Python identifier, for `tools.<identifier>(…)`."""
-        return as_identifier(self.name)
+        return self.alias or as_identifier(self.name)
 
     @cached_property
     def wrapper(self) -> str | None:
@@ -69,9 +73,7 @@ class ToolSpec:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The arguments in schema order, the wrapper flattened."""
-        schema = self.input_schema
-        if self.wrapper is not None:
-            schema = self._resolve(_object(schema.get("properties"))[self.wrapper])
+        schema = self._arguments_schema
         required = schema.get("required")
         names: set[Json] = (
             {n for n in required if isinstance(n, str)} if isinstance(required, list) else set()
@@ -90,38 +92,75 @@ class ToolSpec:
             CallRefused: too many, unknown, doubled or missing arguments; the message names
                 them and the signature.
         """
-        if self.wrapper is not None and not args and set(kwargs) == {self.wrapper}:
+        if not args and self._is_wrapped(kwargs):
             return dict(kwargs)
         known = [p.name for p in self.parameters]
         if len(args) > len(known):
             raise CallRefused(
-                f"{self.name}() takes {len(known)} arguments ({', '.join(known)}), "
+                f"{self.name}() takes {_counted(len(known))}{_in_brackets(known)}, "
                 f"{len(args)} given"
             )
         bound: JsonObject = dict(zip(known, args, strict=False))
         for name, value in kwargs.items():
             if name in bound:
                 raise CallRefused(f"{self.name}() got two values for argument '{name}'")
-            if name not in known and self.parameters:
+            if name not in known and not self._takes_more:
                 raise CallRefused(
                     f"{self.name}() has no argument '{name}'; its arguments are: {', '.join(known)}"
                 )
             bound[name] = value
         missing = [p.name for p in self.parameters if p.required and p.name not in bound]
         if missing:
-            raise CallRefused(f"{self.name}() is missing: {', '.join(missing)}")
+            raise CallRefused(
+                f"{self.name}() is missing: {', '.join(missing)}; "
+                f"its arguments are: {', '.join(known)}"
+            )
         return {self.wrapper: bound} if self.wrapper is not None else bound
 
+    @cached_property
+    def _arguments_schema(self) -> JsonObject:
+        """The schema of the object that holds the arguments."""
+        if self.wrapper is None:
+            return self.input_schema
+        return self._resolve(_object(self.input_schema.get("properties"))[self.wrapper])
+
+    @cached_property
+    def _takes_more(self) -> bool:
+        """Whether arguments beyond the named ones go to the server, to judge there."""
+        more = self._arguments_schema.get("additionalProperties")
+        return more is True or isinstance(more, dict) or not self.parameters
+
+    def _is_wrapped(self, kwargs: Mapping[str, Json]) -> bool:
+        """Whether a call gives the wrapper itself, not an inner argument of the same name."""
+        if self.wrapper is None or set(kwargs) != {self.wrapper}:
+            return False
+        names = {p.name for p in self.parameters}
+        if self.wrapper not in names:
+            return True
+        needed = {p.name for p in self.parameters if p.required}
+        value = kwargs[self.wrapper]
+        return isinstance(value, dict) and needed <= set(value) <= names
+
     def _resolve(self, schema: Json) -> JsonObject:
-        """Follow one local `$ref` (`#/$defs/Name`), else the schema itself."""
-        inner = _object(schema)
-        ref = inner.get("$ref")
-        if isinstance(ref, str) and ref.startswith("#/"):
-            target: Json = self.input_schema
-            for part in ref[2:].split("/"):
-                target = _object(target).get(part)
-            return _object(target)
-        return inner
+        """Follow local `$ref`s (JSON pointers, RFC 6901); what stands beside one is kept.
+
+        A ref that leads nowhere, or in a circle, counts as a schema without conditions.
+        """
+        found = _object(schema)
+        followed: set[str] = set()
+        while isinstance(ref := found.get("$ref"), str) and ref not in followed:
+            followed.add(ref)
+            beside: JsonObject = {key: value for key, value in found.items() if key != "$ref"}
+            found = {**self._pointed_at(ref), **beside}
+        return found
+
+    def _pointed_at(self, ref: str) -> JsonObject:
+        if not ref.startswith("#/"):
+            return {}
+        target: Json = self.input_schema
+        for part in ref[2:].split("/"):
+            target = _object(target).get(part.replace("~1", "/").replace("~0", "~"))
+        return _object(target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +211,18 @@ class ToolCatalog:
     """The tools on offer, reachable by bare name, `server.tool`, or Python identifier."""
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
-        """Index the tools; order is kept."""
-        self._tools = tuple(tools)
-        self._by_qualified: dict[str, ToolSpec] = {}
+        """Index the tools; order is kept.
+
+        Of tools with the same server and name the first counts: no call could mean another.
+        """
+        self._tools = tuple(_told_apart(tools))
+        self._by_qualified = {tool.qualified_name: tool for tool in self._tools}
         self._by_name: dict[str, list[ToolSpec]] = {}
         for tool in self._tools:
-            self._by_qualified[tool.qualified_name] = tool
-            self._by_qualified.setdefault(f"{as_identifier(tool.server)}.{tool.identifier}", tool)
+            self._by_qualified.setdefault(_path(tool), tool)
             for name in {tool.name, tool.identifier}:
                 self._by_name.setdefault(name, []).append(tool)
+        self._namespaces = {as_identifier(t.server) for t in self._tools if self._is_shared(t)}
 
     def __iter__(self) -> Iterator[ToolSpec]:
         """The tools in the order given."""
@@ -201,14 +243,24 @@ class ToolCatalog:
         return self.resolve(name) if name in self else None
 
     def is_ambiguous(self, tool: ToolSpec) -> bool:
-        """Whether another server offers a tool of the same name."""
-        return len(self._by_name[tool.identifier]) > 1
+        """Whether a plan must name the tool's server too.
+
+        So it is if another server offers a tool of the same name, and if the bare name is
+        that of a server whose own tools must be reached through it.
+        """
+        own = self._own(tool)
+        return self._is_shared(own) or own.identifier in self._namespaces
+
+    def _is_shared(self, tool: ToolSpec) -> bool:
+        return any(len(self._by_name[name]) > 1 for name in (tool.name, tool.identifier))
 
     def plan_name(self, tool: ToolSpec) -> str:
-        """What a plan writes after `tools.`: the identifier, or `server.identifier` if shared."""
-        if self.is_ambiguous(tool):
-            return f"{as_identifier(tool.server)}.{tool.identifier}"
-        return tool.identifier
+        """What a plan writes after `tools.`: the identifier, or `server.identifier`."""
+        return _path(self._own(tool)) if self.is_ambiguous(tool) else self._own(tool).identifier
+
+    def _own(self, tool: ToolSpec) -> ToolSpec:
+        """The catalogue's copy of a tool, which may have an alias."""
+        return self._by_qualified.get(tool.qualified_name, tool)
 
     def resolve(self, name: str) -> ToolSpec:
         """The tool that `name` means.
@@ -226,7 +278,7 @@ class ToolCatalog:
             names = " or ".join(tool.qualified_name for tool in candidates)
             raise CallRefused(f"'{name}' is offered by several servers; say {names}")
         near = difflib.get_close_matches(
-            name, [*self._by_name, *self._by_qualified], NEAREST_NAMES_SHOWN, cutoff=0.5
+            name, dict.fromkeys([*self._by_name, *self._by_qualified]), NEAREST_NAMES_SHOWN, 0.5
         )
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         offered = "" if self._tools else " (no tools are on offer)"
@@ -234,11 +286,59 @@ class ToolCatalog:
 
 
 def as_identifier(name: str) -> str:
-    """`name` as a Python identifier: other characters become `_`, keywords get one behind."""
-    cleaned = re.sub(r"\W", "_", name) or "_"
-    if cleaned[0].isdigit():
+    """`name` as a Python identifier that a plan can use as an attribute.
+
+    Other characters become `_`, and a keyword gets one behind. Normalised (NFKC), because
+    Python does so with what it parses; not of the `__name` form, which means other things.
+    """
+    known = unicodedata.normalize("NFKC", name)
+    cleaned = "".join(c if f"_{c}".isidentifier() else "_" for c in known) or "_"
+    if not cleaned.isidentifier():
         cleaned = f"_{cleaned}"
+    if cleaned.startswith("__"):
+        cleaned = f"tool{cleaned}"
     return f"{cleaned}_" if keyword.iskeyword(cleaned) else cleaned
+
+
+def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:
+    """The tools without repeats, with an alias where two of a server would look the same.
+
+    A name that is an identifier already keeps it: of `a-b` and `a_b` the first becomes `a_b_2`.
+    """
+    known: dict[str, ToolSpec] = {}
+    for tool in tools:
+        known.setdefault(tool.qualified_name, tool)
+    taken = {_path(tool) for tool in known.values() if _keeps_its_name(tool)}
+    for tool in known.values():
+        if not _keeps_its_name(tool):
+            tool = _with_free_alias(tool, taken)
+            taken.add(_path(tool))
+        yield tool
+
+
+def _keeps_its_name(tool: ToolSpec) -> bool:
+    return tool.alias is not None or tool.identifier == tool.name
+
+
+def _with_free_alias(tool: ToolSpec, taken: set[str]) -> ToolSpec:
+    number = 1
+    free = tool
+    while _path(free) in taken:
+        number += 1
+        free = replace(tool, alias=f"{tool.identifier}_{number}")
+    return free
+
+
+def _path(tool: ToolSpec) -> str:
+    return f"{as_identifier(tool.server)}.{tool.identifier}"
+
+
+def _counted(count: int) -> str:
+    return "no arguments" if count == 0 else f"{count} argument{'s' if count > 1 else ''}"
+
+
+def _in_brackets(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _object(value: Json) -> JsonObject:
@@ -250,7 +350,7 @@ def _parse_object(text: str) -> Json:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

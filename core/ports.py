@@ -3,11 +3,25 @@
 `modules/` implements them; `modules/app.py` puts them together.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from core.catalog import ToolCatalog, ToolResult, ToolSpec
-from core.turn import Attempt, Exchange, PerceptionResult, PlanStyle, Usage
+from core.memory_item import MemoryItem
+from core.turn import (
+    ActionResult,
+    Attempt,
+    Declined,
+    Exchange,
+    ExplorationMode,
+    NoPlan,
+    PerceptionResult,
+    Plan,
+    PlanningMode,
+    PlanStyle,
+    Usage,
+)
 from core.values import JsonObject
 
 
@@ -27,6 +41,7 @@ class DecisionInputs:
     `user_input` is the request, or in later steps the request with the last observation
     (`observation`, None in the first). `history` holds earlier exchanges of the session,
     oldest first; `failed` the attempts of this step that failed, oldest first.
+    `max_tool_calls` is what the sandbox allows one plan.
     """
 
     user_input: str
@@ -36,6 +51,9 @@ class DecisionInputs:
     failed: tuple[Attempt, ...] = ()
     observation: str | None = None
     plan_style: PlanStyle = "tools"
+    planning_mode: PlanningMode = "conservative"
+    exploration_mode: ExplorationMode = "parallel"
+    max_tool_calls: int = 5
     step: int = 1
     max_steps: int = 3
 
@@ -82,6 +100,59 @@ class TextModel(Protocol):
 
     async def aclose(self) -> None:
         """Release connections; safe to call twice."""
+        ...
+
+
+class CountingModel(TextModel, Protocol):
+    """A model that adds up what it has used; what the engine is given."""
+
+    @property
+    def usage(self) -> Usage:
+        """Sum over all requests so far."""
+        ...
+
+
+class SessionMemory(Protocol):
+    """What a session has kept, as the engine reads and extends it."""
+
+    def add(self, item: MemoryItem) -> None:
+        """Keep one more item.
+
+        Raises:
+            StorageError: it could not be written; it is kept in this process all the same.
+        """
+        ...
+
+    def get_session_items(self) -> list[MemoryItem]:
+        """All items of the session, oldest first."""
+        ...
+
+
+CallTool: TypeAlias = Callable[[ToolSpec, JsonObject], Awaitable[ToolResult]]
+"""Sends one call of an offered tool, arguments in the server's own form."""
+
+
+class RunPlan(Protocol):
+    """The action step: run a plan with the offered tools, reached through `call`."""
+
+    async def __call__(self, plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
+        """Run it; what goes wrong in the plan is a `PlanFailed` value."""
+        ...
+
+
+PlanReply: TypeAlias = Plan | Declined | NoPlan
+"""A plan, the model's reason for having none, or a reply that held no plan."""
+
+
+class GeneratePlan(Protocol):
+    """The decision step: ask the model for a plan."""
+
+    async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        """Write one plan from `inputs` with the template at `prompt_path`.
+
+        Raises:
+            ModelUnavailable: the model can't be reached or refused.
+        """
         ...
 
 

@@ -114,6 +114,14 @@ class PlanFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class NoPlan:
+    """A model reply that held no `solve()`; `text` is the reply."""
+
+    text: str
+    failure: PlanFailure
+
+
+@dataclass(frozen=True, slots=True)
 class FinalAnswer:
     """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix."""
 
@@ -178,6 +186,14 @@ class Usage:
             self.model_calls + other.model_calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+        )
+
+    def __sub__(self, earlier: "Usage") -> "Usage":
+        """What was used since `earlier`."""
+        return Usage(
+            self.model_calls - earlier.model_calls,
+            self.input_tokens - earlier.input_tokens,
+            self.output_tokens - earlier.output_tokens,
         )
 
 

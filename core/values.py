@@ -1,9 +1,14 @@
 """The JSON value types that cross every boundary of the program."""
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-"""Any JSON value, as `json.loads` gives it."""
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+    JsonObject: TypeAlias = dict[str, Json]
+else:
+    # Pydantic needs a named alias to follow the recursion; pyright follows only the plain one
+    # in every order in which it may meet the files.
+    from typing_extensions import TypeAliasType
 
-JsonObject: TypeAlias = "dict[str, Json]"
-"""A JSON object."""
+    Json = TypeAliasType("Json", "bool | int | float | str | list[Json] | dict[str, Json] | None")
+    JsonObject = TypeAliasType("JsonObject", "dict[str, Json]")

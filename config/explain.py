@@ -1,0 +1,122 @@
+"""Turns a Pydantic error about a configuration file into a sentence that a person can act on."""
+
+import reprlib
+import typing
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+Location: typing.TypeAlias = tuple[int | str, ...]
+
+_SHOWN_CHARACTERS = 60
+_MAPPING_KEY = "[key]"
+"""What Pydantic puts behind the name of a map's entry when the name itself is wrong."""
+
+
+class RepeatedKey(ValueError):
+    """A JSON object names one key twice."""
+
+
+def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An `object_pairs_hook` for `json.loads` that refuses what RFC 8259 calls unpredictable.
+
+    Raises:
+        RepeatedKey: one key stands twice.
+    """
+    made: dict[str, object] = {}
+    for key, value in pairs:
+        if key in made:
+            raise RepeatedKey(f"key {key!r} stands twice in one object; keep one")
+        made[key] = value
+    return made
+
+
+def explain_problem(error: "ErrorDetails", schema: type[BaseModel]) -> str:
+    """One sentence: which key, what is wrong with it, what `schema` allows there."""
+    path = error["loc"]
+    key = _dotted(path)
+    match error["type"]:
+        case "extra_forbidden":
+            return f"unknown key {key}; allowed here: {_allowed_keys(schema, path[:-1])}"
+        case "missing":
+            return f"key {key} is missing"
+        case "literal_error":
+            allowed = str(error.get("ctx", {}).get("expected", "")).replace("'", "")
+            return f"{key} is {_shown(error['input'])}; allowed: {allowed}"
+        case "model_type" | "dict_type":
+            allowed = _allowed_keys(schema, path)
+            found = "empty" if error["input"] is None else _shown(error["input"])
+            return f"{key} is {found}; expected a section with keys: {allowed}"
+        case "tuple_type":
+            return f"{key} is {_shown(error['input'])}; expected a list"
+        case "string_type":
+            return f"{key} is {_shown(error['input'])}; expected text, in quotes if need be"
+        case _:
+            return _other(key, error)
+
+
+def line_of(document: yaml.Node | None, keys: Location) -> int | None:
+    """The 1-based line of the deepest key of `keys` that stands in a composed document."""
+    node = document
+    line: int | None = None
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(key)), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+            node = node.value[key]
+            line = node.start_mark.line + 1
+    return line
+
+
+def _other(key: str, error: "ErrorDetails") -> str:
+    message = error["msg"].removeprefix("Value error, ")
+    if isinstance(error["input"], dict | list):
+        return f"{key}: {message}"
+    return f"{key} is {_shown(error['input'])}: {message}"
+
+
+def _dotted(path: Location) -> str:
+    """The path as one quoted name, such as 'mcp_servers.0.script'."""
+    return (
+        repr(".".join(str(part) for part in path if part != _MAPPING_KEY)) if path else "the file"
+    )
+
+
+def _shown(value: object) -> str:
+    """A short form of any value, however large, deep or knotted."""
+    shortener = reprlib.Repr()
+    shortener.maxlevel = 2
+    shortener.maxstring = shortener.maxother = shortener.maxlong = _SHOWN_CHARACTERS
+    try:
+        return shortener.repr(value)
+    except ValueError:  # an integer with more digits than Python writes
+        return "a number of thousands of digits"
+
+
+def _allowed_keys(schema: type[BaseModel], path: Location) -> str:
+    found = _annotation_at(schema, path)
+    return ", ".join(found.model_fields) if _is_section(found) else "any"
+
+
+def _annotation_at(schema: type[BaseModel], path: Location) -> object:
+    """The type that the schema gives to the value at `path`."""
+    found: object = schema
+    for part in path:
+        if _is_section(found):
+            field = found.model_fields.get(str(part))
+            found = field.annotation if field is not None else None
+        else:  # a list's index or the name of a map's entry: the type of the items
+            kinds = [kind for kind in typing.get_args(found) if kind is not Ellipsis]
+            found = kinds[-1] if kinds else None
+    return found
+
+
+def _is_section(kind: object) -> typing.TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -1,0 +1,123 @@
+"""The state and the collaborators of one run."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from config.schema import AgentProfile, StrategyProfile
+from core.catalog import ToolCatalog, ToolSpec
+from core.memory_item import MemoryItem
+from core.ports import CountingModel, GeneratePlan, RunPlan, SessionMemory, ToolCaller
+from core.turn import Exchange, PerceptionResult, UserTurn
+
+__all__ = [
+    "AgentContext",
+    "AgentProfile",
+    "Parts",
+    "StrategyProfile",
+    "Subtask",
+    "SubtaskStatus",
+]
+
+SubtaskStatus: TypeAlias = Literal["pending", "success", "failure"]
+
+
+@dataclass(slots=True)
+class Subtask:
+    """Progress of one plan or tool call, for whoever inspects a run."""
+
+    step: int
+    tool: str
+    status: SubtaskStatus
+
+
+class Perceive(Protocol):
+    """The perception step; see `modules.perception.run_perception`."""
+
+    def __call__(
+        self, context: "AgentContext", user_input: str | None = None
+    ) -> Awaitable[PerceptionResult]:
+        """Perceive the context's request, or `user_input` in its place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The replaceable parts of the loop; `modules.app` chooses them, tests give their own.
+
+    `describe_tool` renders one tool as it stands in a prompt.
+    """
+
+    perceive: Perceive
+    generate_plan: GeneratePlan
+    run_plan: RunPlan
+    describe_tool: Callable[[ToolSpec, ToolCatalog], str]
+
+
+class AgentContext:
+    """Everything that one run knows: the request, the session, and the parts it works with."""
+
+    def __init__(
+        self,
+        user_input: str,
+        session_id: str,
+        dispatcher: ToolCaller,
+        mcp_server_descriptions: Mapping[str, str],
+        *,
+        profile: AgentProfile,
+        memory: SessionMemory,
+        model: CountingModel,
+        parts: Parts,
+        history: tuple[Exchange, ...] = (),
+    ) -> None:
+        """Keep what is given; starts nothing and writes nothing."""
+        self.turn = UserTurn(user_input, history)
+        self.session_id = session_id
+        self.dispatcher = dispatcher
+        self.mcp_server_descriptions = dict(mcp_server_descriptions)
+        self.agent_profile = profile
+        self.memory = memory
+        self.model = model
+        self.parts = parts
+        self.step = 0
+        self.task_progress: list[Subtask] = []
+        self.final_answer: str | None = None
+        self.user_input_override: str | None = None
+
+    @property
+    def user_input(self) -> str:
+        """The request as the user gave it."""
+        return self.turn.request
+
+    @property
+    def current_input(self) -> str:
+        """What the current step works on: the override of a later step, else the request."""
+        return self.user_input_override or self.user_input
+
+    @property
+    def basic_tools(self) -> frozenset[str]:
+        """Qualified names of the tools that the profile always ranks high."""
+        return frozenset(
+            f"{server.id}.{tool}"
+            for server in self.agent_profile.mcp_servers
+            for tool in server.basic_tools
+        )
+
+    def add_memory(self, item: MemoryItem) -> None:
+        """Keep one item in the session.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        self.memory.add(item)
+
+    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+        """Note that work on `tool_name` began in the current step."""
+        self.task_progress.append(Subtask(self.step, tool_name, status))
+
+    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+        """Set the status of the newest subtask of that name in the current step."""
+        for subtask in reversed(self.task_progress):
+            if subtask.tool == tool_name and subtask.step == self.step:
+                subtask.status = status
+                return

@@ -1,0 +1,323 @@
+"""The loop: perception → decision → action, until there is an answer or no lifeline left.
+
+Each step perceives, asks for a plan, and runs it. A failed plan costs a lifeline and is asked
+for again with the failure in the prompt; an observation starts the next step.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import assert_never
+
+from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.channel import EventChannel
+from core.context import AgentContext
+from core.errors import CallRefused, ServerError, ToolTimeout, WorldError
+from core.events import (
+    Answered,
+    Emit,
+    Event,
+    Observed,
+    Perceived,
+    PlanWritten,
+    Retrying,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.memory_item import SANDBOX_STEP
+from core.ports import DecisionInputs
+from core.strategy import Decision, Situation, decide
+from core.turn import (
+    ActionResult,
+    Attempt,
+    Declined,
+    FinalAnswer,
+    FurtherProcessing,
+    NoPlan,
+    PerceptionResult,
+    Plan,
+    PlanFailed,
+    PlanFailure,
+    RunOutcome,
+    RunStatus,
+    Step,
+    ToolCall,
+)
+from core.values import JsonObject
+
+OBSERVATION_CHARACTERS = 20_000
+"""How much of a step's text the next step sees, about 5,000 tokens."""
+
+
+NO_PLAN_ANSWER = "Could not generate valid solve()"
+"""What a run says when the model never wrote a plan, in the mission's own words."""
+
+
+class AgentLoop:
+    """Runs one request to its end; `run` is an async generator of events."""
+
+    def __init__(self, context: AgentContext, clock: Callable[[], float] = time.perf_counter):
+        """Work on `context`; `clock` gives seconds for durations."""
+        self._context = context
+        self._clock = clock
+        self._steps: list[Step] = []
+        self._durations = {"perception": 0.0, "decision": 0.0, "action": 0.0}
+        self._failed_calls: dict[str, str] = {}
+        self._next_call_id = 1
+        self._task: asyncio.Task[None] | None = None
+        self._interrupted = False
+
+    async def run(self) -> AsyncGenerator[Event, None]:
+        """Yield the run's events; the last one is always `RunFinished`.
+
+        An outage (`WorldError`) ends the run as "failed", `interrupt` as "interrupted".
+        """
+        async with contextlib.aclosing(EventChannel().stream(self._run)) as events:
+            async for event in events:
+                yield event
+
+    def interrupt(self) -> None:
+        """Stop the run at its next wait; it ends with an "interrupted" outcome."""
+        if self._task is not None and not self._interrupted:
+            self._interrupted = True
+            self._task.cancel()
+
+    async def _run(self, emit: Emit) -> None:
+        context, started = self._context, self._clock()
+        used = context.model.usage
+        self._task = asyncio.current_task()
+        await emit(RunStarted(context.session_id, context.user_input, context.model.name))
+        status, text = await self._bounded_by_the_world(emit)
+        outcome = RunOutcome(
+            status,
+            answer=text if status == "done" else None,
+            message="" if status == "done" else text,
+            steps=tuple(self._steps),
+            usage=context.model.usage - used,
+            durations={**self._durations, "total": self._clock() - started},
+        )
+        context.final_answer = outcome.result
+        if outcome.answer is not None:
+            await emit(Answered(outcome.answer))
+        await emit(RunFinished(outcome))
+
+    async def _bounded_by_the_world(self, emit: Emit) -> tuple[RunStatus, str]:
+        """The steps, with outage and interruption turned into a status."""
+        try:
+            return await self._run_steps(emit)
+        except WorldError as error:
+            return "failed", str(error)
+        except asyncio.CancelledError:
+            if not self._interrupted or self._task is None:
+                raise
+            self._task.uncancel()
+            return "interrupted", "interrupted before there was an answer"
+        finally:
+            self._task = None
+
+    async def _run_steps(self, emit: Emit) -> tuple[RunStatus, str]:
+        observation: str | None = None
+        for number in range(1, self._context.agent_profile.strategy.max_steps + 1):
+            self._context.step = number
+            result = await self._run_step(number, observation, emit)
+            match result:
+                case FinalAnswer():
+                    return "done", result.text
+                case Declined():
+                    return "no_answer", result.explanation
+                case PlanFailed(failure):
+                    return "no_answer", self._give_up_after(failure)
+                case FurtherProcessing():
+                    observation = _shorten(result.text)
+                    self._context.user_input_override = _next_input(
+                        self._context.user_input, observation
+                    )
+                    await emit(Observed(number, observation))
+                case _:
+                    assert_never(result)
+        return "no_answer", self._give_up("the last step still asked for further processing")
+
+    async def _run_step(
+        self, number: int, observation: str | None, emit: Emit
+    ) -> ActionResult | Declined:
+        """One step: perceive once, then plan and act until a plan works or lifelines are out."""
+        perception = await self._perceive(number, emit)
+        lifelines = self._context.agent_profile.strategy.max_lifelines_per_step
+        failed: list[Attempt] = []
+        while True:
+            started, attempt = self._clock(), len(failed) + 1
+            decision = await self._decide(number, perception, failed, observation)
+            match decision.reply:
+                case Declined():
+                    return decision.reply
+                case NoPlan(text, failure):
+                    plan, result = Plan(text), PlanFailed(failure)
+                case Plan() as plan:
+                    await emit(PlanWritten(number, attempt, plan, decision.prompt_path))
+                    result = await self._act(plan, decision.tools, failed, emit)
+                case _:
+                    assert_never(decision.reply)
+            seconds = self._clock() - started
+            self._steps.append(Step(number, attempt, perception, plan, result, seconds))
+            await emit(StepFinished(self._steps[-1]))
+            if not isinstance(result, PlanFailed) or lifelines == 0:
+                return result
+            lifelines -= 1
+            failed.append(Attempt(plan, result.failure, result.calls))
+            await emit(Retrying(number, attempt, result.failure, lifelines))
+
+    async def _perceive(self, number: int, emit: Emit) -> PerceptionResult:
+        started = self._clock()
+        perception = await self._context.parts.perceive(self._context, self._context.current_input)
+        self._durations["perception"] += self._clock() - started
+        await emit(Perceived(number, perception))
+        return perception
+
+    async def _decide(
+        self,
+        number: int,
+        perception: PerceptionResult,
+        failed: Sequence[Attempt],
+        observation: str | None,
+    ) -> Decision:
+        """Ask for one plan with everything that is known so far."""
+        context, started = self._context, self._clock()
+        profile = context.agent_profile
+        inputs = DecisionInputs(
+            user_input=context.current_input,
+            tools=ToolCatalog(context.dispatcher.get_all_tools()),
+            perception=perception,
+            history=context.turn.history,
+            failed=tuple(failed),
+            observation=observation,
+            plan_style=profile.strategy.plan_style,
+            planning_mode=profile.strategy.planning_mode,
+            exploration_mode=profile.strategy.exploration_mode,
+            max_tool_calls=profile.sandbox.tool_calls,
+            step=number,
+            max_steps=profile.strategy.max_steps,
+        )
+        situation = Situation(
+            inputs,
+            memory_items=context.memory.get_session_items(),
+            basic_tools=context.basic_tools,
+            describe=context.parts.describe_tool,
+            force_replan=bool(failed),
+        )
+        decision = await decide(profile.strategy, situation, context.parts.generate_plan)
+        self._durations["decision"] += self._clock() - started
+        return decision
+
+    async def _act(
+        self, plan: Plan, tools: ToolCatalog, failed: Sequence[Attempt], emit: Emit
+    ) -> ActionResult:
+        """Run the plan, unless the same one failed before."""
+        if any(plan.source.strip() == earlier.plan.source.strip() for earlier in failed):
+            return PlanFailed(_REPEATED_PLAN)
+        started = self._clock()
+        self._context.log_subtask(SANDBOX_STEP)
+
+        async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+            return await self._call_tool(tool, arguments, emit)
+
+        result = await self._context.parts.run_plan(plan, tools, call)
+        self._context.update_subtask_status(
+            SANDBOX_STEP, "failure" if isinstance(result, PlanFailed) else "success"
+        )
+        self._durations["action"] += self._clock() - started
+        return result
+
+    async def _call_tool(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> ToolResult:
+        """Send one call of a plan, unless the same call has failed in this run before."""
+        name = tool.qualified_name
+        key = f"{name} {json.dumps(arguments, sort_keys=True)}"
+        if (earlier := self._failed_calls.get(key)) is not None:
+            raise CallRefused(
+                f"{name} failed before with exactly these arguments and was not called again: "
+                f"{earlier}. Use other arguments or another tool"
+            )
+        call_id, self._next_call_id = self._next_call_id, self._next_call_id + 1
+        self._context.log_subtask(name)
+        await emit(ToolCallStarted(call_id, name, arguments))
+        started = self._clock()
+        try:
+            result = await self._context.dispatcher.call_tool(name, arguments)
+        except (CallRefused, ServerError) as error:
+            if not isinstance(error, ServerError) or isinstance(error, ToolTimeout):
+                self._failed_calls[key] = str(error)
+            await self._finish_call(
+                call_id, ToolCall(name, arguments, False, str(error), self._clock() - started), emit
+            )
+            raise
+        if result.is_error:
+            self._failed_calls[key] = result.text
+        value = result.text if result.is_error else result.value
+        call = ToolCall(name, arguments, not result.is_error, value, self._clock() - started)
+        await self._finish_call(call_id, call, emit)
+        return result
+
+    async def _finish_call(self, call_id: int, call: ToolCall, emit: Emit) -> None:
+        self._context.update_subtask_status(call.tool, "success" if call.ok else "failure")
+        await emit(ToolCallFinished(call_id, call))
+
+    def _give_up_after(self, failure: PlanFailure) -> str:
+        if failure.kind == "no_plan":
+            return NO_PLAN_ANSWER
+        return self._give_up(f"the last plan failed: {failure}")
+
+    def _give_up(self, reason: str) -> str:
+        """The plain statement of a run without an answer, with the best partial result."""
+        strategy = self._context.agent_profile.strategy
+        partial = next(
+            (
+                f" Best partial result: {call.tool} gave {_shorten(json.dumps(call.result), 500)}."
+                for step in reversed(self._steps)
+                for call in reversed(step.result.calls)
+                if call.ok
+            ),
+            "",
+        )
+        return (
+            f"No answer within {strategy.max_steps} steps and "
+            f"{strategy.max_lifelines_per_step} lifelines each; {reason}.{partial}"
+        )
+
+
+async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
+    """Read a run to its end, hand every event to the listeners in turn, and give the outcome."""
+    outcome: RunOutcome | None = None
+    async with contextlib.aclosing(events):
+        async for event in events:
+            for listener in listeners:
+                await listener(event)
+            if isinstance(event, RunFinished):
+                outcome = event.outcome
+    if outcome is None:
+        raise RuntimeError("the run ended without a RunFinished event")
+    return outcome
+
+
+_REPEATED_PLAN = PlanFailure(
+    "repeated", "this plan is the same as one that failed before, and was not run again"
+)
+
+
+def _next_input(request: str, observation: str) -> str:
+    """The next step's input: the request with what the last step found."""
+    return (
+        f"Original request: {request}\n\n"
+        f"The last step produced this text:\n\n{observation}\n\n"
+        "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
+        "otherwise plan the next tool calls."
+    )
+
+
+def _shorten(text: str, limit: int = OBSERVATION_CHARACTERS) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… [{len(text) - limit} more characters left out]"

@@ -1,0 +1,120 @@
+"""How every bundled server starts and ends: quickly, and quietly on stdout.
+
+Light to import; the server itself, and with it the MCP SDK, is built by a callback while the
+garbage collector rests (importing makes hundreds of thousands of objects that all stay: walking
+them again and again costs a tenth of the start-up, and tearing them down most of the exit).
+"""
+
+import argparse
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn, Protocol
+
+EXIT_ENDED = 0
+"""The client closed stdin, or went away."""
+
+EXIT_UNUSABLE = 2
+"""The server can't run here: no MCP SDK, or no stdin and stdout."""
+
+INSPECTOR_COMMAND = "npx @modelcontextprotocol/inspector"
+"""Opens a page in the browser from which the tools of a stdio server can be called."""
+
+
+class StdioServer(Protocol):
+    """The part of the SDK's `MCPServer` that is needed here."""
+
+    async def run_stdio_async(self) -> None:
+        """Serve over stdin and stdout until stdin ends."""
+        ...
+
+
+def run_alone(
+    name: str, module: str, build: Callable[[], StdioServer], arguments: Sequence[str]
+) -> NoReturn:
+    """Serve over stdio until stdin closes, then end the process.
+
+    `name` and `module` say who this is (`math`, `servers.math_server`); `build` imports the SDK
+    and makes the server; `arguments` are the command line's, without the program.
+    """
+    # Ctrl-C ends the process as it ends `cat`: no traceback, also while importing. Python's own
+    # handler would wait for the thread that reads stdin.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    options = _parser(name, module).parse_args(arguments)
+    if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        _end(EXIT_UNUSABLE, f"{name} server: needs stdin and stdout, and one of them is closed")
+    if options.mode == "dev" or sys.stdin.isatty():
+        _say(_how_to_use(name, module))
+    # Before the SDK sets up its own: the first one stays.
+    logging.basicConfig(level=logging.WARNING, format=f"{name} server: %(message)s")
+    server = _built(name, build)
+    _serve(server)
+    _end(EXIT_ENDED)
+
+
+def _parser(name: str, module: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=f"The {name} server of Cortex-R: MCP over stdin and stdout, for an MCP client "
+        "to start. Ends when stdin closes.",
+    )
+    parser.add_argument(
+        "mode",
+        nargs="?",
+        choices=["dev"],
+        help="the same, and say on stderr how to try the tools by hand",
+    )
+    return parser
+
+
+def _how_to_use(name: str, module: str) -> str:
+    return (
+        f"{name} server: speaks MCP, one JSON-RPC message a line, on stdin and stdout; "
+        "Ctrl-D ends it.\n"
+        f"To try its tools in a browser: {INSPECTOR_COMMAND} python -m {module}"
+    )
+
+
+def _built(name: str, build: Callable[[], StdioServer]) -> StdioServer:
+    gc.disable()
+    try:
+        return build()
+    except ModuleNotFoundError as error:
+        _end(
+            EXIT_UNUSABLE,
+            f"{name} server: {sys.executable} has no module {error.name}; use the Python that "
+            "Cortex-R is installed for (.venv/bin/python in a checkout, after `make`)",
+        )
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _serve(server: StdioServer) -> None:
+    import anyio
+
+    try:
+        anyio.run(server.run_stdio_async)
+    except* BrokenPipeError:
+        pass  # The client went away without closing stdin first: the same end.
+
+
+def _end(code: int, message: str = "") -> NoReturn:
+    """End at once.
+
+    `os._exit` skips the teardown of every imported module and the wait for worker threads whose
+    answer nobody will read. Nothing is lost: the servers hold no files, and the SDK flushes
+    stdout after each message.
+    """
+    if message:
+        _say(message)
+    logging.shutdown()
+    os._exit(code)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()

@@ -1,0 +1,397 @@
+"""Where files lie, and what a configuration file that can't be used is told."""
+
+import os
+import pwd
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import BaseModel
+
+from config.schema import AgentProfile, ServerEntry
+from config.settings import (
+    MAX_CONFIG_BYTES,
+    MAX_PROBLEMS_SHOWN,
+    ROOT,
+    Places,
+    SettingsError,
+    check_profile,
+    find_places,
+    load_models,
+    load_profile,
+    read_document,
+)
+
+AGENT = "agent: {name: A, id: a}\n"
+OPTIONAL_SERVER_KEYS = {
+    *("command", "args", "cwd", "env", "connection"),
+    *("start_timeout_seconds", "call_timeout_seconds"),
+}
+
+
+def profile_error(folder: Path, text: str | bytes) -> str:
+    """The message that a profile of this text gets, its own path as `FILE`."""
+    path = folder / "profiles.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SettingsError) as caught:
+        load_profile(path)
+    return str(caught.value).replace(str(path), "FILE")
+
+
+def models_error(folder: Path, text: str) -> str:
+    path = folder / "models.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        load_models(path)
+    return str(caught.value).replace(str(path), "FILE")
+
+
+class TestShippedFiles:
+    def test_the_profile_is_valid_and_its_servers_exist(self) -> None:
+        path = ROOT / "config" / "profiles.yaml"
+        profile = load_profile(path)
+        assert profile.mcp_servers
+        for server in profile.mcp_servers:
+            assert Path(server.spec(ROOT, path.parent).command[1]).is_file()
+
+    def test_the_models_are_valid_and_offline_is_one_of_them(self) -> None:
+        models = load_models(ROOT / "config" / "models.json").models
+        assert models["offline"].type == "offline"
+        assert models["gemini"].api_key_env == "GEMINI_API_KEY"
+
+    def test_every_key_of_the_schema_stands_in_the_shipped_profile(self) -> None:
+        document = read_document(ROOT / "config" / "profiles.yaml")
+        assert not keys_left_out(AgentProfile, document)
+
+    def test_the_shipped_values_are_the_defaults(self) -> None:
+        """A profile that leaves a key out behaves as the shipped one does."""
+        shipped = load_profile(ROOT / "config" / "profiles.yaml")
+        bare = AgentProfile(agent=shipped.agent)
+        for section in ("strategy", "memory", "llm", "sandbox"):
+            assert getattr(shipped, section) == getattr(bare, section), section
+
+
+def keys_left_out(schema: type[BaseModel], found: object, path: str = "") -> list[str]:
+    """Keys of the schema that the document lacks, optional server keys aside."""
+    assert isinstance(found, dict), path
+    section = cast("dict[str, object]", found)
+    missing: list[str] = []
+    for name, field in schema.model_fields.items():
+        if name not in section:
+            missing += [] if name in OPTIONAL_SERVER_KEYS else [f"{path}{name}"]
+        elif isinstance(kind := field.annotation, type) and issubclass(kind, BaseModel):
+            missing += keys_left_out(kind, section[name], f"{path}{name}.")
+        elif name == "mcp_servers":
+            for number, entry in enumerate(cast("list[object]", section[name])):
+                missing += keys_left_out(ServerEntry, entry, f"{path}{name}.{number}.")
+    return missing
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("agent:\n  name: [a\n  id: b\n", "FILE:3: not valid YAML: did not find expected"),
+        ("agent:\n\tname: a\n", "FILE:2: not valid YAML: found character that cannot start"),
+        ("a: 1\n---\nb: 2\n", "FILE:2: not valid YAML"),
+        ("a: *nothing\n", "FILE:1: not valid YAML: found undefined alias"),
+        ("x: 1\nagent: a\x07b\n", "FILE:2: not valid YAML: character #x0007 may not stand"),
+        ("a: {b: =}\nwhen: 2026-13-45\n", "FILE:2: not valid YAML: month must be in 1..12"),
+        (f"x: 'q'\nn: {'9' * 5000}\n", "FILE:2: not valid YAML: Exceeds the limit"),
+        ("? [a]\n: b\n", "FILE:1: not valid YAML: found unhashable key"),
+        ("a: !!python/object/apply:os.system [ls]\n", "FILE:1: not valid YAML: could not"),
+        ("a: 1\nb: {c: 1, c: 2}\n", "FILE:2: not valid YAML: key 'c' stands twice"),
+        ("a: 1\nb: 2\na: 3\n", "FILE:3: not valid YAML: key 'a' stands twice"),
+        ("", "FILE: expected a mapping"),
+        ("- agent\n", "FILE: expected a mapping"),
+        ("just text", "FILE: expected a mapping"),
+        (b"agent: \xff\xfe", "FILE: not UTF-8 text (byte 7)"),
+        (b"#" * (MAX_CONFIG_BYTES + 1), f"FILE: larger than {MAX_CONFIG_BYTES} bytes"),
+    ],
+)
+def test_a_file_that_is_no_profile_at_all_is_told_so_with_its_line(
+    tmp_path: Path, text: str | bytes, message: str
+) -> None:
+    assert profile_error(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize("nest", ["[", "- ", "{a: ", "? "])
+def test_a_file_nested_without_end_is_refused_and_does_not_end_the_process(
+    tmp_path: Path, nest: str
+) -> None:
+    """The YAML library recurses in C: 100,000 brackets would be a segmentation fault."""
+    assert "nested deeper than 50 levels" in profile_error(tmp_path, nest * 100_000)
+
+
+def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -> None:
+    levels = ["a0: &a0 [x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
+    bomb = "\n".join(levels) + "\npersona: {behavior_tags: *a29}\nagent: &me {name: *me, id: a}\n"
+    message = profile_error(tmp_path, bomb)
+    assert "persona.behavior_tags.0" in message
+    assert len(message) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "x: 1\n",
+            "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, persona, "
+            "sandbox, mcp_servers",
+        ),
+        (
+            "memory:\n  storage:\n    strukture: date\n",
+            "FILE:4: unknown key 'memory.storage.strukture'; allowed here: base_dir, structure",
+        ),
+        (
+            "mcp_servers:\n  - id: a\n    script: x\n    url: y\n",
+            "FILE:5: unknown key 'mcp_servers.0.url'; allowed here: id, script, command, args, "
+            "cwd, env, description, capabilities, basic_tools, connection, "
+            "start_timeout_seconds, call_timeout_seconds",
+        ),
+        ("1: 2\n", "FILE:2: unknown key '1'; allowed here: agent, "),
+        ("strategy: {1: 2}\n", "FILE:2: 'strategy.1' is 1: Keys should be strings"),
+        (
+            "strategy:\n  planning_mode: bold\n",
+            "FILE:3: 'strategy.planning_mode' is 'bold'; allowed: conservative or exploratory",
+        ),
+        (
+            "memory: {storage: {structure: [date]}}\n",
+            "FILE:2: 'memory.storage.structure' is ['date']; allowed: date or flat",
+        ),
+        (
+            "persona:\n  verbosity: 3\n",
+            "FILE:3: 'persona.verbosity' is 3; allowed: low, medium or high",
+        ),
+        ("strategy: {max_steps: many}\n", "FILE:2: 'strategy.max_steps' is 'many': Input should"),
+        ("strategy: {max_steps: '3'}\n", "FILE:2: 'strategy.max_steps' is '3': Input should be"),
+        ("strategy: {max_steps: yes}\n", "FILE:2: 'strategy.max_steps' is True: Input should"),
+        ("strategy: {max_steps: 0}\n", "FILE:2: 'strategy.max_steps' is 0: Input should be gre"),
+        ("strategy: {max_steps: 51}\n", "FILE:2: 'strategy.max_steps' is 51: Input should be l"),
+        ("strategy: {max_steps: 1.5}\n", "FILE:2: 'strategy.max_steps' is 1.5: "),
+        ("memory: {memory_service: 1}\n", "FILE:2: 'memory.memory_service' is 1: Input should"),
+        ("memory: {memory_service: 'off'}\n", "FILE:2: 'memory.memory_service' is 'off': "),
+        ("sandbox: {cpu_seconds: .inf}\n", "FILE:2: 'sandbox.cpu_seconds' is inf: "),
+        ("sandbox: {cpu_seconds: .nan}\n", "FILE:2: 'sandbox.cpu_seconds' is nan: "),
+        ("sandbox: {cpu_seconds: 1.0e+9}\n", "FILE:2: 'sandbox.cpu_seconds' is 1000000000.0: "),
+        ("sandbox: {cpu_seconds: true}\n", "FILE:2: 'sandbox.cpu_seconds' is True: "),
+        ("sandbox: {cpu_seconds: 0}\n", "FILE:2: 'sandbox.cpu_seconds' is 0: "),
+        (f"sandbox: {{tool_calls: 0x{'f' * 9000}}}\n", "FILE:2: 'sandbox.tool_calls' is a number"),
+        (
+            "memory:\n",
+            "FILE:2: 'memory' is empty; expected a section with keys: memory_service, ",
+        ),
+        ("llm: gemini\n", "FILE:2: 'llm' is 'gemini'; expected a section with keys: text_gen"),
+        ("mcp_servers: 5\n", "FILE:2: 'mcp_servers' is 5; expected a list"),
+        ("mcp_servers: [math]\n", "FILE:2: 'mcp_servers.0' is 'math'; expected a section with"),
+        (
+            "mcp_servers:\n  - {id: a, script: x, env: {PORT: 8080}}\n",
+            "FILE:3: 'mcp_servers.0.env.PORT' is 8080; expected text, in quotes if need be",
+        ),
+        (
+            "mcp_servers:\n  - {id: a, script: x, env: {1: a}}\n",
+            "FILE:3: 'mcp_servers.0.env.1' is 1; expected text",
+        ),
+        ("persona: {behavior_tags: kind}\n", "FILE:2: 'persona.behavior_tags' is 'kind'; expe"),
+        ("persona: {tone: no}\n", "FILE:2: 'persona.tone' is False; expected text, in quotes"),
+        ("mcp_servers:\n  - script: x\n", "FILE:3: key 'mcp_servers.0.id' is missing"),
+        ("mcp_servers:\n  - id: a\n", "FILE:3: 'mcp_servers.0': a server needs 'script' (a Pyt"),
+        ("mcp_servers:\n  - {id: a b, script: x}\n", "FILE:3: 'mcp_servers.0.id' is 'a b': "),
+        ("mcp_servers:\n  - {id: a.b, script: x}\n", "FILE:3: 'mcp_servers.0.id' is 'a.b': "),
+        ("mcp_servers:\n  - {id: a, script: ''}\n", "FILE:3: 'mcp_servers.0.script' is ''"),
+        ("mcp_servers:\n  - {id: a, command: ''}\n", "FILE:3: 'mcp_servers.0.command' is ''"),
+        (
+            "mcp_servers:\n  - {id: a, script: x}\n  - {id: a, script: y}\n",
+            "FILE:2: 'mcp_servers': id used twice: a",
+        ),
+        (
+            "mcp_servers:\n  - {id: a-b, script: x}\n  - {id: a_b, script: y}\n",
+            "FILE:2: 'mcp_servers': 'a-b' and 'a_b' look the same in a plan",
+        ),
+        (
+            "mcp_servers:\n  - {id: import, script: x}\n  - {id: import_, script: y}\n",
+            "FILE:2: 'mcp_servers': 'import' and 'import_' look the same in a plan",
+        ),
+    ],
+)
+def test_a_mistake_names_file_line_key_and_what_is_allowed(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    found = profile_error(tmp_path, AGENT + text)
+    assert found.startswith(message)
+    assert "\n" not in found
+
+
+def test_keys_that_must_be_there_are_named_when_they_are_not(tmp_path: Path) -> None:
+    assert profile_error(tmp_path, "llm: {}\n") == "FILE: key 'agent' is missing"
+    assert profile_error(tmp_path, "llm: {}\nagent:\n  name: A\n") == (
+        "FILE:2: key 'agent.id' is missing"
+    )
+
+
+def test_every_mistake_gets_a_line_in_the_order_of_the_sections(tmp_path: Path) -> None:
+    text = "agent: {name: A}\nllm: {x: 1}\nstrategy:\n  max_steps: 0\n"
+    assert [line.partition(": ")[0] for line in profile_error(tmp_path, text).split("\n")] == [
+        "FILE:1",
+        "FILE:4",
+        "FILE:2",
+    ]
+
+
+def test_a_file_full_of_mistakes_is_explained_at_once_and_not_at_length(tmp_path: Path) -> None:
+    """Each line was once looked up by parsing the file again: two minutes for this one."""
+    tags = ",".join("1" for _ in range(2000))
+    lines = profile_error(tmp_path, f"{AGENT}persona:\n  behavior_tags: [{tags}]\n").split("\n")
+    assert len(lines) == MAX_PROBLEMS_SHOWN + 1
+    assert lines[-1] == f"FILE: … and {2000 - MAX_PROBLEMS_SHOWN} more problems"
+
+
+def test_long_values_and_control_characters_are_not_thrown_at_the_terminal(tmp_path: Path) -> None:
+    message = profile_error(tmp_path, f'{AGENT}llm: {{text_generation: ["{"x" * 5000}"]}}\n')
+    assert len(message) < 200
+    message = profile_error(tmp_path, AGENT + '"\\e[2J": 1\nllm: {text_generation: ["\\e[2J"]}\n')
+    assert "\x1b" not in message
+
+
+def test_a_byte_order_mark_and_merge_keys_and_comments_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    text = "\ufeffagent: &who {name: A, id: a}  # me\nstrategy: {<<: {max_steps: 7}}\n"
+    path.write_text(text, encoding="utf-8")
+    assert load_profile(path).strategy.max_steps == 7
+
+
+def test_whole_numbers_are_seconds_too(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_text(AGENT + "sandbox: {cpu_seconds: 7}\n", encoding="utf-8")
+    assert load_profile(path).sandbox.cpu_seconds == 7.0
+
+
+@pytest.mark.parametrize("load", [load_profile, load_models, read_document])
+def test_a_missing_file_and_a_directory_say_that_they_cannot_be_read(
+    tmp_path: Path, load: object
+) -> None:
+    assert callable(load)
+    missing = tmp_path / "none.yaml"
+    with pytest.raises(SettingsError, match="can't be read: No such file") as caught:
+        load(missing)
+    assert str(missing) in str(caught.value)
+    with pytest.raises(SettingsError, match="can't be read: Is a directory"):
+        load(tmp_path)
+
+
+def test_mistakes_are_told_even_when_the_file_has_changed_since(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_text("agent: 5\n", encoding="utf-8")
+    document = read_document(path)
+    path.write_text("agent: [", encoding="utf-8")
+    with pytest.raises(SettingsError, match="'agent' is 5; expected a section"):
+        check_profile(document, path)
+    path.unlink()
+    with pytest.raises(SettingsError, match="'agent' is 5; expected a section"):
+        check_profile(document, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "FILE:1: not valid JSON: Expecting value"),
+        ('{\n"models": {,}}', "FILE:2: not valid JSON: Expecting property name"),
+        ('{"models": {}} x', "FILE:1: not valid JSON: Extra data"),
+        ("[]", "FILE: the file is []; expected a section with keys: models"),
+        ("{}", "FILE: key 'models' is missing"),
+        ('{"models": {},\n"m": 1}', "FILE:2: unknown key 'm'; allowed here: models"),
+        ('{"models": {"g": {"type": "gpt"}}}', "FILE:1: 'models.g.type' is 'gpt'; allowed: gem"),
+        ('{"models":\n{"g": {}}}', "FILE:2: key 'models.g.type' is missing"),
+        ('{"models": {"g": {"type": "offline", "type": "gemini"}}}', "FILE: not valid JSON: key"),
+        (
+            '{"models": {"model": {"type": "offline",\n\t"x": 1}}}',
+            "FILE:2: unknown key 'models.model.x'; allowed here: type, model, api_key_env",
+        ),
+        ('{"models": {"g": 1}}', "FILE:1: 'models.g' is 1; expected a section with keys: type"),
+        ("[" * 100_000, "FILE: not valid JSON: "),
+        (f"[{'9' * 5000}]", "FILE: not valid JSON: Exceeds the limit"),
+    ],
+)
+def test_a_models_file_with_a_mistake_names_line_and_key_too(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    assert models_error(tmp_path, text).startswith(message)
+
+
+class TestPlaces:
+    def test_cortex_home_moves_all_state_and_nothing_else(self, tmp_path: Path) -> None:
+        places = find_places({"CORTEX_HOME": str(tmp_path)})
+        assert places == Places(ROOT, tmp_path)
+        for place in (places.cache, places.server_logs, places.log_file, places.history_file):
+            assert place.is_relative_to(tmp_path)
+
+    def test_a_relative_cortex_home_is_made_absolute(self) -> None:
+        assert find_places({"CORTEX_HOME": "state"}).home == Path.cwd() / "state"
+
+    def test_a_tilde_is_the_home_directory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert find_places({"CORTEX_HOME": "~/x"}).home == tmp_path / "x"
+
+    def test_the_home_of_a_user_who_is_not_there_is_a_clear_mistake(self) -> None:
+        with pytest.raises(SettingsError, match="CORTEX_HOME=~nobody-here/x: there is no such"):
+            find_places({"CORTEX_HOME": "~nobody-here/x"})
+
+    def test_an_empty_cortex_home_counts_as_none(self) -> None:
+        assert find_places({"CORTEX_HOME": ""}).home == ROOT
+
+    def test_a_checkout_keeps_its_state_itself(self) -> None:
+        assert find_places({}) == Places(ROOT, ROOT)
+
+    def test_an_installed_copy_keeps_state_in_the_users_data_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        places = find_places({}, root=tmp_path / "site-packages")
+        assert places.root == tmp_path / "site-packages"
+        assert places.home.is_relative_to(tmp_path)
+        assert places.home.name == "cortex-r"
+
+    def test_with_no_home_at_all_state_goes_to_a_temporary_folder_of_this_user(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_entry(uid: int) -> None:
+            raise KeyError(uid)
+
+        monkeypatch.delenv("HOME", raising=False)
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        monkeypatch.setattr(pwd, "getpwuid", no_entry)  # a container's user number
+        home = find_places({}, root=tmp_path).home
+        assert home.parent == Path(tempfile.gettempdir())
+        assert home.name == f"cortex-r-{os.getuid()}"
+
+    def test_a_file_in_the_users_home_goes_before_the_one_that_ships(self, tmp_path: Path) -> None:
+        places = Places(ROOT, tmp_path)
+        shipped = ROOT / "config" / "models.json"
+        assert places.config_file("models.json") == shipped
+        (tmp_path / "config" / "models.json").mkdir(parents=True)
+        assert places.config_file("models.json") == shipped, "a directory is no file"
+        (tmp_path / "config" / "profiles.yaml").write_text("", encoding="utf-8")
+        assert places.config_file("profiles.yaml") == tmp_path / "config" / "profiles.yaml"
+
+    def test_a_home_that_cannot_even_be_looked_into_leaves_what_ships(self) -> None:
+        places = Places(ROOT, Path("/" + "x" * 5000))
+        assert places.config_file("models.json") == ROOT / "config" / "models.json"
+
+
+def test_reading_a_profile_needs_neither_pydantic_nor_anything_heavy() -> None:
+    """Servers are spawned between reading and checking; what is imported before delays them."""
+    program = (
+        "import sys; from pathlib import Path; from config.settings import *;"
+        "read_document(ROOT / 'config' / 'profiles.yaml');"
+        "print(*{'pydantic', 'platformdirs', 'asyncio', 'mcp'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

@@ -1,0 +1,223 @@
+"""Names of tools: what each one means, and that none hides another."""
+
+import ast
+import keyword
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core.catalog import ToolCatalog, as_identifier
+from core.errors import CallRefused
+from tests.doubles import tool
+
+
+class TestNames:
+    catalog = ToolCatalog(
+        [
+            tool("add", "math"),
+            tool("fetch", "web"),
+            tool("fetch", "files"),
+            tool("read-file", "files"),
+            tool("import", "files"),
+        ]
+    )
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("add", "math.add"),
+            ("math.add", "math.add"),
+            ("web.fetch", "web.fetch"),
+            ("files.fetch", "files.fetch"),
+            ("read-file", "files.read-file"),
+            ("read_file", "files.read-file"),
+            ("files.read-file", "files.read-file"),
+            ("files.read_file", "files.read-file"),
+            ("import", "files.import"),
+            ("import_", "files.import"),
+        ],
+    )
+    def test_a_tool_is_found_by_each_of_its_names(self, name: str, meant: str) -> None:
+        assert self.catalog.resolve(name).qualified_name == meant
+        assert self.catalog.get(name) is self.catalog.resolve(name)
+        assert name in self.catalog
+
+    def test_a_shared_name_is_refused_and_both_tools_named(self) -> None:
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("fetch")
+        assert str(caught.value) == (
+            "'fetch' is offered by several servers; say web.fetch or files.fetch"
+        )
+        assert "fetch" not in self.catalog
+        assert self.catalog.get("fetch") is None
+
+    def test_an_unknown_name_gets_the_nearest_ones_if_any_are_near(self) -> None:
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("readfile")
+        assert str(caught.value) == (
+            "there is no tool 'readfile'; did you mean read_file, read-file?"
+        )
+        with pytest.raises(CallRefused, match=r"; did you mean add\?$"):
+            self.catalog.resolve("ad")
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("zzzzzz")
+        assert str(caught.value) == "there is no tool 'zzzzzz'"
+
+    def test_an_empty_catalogue_says_that_it_is(self) -> None:
+        empty = ToolCatalog([])
+        assert len(empty) == 0
+        with pytest.raises(CallRefused, match=r"there is no tool 'add' \(no tools are on offer\)"):
+            empty.resolve("add")
+
+    def test_what_is_no_text_is_no_name(self) -> None:
+        assert 5 not in self.catalog
+        assert None not in self.catalog
+
+    def test_plans_write_the_bare_identifier_unless_it_is_shared(self) -> None:
+        assert [self.catalog.plan_name(spec) for spec in self.catalog] == [
+            "add",
+            "web.fetch",
+            "files.fetch",
+            "read_file",
+            "import_",
+        ]
+        assert [spec.name for spec in self.catalog if self.catalog.is_ambiguous(spec)] == [
+            "fetch",
+            "fetch",
+        ]
+
+
+class TestNamesThatCollide:
+    def test_two_tools_of_one_server_with_one_identifier_stay_two(self) -> None:
+        """The name that is an identifier keeps it, whatever the order; the other is numbered."""
+        dash, line = tool("a-b"), tool("a_b")
+        for tools in ([dash, line], [line, dash]):
+            catalog = ToolCatalog(tools)
+            assert catalog.resolve("a_b").name == "a_b"
+            assert catalog.resolve("a-b").name == "a-b"
+            assert catalog.resolve("a_b_2").name == "a-b"
+            assert catalog.resolve("math.a_b_2").name == "a-b"
+            assert {spec.name: catalog.plan_name(spec) for spec in catalog} == {
+                "a_b": "a_b",
+                "a-b": "a_b_2",
+            }
+            assert not any(catalog.is_ambiguous(spec) for spec in catalog)
+
+    def test_a_number_that_is_taken_is_skipped(self) -> None:
+        catalog = ToolCatalog([tool("a-b"), tool("a b"), tool("a_b_2"), tool("a_b")])
+        assert [catalog.plan_name(spec) for spec in catalog] == ["a_b_3", "a_b_4", "a_b_2", "a_b"]
+
+    def test_a_tool_given_without_its_alias_is_recognised(self) -> None:
+        original = tool("a-b")
+        catalog = ToolCatalog([original, tool("a_b")])
+        assert catalog.plan_name(original) == "a_b_2"
+        assert not catalog.is_ambiguous(original)
+
+    def test_an_alias_stays_when_fewer_tools_are_offered(self) -> None:
+        every = ToolCatalog([tool("a-b"), tool("a_b")])
+        fewer = ToolCatalog([every.resolve("a-b")])
+        assert fewer.plan_name(fewer.resolve("a-b")) == "a_b_2"
+
+    def test_equal_identifiers_on_two_servers_are_told_apart_by_server(self) -> None:
+        catalog = ToolCatalog([tool("a-b", "one"), tool("a_b", "two")])
+        assert [catalog.plan_name(spec) for spec in catalog] == ["one.a_b", "two.a_b"]
+        assert catalog.resolve("a-b").server == "one"
+        with pytest.raises(CallRefused, match=r"say one\.a-b or two\.a_b"):
+            catalog.resolve("a_b")
+
+    def test_a_name_shared_beside_an_alias_is_still_ambiguous(self) -> None:
+        catalog = ToolCatalog([tool("a-b", "one"), tool("a_b", "one"), tool("a-b", "two")])
+        with pytest.raises(CallRefused, match="several servers"):
+            catalog.resolve("a-b")
+        assert [catalog.is_ambiguous(spec) for spec in catalog] == [True, True, True]
+        names = [catalog.plan_name(spec) for spec in catalog]
+        assert names == ["one.a_b_2", "one.a_b", "two.a_b"]
+
+    def test_a_server_that_lists_a_name_twice_offers_the_first(self) -> None:
+        first, second = tool("find", a="number"), tool("find", b="string")
+        catalog = ToolCatalog([first, second])
+        assert list(catalog) == [first]
+        assert catalog.resolve("find") is first
+
+    def test_a_tool_called_like_a_server_makes_room_where_that_server_must_be_named(self) -> None:
+        """Both `tools.search(…)` and `tools.search.fetch(…)` can't be."""
+        search, fetch = tool("search", "search"), tool("fetch", "search")
+        alone = ToolCatalog([search, fetch])
+        assert [alone.plan_name(spec) for spec in alone] == ["search", "fetch"]
+        shared = ToolCatalog([search, fetch, tool("fetch", "web")])
+        assert [shared.plan_name(spec) for spec in shared] == [
+            "search.search",
+            "search.fetch",
+            "web.fetch",
+        ]
+        assert shared.resolve("search") is search
+
+    def test_a_dotted_name_means_server_and_tool_first(self) -> None:
+        catalog = ToolCatalog([tool("math.add", "proxy"), tool("add", "math")])
+        assert catalog.resolve("math.add").server == "math"
+        assert catalog.resolve("proxy.math.add").server == "proxy"
+        assert catalog.resolve("math_add").server == "proxy"
+
+
+NAMES = st.sampled_from(["a-b", "a_b", "a b", "a.b", "a_b_2", "A-b", "if", "if_", "", "-", "é"])
+SERVERS = st.sampled_from(["s", "t", "a_b"])
+
+
+@given(st.lists(st.tuples(SERVERS, NAMES), max_size=8))
+def test_every_tool_can_be_called_by_the_name_that_plans_are_shown(
+    names: list[tuple[str, str]],
+) -> None:
+    catalog = ToolCatalog(tool(name, server) for server, name in names)
+    assert {spec.qualified_name for spec in catalog} == {f"{s}.{n}" for s, n in names}
+    for spec in catalog:
+        assert catalog.resolve(catalog.plan_name(spec)) is spec
+        assert catalog.resolve(spec.qualified_name) is spec
+    shown = {catalog.plan_name(spec) for spec in catalog}
+    assert len(shown) == len(catalog)
+    assert not shown & {name.partition(".")[0] for name in shown if "." in name}
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"),
+    [
+        ("add", "add"),
+        ("read-file", "read_file"),
+        ("notes/list", "notes_list"),
+        ("2fa", "_2fa"),
+        ("class", "class_"),
+        ("None", "None_"),
+        ("match", "match"),
+        ("", "_"),
+        ("🔥", "_"),
+        ("поиск", "поиск"),
+        ("搜索", "搜索"),
+        ("x²", "x2"),
+        ("ﬁnd", "find"),
+        ("½", "_1_2"),
+        ("__class__", "tool__class__"),
+        ("--", "tool__"),
+        ("a\x00b\nc", "a_b_c"),
+        ("\ud800", "_"),
+    ],
+)
+def test_names_become_identifiers(name: str, identifier: str) -> None:
+    assert as_identifier(name) == identifier
+
+
+@given(st.text(max_size=20))
+@example("ⅷ")
+@example("·a")
+@example("ﬀ²")
+@example("ìf")
+def test_every_name_becomes_an_identifier_that_python_reads_back(name: str) -> None:
+    made = as_identifier(name)
+    assert made.isidentifier()
+    assert not keyword.iskeyword(made)
+    assert not made.startswith("__")
+    assert unicodedata.is_normalized("NFKC", made)
+    attribute = ast.parse(f"tools.{made}", mode="eval").body
+    assert isinstance(attribute, ast.Attribute)
+    assert attribute.attr == made
+    assert as_identifier(made) == made

@@ -1,0 +1,220 @@
+"""Servers that fail, each a real process: nothing hangs, nothing leaks, the others go on."""
+
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.servers import ServerSpec
+from core.errors import ServerLost, ToolTimeout
+from core.session import MultiMCP
+from core.spawn import LOG_BYTES_MAX
+from tests.core.fixture_servers import QUICK, ROOT, all_gone, ask, dispatcher, is_gone, server
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}\r\n', ""),
+        (
+            '\n\nlog: x\n{"jsonrpc":"2.0","id":ID,"result":'
+            '{"content":[{"type":"text","text":"\xff"}]}}\n',
+            "\ufffd",
+        ),
+        ('{"jsonrpc":"2.0","id":ID,"result":[]}\n', "the server's answer is malformed"),
+    ],
+    ids=["CRLF", "stray text and invalid UTF-8", "malformed reply"],
+)
+async def test_odd_lines_cost_no_session(line: str, text: str) -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        pid = await ask(multi, "pid")
+        assert await ask(multi, "raw", line=line) == text
+        assert await ask(multi, "pid") == pid
+
+
+async def test_failing_servers_are_named_and_the_others_work(tmp_path: Path) -> None:
+    silent = replace(server("silent"), start_timeout_seconds=0.2)
+    absent = ServerSpec("absent", ("no-such-program-at-all",), ROOT)
+    refusing = server("odd", "refuse", id="refusing")
+    specs = [server(name) for name in ("able", "babbling", "dying", "endless")]
+    async with dispatcher(*specs, silent, absent, refusing, logs=tmp_path) as (multi, notices):
+        assert await ask(multi, "echo", text="fine") == "fine"
+        assert set(multi.failures) == {spec.id for spec in (*specs[1:], silent, absent, refusing)}
+        assert set(multi.server_descriptions()) == {"able"}
+        told = {name: str(error) for name, error in multi.failures.items()}
+        assert sorted(told.values()) == sorted(notices)
+    assert "'Usage: babble [options]'" in told["babbling"]
+    assert "exited with code 1" in told["dying"]
+    assert "'ImportError: no module named teapot'" in told["dying"]
+    assert str(tmp_path / "dying.log") in told["dying"]
+    assert "more than 100 pages" in told["endless"]
+    assert "within 0.2 s" in told["silent"]
+    assert "MCP handshake (MCPError: not today)" in told["refusing"]
+    assert "no-such-program-at-all" in told["absent"]
+    for name, text in told.items():
+        assert f"server '{name}' did not start" in text
+
+
+async def test_a_banner_on_stdout_does_not_matter() -> None:
+    async with dispatcher(server("noisy")) as (multi, _):
+        assert await ask(multi, "echo", text="hi") == "hi"
+
+
+async def test_a_server_without_tools_is_no_failure() -> None:
+    async with dispatcher(server("odd", "toolless")) as (multi, notices):
+        assert multi.server_tools == {"odd": []}
+        assert notices == []
+
+
+async def test_a_running_servers_log_is_kept_in_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.life.LOG_CHECK_SECONDS", 0.01)
+    async with dispatcher(server("able"), logs=tmp_path) as (multi, _):
+        await ask(multi, "flood", bytes=3 * LOG_BYTES_MAX)
+        async with asyncio.timeout(5):
+            await until_small(tmp_path / "able.log")
+
+
+async def until_small(log: Path) -> None:
+    while log.stat().st_size > LOG_BYTES_MAX:  # noqa: ASYNC110, ASYNC240 - a file tells nobody
+        await asyncio.sleep(0)
+
+
+async def test_a_call_that_takes_too_long_is_cancelled_and_the_server_lives_on() -> None:
+    spec = replace(server("able"), call_timeout_seconds=0.1)
+    async with dispatcher(spec) as (multi, _):
+        pid = await ask(multi, "pid")
+        with pytest.raises(ToolTimeout, match=r"'able' did not answer 'hang' within 0\.1 s"):
+            await ask(multi, "hang")
+        assert await ask(multi, "cancelled") == "1"
+        assert await ask(multi, "pid") == pid
+
+
+async def test_cancelling_a_caller_cancels_its_call_only() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        pid = await ask(multi, "pid")
+        hanging = asyncio.create_task(ask(multi, "hang"))
+        other = asyncio.create_task(ask(multi, "meet"))
+        assert await ask(multi, "meet") == "met"  # by now the call before it was sent too
+        hanging.cancel()
+        await asyncio.wait({hanging})
+        assert hanging.cancelled()
+        assert await other == "met"
+        assert await ask(multi, "cancelled") == "1"
+        assert await ask(multi, "pid") == pid
+
+
+async def test_a_killed_server_fails_every_open_call_and_the_next_call_restarts_it() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        pid = await ask(multi, "pid")
+        hanging = asyncio.create_task(ask(multi, "hang"))
+        async with asyncio.timeout(2):
+            with pytest.raises(ServerLost, match=r"signal 9 .*'die'.*unknown"):
+                await ask(multi, "die")
+            with pytest.raises(ServerLost, match="'hang'"):
+                await hanging
+        assert await ask(multi, "pid") != pid
+        assert is_gone(int(pid))
+
+
+async def test_a_server_that_was_killed_while_idle_is_back_at_the_next_call() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        pid = int(await ask(multi, "pid"))
+        os.kill(pid, 9)
+        await until_reaped(pid)
+        assert int(await ask(multi, "pid")) != pid
+
+
+async def until_reaped(pid: int) -> None:
+    """Wait until the owner of a server has noticed its end, whose last act is to reap it."""
+    while Path(f"/proc/{pid}").exists():  # noqa: ASYNC110, ASYNC240 - the kernel tells nobody
+        await asyncio.sleep(0)
+
+
+async def test_a_server_that_closes_its_output_is_lost() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        with pytest.raises(ServerLost):
+            await ask(multi, "close_output")
+        assert await ask(multi, "echo", text="again") == "again"
+
+
+async def test_a_lost_server_is_gone_before_its_successor_starts() -> None:
+    grace = replace(QUICK, lost_seconds=0.7)  # longer than a call waits for details of the loss
+    async with dispatcher(server("stubborn"), grace=grace) as (multi, _):
+        pid, child = (await ask(multi, "pids")).split()
+        with pytest.raises(ServerLost, match="closed its output"):
+            await ask(multi, "close_output")
+        assert not is_gone(int(pid))
+        again, _ = (await ask(multi, "pids")).split()
+        assert again != pid
+        await all_gone([pid, child])
+
+
+async def test_a_server_whose_child_holds_the_pipe_is_lost_at_once_and_the_child_ended() -> None:
+    async with dispatcher(server("orphaning")) as (multi, _):
+        pids = (await ask(multi, "pids")).split()
+        async with asyncio.timeout(3):
+            with pytest.raises(ServerLost, match="signal 9"):
+                await ask(multi, "die")
+            await all_gone(pids)
+
+
+async def test_a_server_that_ignores_everything_is_gone_with_its_child_after_the_end() -> None:
+    async with dispatcher(server("stubborn")) as (multi, _):
+        pids = (await ask(multi, "pids")).split()
+    async with asyncio.timeout(3):
+        await all_gone(pids)
+
+
+async def test_the_end_while_a_server_starts_and_while_a_call_is_open_is_clean() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        pid = int(await ask(multi, "pid"))
+        hanging = asyncio.create_task(ask(multi, "hang"))
+        await ask(multi, "echo")
+    with pytest.raises(ServerLost, match="closed"):
+        await hanging
+    with pytest.raises(ServerLost, match="closed"):
+        await multi.call_tool("echo", {})
+    assert is_gone(pid)
+    multi = MultiMCP([server("silent")], stop_grace=QUICK)
+    await multi.start()
+    starting = asyncio.create_task(multi.initialize())
+    await asyncio.sleep(0)
+    await multi.aclose()
+    await multi.aclose()
+    await starting
+    assert "closed while it started" in str(multi.failures["silent"])
+
+
+async def test_a_cancelled_end_still_ends_the_servers() -> None:
+    async with dispatcher(server("stubborn")) as (multi, _):
+        pids = (await ask(multi, "pids")).split()
+        closing = asyncio.create_task(multi.aclose())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait({closing})
+        assert closing.cancelled()
+        await all_gone(pids)
+
+
+async def test_rounds_of_life_and_death_leak_no_descriptor_and_no_process() -> None:
+    pids: list[int] = []
+    open_before = -1
+    for round_number in range(20):
+        async with dispatcher(server("able")) as (multi, _):
+            pids.append(int(await ask(multi, "pid")))
+            if round_number % 5 == 4:
+                with pytest.raises(ServerLost):
+                    await ask(multi, "die")
+                pids.append(int(await ask(multi, "pid")))
+        if round_number == 0:
+            open_before = open_descriptors()
+    assert open_descriptors() == open_before
+    assert all(is_gone(pid) for pid in pids)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

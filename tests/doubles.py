@@ -1,0 +1,173 @@
+"""Stand-ins that are injected where a test needs no model, server or disk."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntry, StrategyProfile
+from core.catalog import ContentBlock, ToolCatalog, ToolResult, ToolSpec
+from core.context import AgentContext, Parts
+from core.memory_item import MemoryItem
+from core.ports import CallTool, DecisionInputs, ModelReply, ModelRequest, PlanReply
+from core.turn import ActionResult, Exchange, PerceptionResult, Plan, Usage
+from core.values import Json, JsonObject
+
+
+def tool(name: str, server: str = "math", description: str = "A tool.", **types: str) -> ToolSpec:
+    """A tool with an `input` wrapper around required arguments of the given JSON types."""
+    fields: JsonObject = {key: {"type": kind} for key, kind in types.items()}
+    wrapped: JsonObject = {"type": "object", "properties": fields, "required": [*types]}
+    return ToolSpec(
+        server=server,
+        name=name,
+        description=description,
+        input_schema={
+            "type": "object",
+            "properties": {"input": {"$ref": "#/$defs/Input"}},
+            "required": ["input"],
+            "$defs": {"Input": wrapped},
+        },
+    )
+
+
+def text_result(text: str, *, is_error: bool = False) -> ToolResult:
+    """A result that is one text block."""
+    return ToolResult((ContentBlock("text", text),), is_error=is_error)
+
+
+def value_result(value: Json) -> ToolResult:
+    """A structured result, as the bundled servers answer."""
+    return ToolResult((), structured={"result": value})
+
+
+def profile(
+    strategy: StrategyProfile | None = None, servers: Sequence[ServerEntry] = ()
+) -> AgentProfile:
+    """A profile with the given strategy and servers, defaults elsewhere."""
+    return AgentProfile(
+        agent=AgentSection(name="Test", id="test_1"),
+        strategy=strategy or StrategyProfile(),
+        sandbox=SandboxSection(),
+        mcp_servers=tuple(servers),
+    )
+
+
+@dataclass
+class FakeModel:
+    """A model that is never asked: the doubles of `FakeParts` stand before it."""
+
+    name: str = "fake"
+    usage: Usage = field(default_factory=Usage)
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """Fail: nothing in these tests should reach a model."""
+        raise AssertionError(f"unexpected {request.purpose} request")
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+@dataclass
+class FakeMemory:
+    """Session memory in a list."""
+
+    items: list[MemoryItem] = field(default_factory=list[MemoryItem])
+
+    def add(self, item: MemoryItem) -> None:
+        """Keep one item."""
+        self.items.append(item)
+
+    def get_session_items(self) -> list[MemoryItem]:
+        """All items."""
+        return self.items
+
+
+class FakeDispatcher:
+    """Answers calls from a table of tool name to result or exception; counts them."""
+
+    def __init__(
+        self, tools: Sequence[ToolSpec], answers: dict[str, ToolResult | Exception]
+    ) -> None:
+        self._tools = list(tools)
+        self._answers = answers
+        self.calls: list[tuple[str, JsonObject]] = []
+
+    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+        """The table's answer for the tool."""
+        self.calls.append((tool_name, arguments))
+        answer = self._answers[tool_name]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def get_all_tools(self) -> list[ToolSpec]:
+        """The tools given."""
+        return self._tools
+
+
+Runner: TypeAlias = Callable[[ToolCatalog, CallTool], Awaitable[ActionResult]]
+"""What a plan does when it runs."""
+
+
+@dataclass
+class FakeParts:
+    """A scripted engine: plan replies in order, and what each plan's run results in.
+
+    `results` maps a plan's source to its results, one a run; a callable result gets the
+    plan's tools and call door.
+    """
+
+    replies: list[PlanReply | Exception]
+    results: dict[str, list[ActionResult | Runner]]
+    perception: PerceptionResult = field(default_factory=PerceptionResult)
+    inputs: list[DecisionInputs] = field(default_factory=list[DecisionInputs])
+    prompt_paths: list[str] = field(default_factory=list[str])
+    perceived: list[str | None] = field(default_factory=list["str | None"])
+    ran: list[str] = field(default_factory=list[str])
+
+    def parts(self) -> Parts:
+        """The parts that a context is given."""
+        return Parts(self._perceive, self._generate, self._run, lambda t, _: t.description)
+
+    async def _perceive(
+        self, context: AgentContext, user_input: str | None = None
+    ) -> PerceptionResult:
+        self.perceived.append(user_input)
+        return self.perception
+
+    async def _generate(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        self.inputs.append(inputs)
+        self.prompt_paths.append(prompt_path)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    async def _run(self, plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
+        self.ran.append(plan.source)
+        result = self.results[plan.source].pop(0)
+        return await result(tools, call) if callable(result) else result
+
+
+def context(
+    fakes: FakeParts,
+    *,
+    request: str = "a request",
+    strategy: StrategyProfile | None = None,
+    dispatcher: FakeDispatcher | None = None,
+    memory: FakeMemory | None = None,
+    model: FakeModel | None = None,
+    history: tuple[Exchange, ...] = (),
+) -> AgentContext:
+    """A context whose every collaborator is a double."""
+    return AgentContext(
+        request,
+        "2026/11/21/session-1-abcdef",
+        dispatcher or FakeDispatcher([], {}),
+        {"math": "arithmetic"},
+        profile=profile(strategy),
+        memory=memory or FakeMemory(),
+        model=model or FakeModel(),
+        parts=fakes.parts(),
+        history=history,
+    )
