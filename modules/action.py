@@ -1,0 +1,111 @@
+"""The action step: runs a plan in the sandbox and reads its verdict.
+
+A plan's `solve()` says with a prefix what its text is: `FINAL_ANSWER:` ends the run,
+`FURTHER_PROCESSING_REQUIRED:` carries the text into the next step.
+"""
+
+import json
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.ports import CallTool, ToolCaller
+from core.turn import (
+    FINAL_ANSWER,
+    FURTHER_PROCESSING,
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    Plan,
+    PlanFailed,
+    PlanFailure,
+)
+from core.values import Json, JsonObject
+from modules.plans.check import check_plan, normalise_plan
+from modules.plans.text import line_text, shorten
+from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
+
+__all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]
+
+MAX_SHOWN_VALUE_CHARACTERS = 200
+"""How much of a value without a verdict is shown to the model."""
+
+
+def format_result(value: Json) -> str:
+    """A value as text: a dict's `result`, else a dict as JSON; a list's items joined by spaces."""
+    match value:
+        case {"result": result}:
+            return str(result)
+        case dict():
+            return json.dumps(value)
+        case list():
+            return " ".join(str(item) for item in value)
+        case _:
+            return str(value)
+
+
+async def run_plan(
+    plan: Plan, tools: ToolCatalog, call: CallTool, sandbox: Sandbox
+) -> ActionResult:
+    """Repair, check and run a plan, and read its verdict.
+
+    Lines in a failure are those of `plan.source`. Raises what `Sandbox.run` raises.
+    """
+    ran = await _run_checked(plan.source, tools, call, sandbox)
+    if ran.failure is not None:
+        return PlanFailed(ran.failure, ran.calls)
+    text = format_result(ran.value).strip()
+    answer, further = text.removeprefix(FINAL_ANSWER), text.removeprefix(FURTHER_PROCESSING)
+    if answer != text and answer.strip():
+        return FinalAnswer(answer.strip(), ran.calls)
+    if further != text and further.strip():
+        return FurtherProcessing(further.strip(), ran.calls)
+    return PlanFailed(PlanFailure("no_verdict", _no_verdict(ran.value)), ran.calls)
+
+
+async def run_python_sandbox(
+    code: str, dispatcher: ToolCaller, *, sandbox: Sandbox | None = None
+) -> str:
+    """Run one plan with every tool of the dispatcher; its formatted result as text.
+
+    Opens and closes a sandbox of its own if none is given. A failed plan gives
+    `[sandbox error: …]`. Raises what `Sandbox.run` raises.
+    """
+
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        return await dispatcher.call_tool(tool.qualified_name, arguments)
+
+    async with AsyncExitStack() as stack:
+        used = sandbox or await stack.enter_async_context(Sandbox())
+        ran = await _run_checked(code, ToolCatalog(dispatcher.get_all_tools()), call, used)
+    return format_result(ran.value) if ran.failure is None else f"[sandbox error: {ran.failure}]"
+
+
+async def _run_checked(
+    source: str, tools: ToolCatalog, call: CallTool, sandbox: Sandbox
+) -> SandboxResult:
+    """Run a plan if the static check finds nothing; failures quote the text as it was given."""
+    if (unreadable := sandbox.unreadable(source)) is not None:
+        return SandboxResult(None, "", (), unreadable)
+    repaired = normalise_plan(source, tools)
+    if (failure := check_plan(repaired, tools)) is not None:
+        return SandboxResult(None, "", (), _in_own_words(failure, source))
+    ran = await sandbox.run(repaired, tools, call)
+    if ran.failure is None:
+        return ran
+    return replace(ran, failure=_in_own_words(ran.failure, source))
+
+
+def _in_own_words(failure: PlanFailure, source: str) -> PlanFailure:
+    """Quote the line as the model wrote it; repairs never change the numbers of lines."""
+    if failure.line is None:
+        return failure
+    return replace(failure, line_text=line_text(source, failure.line))
+
+
+def _no_verdict(value: Json) -> str:
+    shown = "nothing" if value is None else shorten(repr(value), MAX_SHOWN_VALUE_CHARACTERS)
+    return (
+        f"solve() returned {shown}; return a string that starts with {FINAL_ANSWER!r} and the "
+        f"answer, or with {FURTHER_PROCESSING!r} and what is known so far"
+    )

@@ -1,0 +1,1 @@
+"""Plans as text: checked and repaired before they run."""

@@ -1,0 +1,172 @@
+"""What a plan's text says before it runs: its syntax tree, its names, and the tools it calls.
+
+The tree is only ever read by loops that need no recursion of ours, because its depth is in the
+hands of whoever wrote the plan.
+"""
+
+import ast
+import builtins
+import warnings
+from collections.abc import Iterator
+
+from core.catalog import ToolCatalog, ToolSpec, as_identifier
+from modules.sandbox.prelude import ENTRY_POINT
+
+TOOLS = "tools"
+CLIENT = "mcp"
+CALL_TOOL = "call_tool"
+
+MAX_PARSED_CHARACTERS = 16 * 1024
+"""Longer plans are not looked at before they run: dense text of this size parses in about 50 ms."""
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_BUILTIN_NAMES = frozenset(dir(builtins))
+
+
+class NotParsed(Exception):
+    """Python's own parser gave up on the plan for a reason other than its syntax (its depth)."""
+
+
+class TooLong(NotParsed):
+    """The plan is too long to be parsed within the time that the event loop can spare."""
+
+
+def parse(source: str) -> ast.Module:
+    """The syntax tree of a plan. Nothing is compiled or run.
+
+    Raises:
+        SyntaxError: it isn't Python, as far as this Python knows.
+        NotParsed: it is nested too deeply or holds characters that no parser takes.
+        TooLong: it is longer than `MAX_PARSED_CHARACTERS`.
+    """
+    if len(source) > MAX_PARSED_CHARACTERS:
+        raise TooLong(f"the plan is longer than {MAX_PARSED_CHARACTERS:,} characters")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in a plan is not the user's business
+            return ast.parse(source)
+    except (RecursionError, MemoryError):
+        raise NotParsed("the plan is nested too deeply") from None
+    except SyntaxError:
+        raise
+    except ValueError as error:  # null bytes, lone surrogates
+        raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
+
+
+class PlanNames:
+    """The names that a plan binds, and with them what its calls mean.
+
+    A plan may give a tool's name to a function or import of its own: then the bare name means
+    that. A plain assignment is different: it is how plans shadow a tool by accident.
+    """
+
+    def __init__(self, tree: ast.Module, tools: ToolCatalog) -> None:
+        """Read every binding and the parent of every node."""
+        self.tools = tools
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.own: set[str] = set()
+        self.assigned: set[str] = set()
+        self.nodes: list[ast.AST] = []
+        self._star_import = False
+        for node in ast.walk(tree):
+            self.nodes.append(node)
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+        for node in self.nodes:
+            self._note(node)
+        self.servers = {as_identifier(tool.server) for tool in tools}
+
+    def tool_path(self, node: ast.expr) -> str | None:
+        """`x` or `server.x` for `tools.x` or `tools.server.x`, where `tools` is ours."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not parts or not self._is_door(node, TOOLS):
+            return None
+        parts.reverse()
+        return ".".join(parts[:2]) if parts[0] in self.servers else parts[0]
+
+    def called_tool(self, call: ast.Call) -> ToolSpec | None:
+        """The tool that `tools.x(…)` or a bare `x(…)` calls, if that is certain."""
+        path = self.tool_path(call.func)
+        if path is not None:
+            return self.tools.get(path)
+        return self._bare_tool(call)
+
+    def is_raw_call(self, call: ast.Call) -> bool:
+        """Whether it is `mcp.call_tool(…)`."""
+        func = call.func
+        return (
+            isinstance(func, ast.Attribute)
+            and func.attr == CALL_TOOL
+            and self._is_door(func.value, CLIENT)
+        )
+
+    def scope_of(self, node: ast.AST) -> ScopeNode | None:
+        """The innermost function around a node; None at module or class level."""
+        for parent in self._ancestors(node):
+            if isinstance(parent, ScopeNode):
+                return parent
+            if isinstance(parent, ast.ClassDef):
+                return None
+        return None
+
+    def _bare_tool(self, call: ast.Call) -> ToolSpec | None:
+        if not isinstance(call.func, ast.Name) or self._star_import:
+            return None
+        name = call.func.id
+        awaited = isinstance(self.parents.get(call), ast.Await)
+        if name in self.own or name == ENTRY_POINT or (is_builtin(name) and not awaited):
+            return None
+        return self.tools.get(name)
+
+    def _is_door(self, node: ast.expr, name: str) -> bool:
+        rebound = name in self.assigned or name in self.own
+        return isinstance(node, ast.Name) and node.id == name and not rebound
+
+    def _ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def _note(self, node: ast.AST) -> None:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                self.own.add(name)
+            case ast.ClassDef(name=name) | ast.arg(arg=name):
+                self.own.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                self._note_import(node, names)
+            case ast.Name(id=name, ctx=ast.Store()):
+                (self.own if self._is_alias(node) else self.assigned).add(name)
+            case _:
+                pass
+
+    def _note_import(self, node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> None:
+        for alias in names:
+            if alias.name == "*":
+                self._star_import = True
+            elif not imports_door(node, alias):
+                self.own.add(alias.asname or alias.name.partition(".")[0])
+
+    def _is_alias(self, node: ast.Name) -> bool:
+        """Whether the name is bound to another name or a lambda: it may well be a function."""
+        parent = self.parents.get(node)
+        return isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and isinstance(
+            parent.value, ast.Lambda | ast.Name | ast.Attribute
+        )
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a bare name means something of Python's own."""
+    return name in _BUILTIN_NAMES
+
+
+def imports_door(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether an import asks for `tools` or `mcp`, which every plan has without it."""
+    if isinstance(node, ast.ImportFrom):
+        return node.level == 0 and (node.module or "").partition(".")[0] in (TOOLS, CLIENT)
+    return alias.name.partition(".")[0] in (TOOLS, CLIENT)

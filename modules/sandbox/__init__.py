@@ -1,0 +1,16 @@
+"""The plan sandbox: `Sandbox` runs a plan whose only doors are tool calls.
+
+`pool` is the event-loop side, `session` the thread side (it alone imports the interpreter),
+`doors` what a plan may reach, `prelude` the Python that a plan finds, `limits` its bounds.
+"""
+
+from modules.sandbox.limits import MAX_TOOL_CALLS_PER_PLAN, SandboxLimits, SandboxResult
+from modules.sandbox.pool import MAX_PARALLEL_PLANS, Sandbox
+
+__all__ = [
+    "MAX_PARALLEL_PLANS",
+    "MAX_TOOL_CALLS_PER_PLAN",
+    "Sandbox",
+    "SandboxLimits",
+    "SandboxResult",
+]

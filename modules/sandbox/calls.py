@@ -1,0 +1,98 @@
+"""The tool calls of one plan on the event loop: sent at once, recorded, ended with the plan."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable
+from typing import cast
+
+from core.catalog import ContentBlock, ToolResult
+from core.errors import CallRefused, WorldError
+from core.ports import CallTool
+from core.turn import ToolCall
+from core.values import Json
+from modules.sandbox.limits import CallOutcome, RequestedCall
+
+END_TIMEOUT_SECONDS = 5.0
+"""Bound on each wait for something that has been told to end: a cancelled call, a killed worker."""
+
+UNFINISHED_CALL = "not finished: the plan ended before this call did"
+"""Recorded as the error of a call that was cancelled with its plan."""
+
+
+class PlanCalls:
+    """The tool calls of one plan: tasks by the plan's call id, and a record of each that began."""
+
+    def __init__(self, call: CallTool) -> None:
+        """Send through `call`; needs a running event loop only once calls are sent."""
+        self._call = call
+        self._tasks: dict[int, asyncio.Task[CallOutcome]] = {}
+        self._records: list[ToolCall | None] = []
+
+    def send(self, requested: Iterable[RequestedCall]) -> None:
+        """Start the calls, all at once."""
+        for request in requested:
+            self._tasks[request.call_id] = asyncio.create_task(self._one(request))
+
+    async def any_of(self, pending: Iterable[int]) -> dict[int, CallOutcome]:
+        """Wait until at least one of these calls has ended; gives all that have."""
+        tasks = {call_id: self._tasks[call_id] for call_id in pending}
+        await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+        return {call_id: task.result() for call_id, task in tasks.items() if task.done()}
+
+    async def end(self) -> None:
+        """Cancel what is still open, and wait until it has ended."""
+        open_tasks = {task for task in self._tasks.values() if not task.done()}
+        for task in open_tasks:
+            task.cancel()
+        if open_tasks:
+            await asyncio.wait(open_tasks, timeout=END_TIMEOUT_SECONDS)
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled():
+                task.exception()  # the first bug was raised by `any_of`; say nothing of others
+
+    def finished(self) -> tuple[ToolCall, ...]:
+        """Every call that was sent, in order of start."""
+        return tuple(record for record in self._records if record is not None)
+
+    async def _one(self, request: RequestedCall) -> CallOutcome:
+        """Send one call and record it, also when it is cancelled."""
+        position, began = len(self._records), time.perf_counter()
+        self._records.append(None)
+        ok, recorded = False, cast("Json", UNFINISHED_CALL)
+        try:
+            result = await self._sent(request)
+            if isinstance(result, str):
+                recorded = result
+                return CallOutcome(error=result)
+            ok, recorded = True, result.value
+            return CallOutcome(_raw_content(result) if request.raw else recorded)
+        finally:
+            seconds = time.perf_counter() - began
+            self._records[position] = ToolCall(
+                request.tool.qualified_name, request.arguments, ok, recorded, seconds
+            )
+
+    async def _sent(self, request: RequestedCall) -> ToolResult | str:
+        """The result, or the text of an error that the plan may handle."""
+        try:
+            result = await self._call(request.tool, request.arguments)
+        except (CallRefused, WorldError) as error:
+            return str(error) or type(error).__name__
+        if result.is_error:
+            return result.text or f"{request.tool.name} failed without a message"
+        return result
+
+
+def _raw_content(result: ToolResult) -> Json:
+    """A result as `mcp.call_tool` gives it; structured content becomes text if there is none."""
+    blocks = result.content
+    if not blocks and result.structured is not None:
+        blocks = (ContentBlock("text", text=json.dumps(result.structured)),)
+    return {
+        "content": [
+            {"type": b.type, "text": b.text, "data": b.data, "mime_type": b.mime_type, "uri": b.uri}
+            for b in blocks
+        ],
+        "structured_content": result.structured,
+    }

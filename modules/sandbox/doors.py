@@ -1,0 +1,119 @@
+"""The only doors of the sandbox: which tool a plan's call means, and with what arguments.
+
+A call arrives as a name, positional and keyword arguments, all chosen by the plan. It leaves
+as a tool that is on offer with arguments that are JSON and fit the tool's signature, or it is
+refused with a message for the model.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog, ToolSpec
+from core.errors import CallRefused
+from core.values import Json, JsonObject
+from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, TOOL_DOOR
+from modules.sandbox.values import NotJson, TooLarge, to_json
+
+RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
+"""What a call of `mcp.call_tool` in another form is told."""
+
+
+class UnknownFunction(Exception):
+    """A call of a name that is not on offer; the plan gets a NameError with this text."""
+
+
+class Doors:
+    """The tools on offer to one plan, behind `tools.<name>`, `mcp.call_tool` and bare names."""
+
+    def __init__(self, tools: ToolCatalog, max_argument_bytes: int) -> None:
+        """Offer `tools`; each call's arguments may have `max_argument_bytes` of JSON each."""
+        self._tools = tools
+        self._offered = tuple(tools)
+        self._max_argument_bytes = max_argument_bytes
+
+    def admit(
+        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, JsonObject, bool]:
+        """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
+
+        Raises:
+            CallRefused: no such tool, or several, or arguments that don't fit.
+            UnknownFunction: `name` is neither a door nor a tool.
+        """
+        raw = name == RAW_DOOR
+        if raw:
+            tool, args, kwargs = self._raw_call(*_inner_arguments(args))
+        elif name == TOOL_DOOR:
+            tool = self._indexed(args)
+            args, kwargs = _inner_arguments(args[1:])
+        elif name != ENTRY_POINT and self.offers(name):
+            tool = self._tools.resolve(name)
+        else:
+            raise UnknownFunction(self._undefined(name))
+        return tool, tool.bind(*self._as_json(tool, args, kwargs)), raw
+
+    def offers(self, name: str) -> bool:
+        """Whether some tool has this bare name, even if several share it."""
+        return any(name in (tool.name, tool.identifier) for tool in self._offered)
+
+    def _indexed(self, args: Sequence[object]) -> ToolSpec:
+        index = args[0] if args else None
+        if not isinstance(index, int) or not 0 <= index < len(self._offered):
+            raise CallRefused("there is no such tool; call tools.<name>(…)")
+        return self._offered[index]
+
+    def _raw_call(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, Sequence[object], Mapping[str, object]]:
+        """`mcp.call_tool(name, arguments)`, by position or keyword, or with plain keywords."""
+        rest = dict(kwargs)
+        name = args[0] if args else rest.pop("tool_name", rest.pop("name", None))
+        arguments = args[1] if len(args) > 1 else rest.pop("arguments", rest)
+        if not isinstance(name, str) or len(args) > 2:
+            raise CallRefused(RAW_CALL_FORM)
+        return self._tools.resolve(name), (), _named({} if arguments is None else arguments)
+
+    def _undefined(self, name: str) -> str:
+        known = [self._tools.plan_name(tool) for tool in self._offered]
+        near = difflib.get_close_matches(name, known, NEAREST_NAMES_SHOWN, cutoff=0.5)
+        hint = f"; did you mean {', '.join(f'tools.{n}' for n in near)}?" if near else ""
+        return f"name '{name}' is not defined{hint}"
+
+    def _as_json(
+        self, tool: ToolSpec, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[list[Json], JsonObject]:
+        names = [parameter.name for parameter in tool.parameters][: len(args)]
+        names += [str(position) for position in range(len(names) + 1, len(args) + 1)]
+        by_position = [self._value(tool, n, v) for n, v in zip(names, args, strict=True)]
+        return by_position, {n: self._value(tool, n, v) for n, v in kwargs.items()}
+
+    def _value(self, tool: ToolSpec, name: str, value: object) -> Json:
+        try:
+            return to_json(value, max_bytes=self._max_argument_bytes)
+        except NotJson as kind:
+            raise CallRefused(
+                f"{tool.name}() argument '{name}' is {kind}; "
+                "give text, numbers, booleans, lists, dicts or None"
+            ) from kind
+        except TooLarge as reason:
+            raise CallRefused(
+                f"{tool.name}() argument '{name}' can't be sent: {reason}"
+            ) from reason
+
+
+def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:
+    """What the prelude's functions pass on: a list and a dict. Anything else is a plan's play."""
+    if len(args) != 2 or not isinstance(args[0], list):
+        raise CallRefused("call tools.<name>(…) or mcp.call_tool(name, arguments)")
+    return cast("list[object]", args[0]), _named(args[1])
+
+
+def _named(arguments: object) -> Mapping[str, object]:
+    """`arguments` as a dict with text keys."""
+    if not isinstance(arguments, dict):
+        raise CallRefused(RAW_CALL_FORM)
+    named = cast("dict[object, object]", arguments)
+    if not all(isinstance(name, str) for name in named):
+        raise CallRefused("the names of arguments must be text")
+    return cast("dict[str, object]", named)

@@ -1,0 +1,108 @@
+"""What bounds a plan, and the values that pass between its thread and the event loop.
+
+Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) and
+`modules.sandbox.session` (thread side, which imports pydantic-monty) both build on it.
+"""
+
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from core.catalog import ToolSpec
+from core.turn import PlanFailure, ToolCall
+from core.values import Json, JsonObject
+
+MAX_TOOL_CALLS_PER_PLAN = 5
+"""Tool calls that one plan may send, unless a `SandboxLimits` says otherwise."""
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Bounds of one plan. Every one is enforced outside of the plan's reach.
+
+    Attributes:
+        cpu_seconds: Time the plan itself computes, in seconds; waiting for tools is free.
+        wall_seconds: Time from the start of `run` to its end, in seconds, tool waits included.
+        memory_bytes: Heap of the plan, in bytes.
+        recursion_depth: Calls within calls. As in CPython a plan may catch the RecursionError.
+        printed_bytes: Text printed, in bytes of UTF-8.
+        result_bytes: Size of the returned value, and of one call's arguments, in bytes of JSON.
+        source_bytes: The plan's text, in bytes of UTF-8.
+        tool_calls: Number of tool calls sent.
+
+    Raises:
+        ValueError: a limit is not positive (`tool_calls` may be 0).
+    """
+
+    cpu_seconds: float = 5.0
+    wall_seconds: float = 120.0
+    memory_bytes: int = 256 * MIB
+    recursion_depth: int = 200
+    printed_bytes: int = 64 * KIB
+    result_bytes: int = 1 * MIB
+    source_bytes: int = 64 * KIB
+    tool_calls: int = MAX_TOOL_CALLS_PER_PLAN
+
+    def __post_init__(self) -> None:
+        """Refuse limits that no plan could meet."""
+        for field in fields(self):
+            value: float = getattr(self, field.name)
+            if value < 0 or (value == 0 and field.name != "tool_calls"):
+                raise ValueError(f"sandbox limit {field.name} must be above 0, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxResult:
+    """What became of one plan.
+
+    `value` is what `solve()` returned (None on failure), `printed` its output, `calls` the tool
+    calls that were sent, in order of start.
+    """
+
+    value: Json
+    printed: str
+    calls: tuple[ToolCall, ...]
+    failure: PlanFailure | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedCall:
+    """A tool call that the plan made and that has passed every check; `call_id` is the plan's.
+
+    `raw` calls (`mcp.call_tool`) get content blocks instead of the plain value.
+    """
+
+    call_id: int
+    tool: ToolSpec
+    arguments: JsonObject
+    raw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a tool call ended, as the plan gets it: a value, or an error to raise."""
+
+    value: Json = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The plan can't go on: send `calls`, then settle any of `pending` (all calls still open)."""
+
+    calls: tuple[RequestedCall, ...]
+    pending: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The plan ended, with a value or a failure."""
+
+    value: Json = None
+    failure: PlanFailure | None = None
+
+
+PlanState: TypeAlias = Waiting | Finished
+"""What a plan's thread reports whenever it comes to a halt."""

@@ -1,0 +1,128 @@
+"""JSON values at the sandbox's border, in both directions.
+
+Whatever a plan hands out was made by hostile code, whatever a tool hands in by a server that
+we don't control: both are rebuilt here as plain JSON, under bounds on size and depth, so
+that no later `json.dumps` or `str` on the host can fail or run long.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import cast
+
+from core.values import Json
+
+MAX_DEPTH_LEVELS = 100
+"""Containers within containers; far below where CPython's own recursion would end."""
+
+MAX_INTEGER_DIGITS = 4300
+"""Digits of an integer; the default of `sys.set_int_max_str_digits`, above which `str` fails."""
+
+BITS_PER_DIGIT = 3.3219280948873626
+"""log2(10)."""
+
+
+class NotJson(Exception):
+    """A value that JSON can't hold; the message starts with its kind, as in "a set"."""
+
+
+class TooLarge(Exception):
+    """A value beyond a bound on size, depth or digits; the message says which."""
+
+
+def to_json(value: object, *, max_bytes: int, sets_as_lists: bool = False) -> Json:
+    """Rebuild `value` as plain JSON: tuples become lists, scalar keys become strings.
+
+    Args:
+        value: Anything; it is not changed.
+        max_bytes: Bound on the size as compact JSON, in bytes of UTF-8 (escapes not counted).
+        sets_as_lists: Whether sets become sorted lists; else they are refused.
+
+    Raises:
+        NotJson: there is no JSON for it.
+        TooLarge: it is too big or too deep.
+    """
+    return _Rebuilder(max_bytes, sets_as_lists).rebuild(value, MAX_DEPTH_LEVELS)
+
+
+class _Rebuilder:
+    """One conversion, with the room that is left for it."""
+
+    def __init__(self, max_bytes: int, sets_as_lists: bool) -> None:
+        self._max_bytes = max_bytes
+        self._left_bytes = max_bytes
+        self._sets_as_lists = sets_as_lists
+
+    def rebuild(self, value: object, levels: int) -> Json:
+        if value is None or isinstance(value, bool):
+            self._spend(4)
+            return value
+        if isinstance(value, int):
+            return self._integer(value)
+        if isinstance(value, float):
+            self._spend(len(repr(value)))
+            return value
+        if isinstance(value, str):
+            return self._text(value)
+        return self._container(value, levels)
+
+    def _container(self, value: object, levels: int) -> Json:
+        if levels == 0:
+            raise TooLarge(f"it is nested deeper than {MAX_DEPTH_LEVELS} levels")
+        if isinstance(value, dict):
+            return self._object(cast("dict[object, object]", value), levels)
+        if isinstance(value, list | tuple):
+            return self._list(cast("Iterable[object]", value), levels)
+        if self._sets_as_lists and isinstance(value, set | frozenset):
+            return self._list(sorted(cast("Iterable[object]", value), key=_order), levels)
+        raise NotJson(_kind_of(value))
+
+    def _object(self, value: dict[object, object], levels: int) -> Json:
+        self._spend(2)
+        rebuilt: dict[str, Json] = {}
+        for key, item in value.items():
+            if not (key is None or isinstance(key, str | int | float)):
+                raise NotJson(f"a dict with {_kind_of(key)} as key")
+            name = self._text(key if isinstance(key, str) else json.dumps(self.rebuild(key, 1)))
+            self._spend(2)
+            rebuilt[name] = self.rebuild(item, levels - 1)
+        return rebuilt
+
+    def _list(self, items: Iterable[object], levels: int) -> Json:
+        self._spend(2)
+        rebuilt: list[Json] = []
+        for item in items:
+            self._spend(1)
+            rebuilt.append(self.rebuild(item, levels - 1))
+        return rebuilt
+
+    def _integer(self, value: int) -> int:
+        digits = int(abs(value).bit_length() / BITS_PER_DIGIT) + 1
+        if digits > MAX_INTEGER_DIGITS:
+            raise TooLarge(f"it holds an integer of more than {MAX_INTEGER_DIGITS} digits")
+        self._spend(digits)
+        return int(value)
+
+    def _text(self, value: str) -> str:
+        encoded = value.encode("utf-8", "replace")  # lone surrogates can't cross the border
+        self._spend(len(encoded) + 2)
+        return encoded.decode()
+
+    def _spend(self, count_bytes: int) -> None:
+        self._left_bytes -= count_bytes
+        if self._left_bytes < 0:
+            raise TooLarge(f"it is larger than {self._max_bytes:,} bytes of JSON")
+
+
+def _order(item: object) -> tuple[str, float, str]:
+    """Sort key for a set's items: numbers by size, before everything else by kind and text."""
+    if isinstance(item, int | float):
+        return ("", item, "")
+    return (type(item).__name__, 0, item if isinstance(item, str) else repr(item))
+
+
+def _kind_of(value: object) -> str:
+    """What to call a value of the interpreter in a message: "a set", "an object of class A"."""
+    kind = type(value).__name__
+    if kind == "MontyClassProxy":
+        return f"an object of class {getattr(value, 'name', '?')}"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

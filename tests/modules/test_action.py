@@ -1,0 +1,166 @@
+"""The action step: verdicts of plans, failures in the model's own words, the one-call form."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.catalog import ToolResult, ToolSpec
+from core.turn import (
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    Plan,
+    PlanFailed,
+)
+from core.values import Json, JsonObject
+from modules.action import (
+    MAX_TOOL_CALLS_PER_PLAN,
+    format_result,
+    run_plan,
+    run_python_sandbox,
+)
+from modules.sandbox import Sandbox, SandboxLimits
+from tests.modules.sandbox_tools import CATALOG, Tools, solve
+
+VALUES: list[tuple[Json, str]] = [
+    ({"result": 42}, "42"),
+    ({"result": None, "more": 1}, "None"),
+    ({"result": [1, 2]}, "[1, 2]"),
+    ({"a": 1, "b": [True, None]}, '{"a": 1, "b": [true, null]}'),
+    ({}, "{}"),
+    ([1, "two", 3.5], "1 two 3.5"),
+    ([], ""),
+    ("FINAL_ANSWER: x", "FINAL_ANSWER: x"),
+    (7, "7"),
+    (7.599822246093079e33, "7.599822246093079e+33"),
+    (True, "True"),
+    (None, "None"),
+]
+
+
+@dataclass
+class Dispatcher:
+    """A `ToolCaller` over the test tools."""
+
+    tools: Tools = field(default_factory=Tools)
+
+    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+        return await self.tools(CATALOG.resolve(tool_name), arguments)
+
+    def get_all_tools(self) -> list[ToolSpec]:
+        return list(CATALOG)
+
+
+async def act(source: str, tools: Tools | None = None) -> ActionResult:
+    async with Sandbox() as sandbox:
+        return await run_plan(Plan(source), CATALOG, tools or Tools(), sandbox)
+
+
+@pytest.mark.parametrize(("value", "text"), VALUES)
+def test_a_value_is_formatted_as_the_contract_says(value: Json, text: str) -> None:
+    assert format_result(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), VALUES)
+async def test_the_one_call_form_gives_the_formatted_value(value: Json, text: str) -> None:
+    assert await run_python_sandbox(solve(f"return {value!r}"), Dispatcher()) == text
+
+
+async def test_the_one_call_form_calls_tools_by_their_qualified_names() -> None:
+    dispatcher = Dispatcher()
+    text = await run_python_sandbox(solve("return {'result': await tools.add(1, 2)}"), dispatcher)
+    assert text == "3"
+    assert dispatcher.tools.sent == [("math.add", {"input": {"a": 1, "b": 2}})]
+
+
+@pytest.mark.parametrize(
+    ("plan", "text"),
+    [
+        ("x = 1", "[sandbox error: no solve(): define"),
+        (solve("return 1 / 0"), "[sandbox error: ZeroDivisionError: division by zero (line 2: "),
+        (solve("await tools.fail('error')"), "[sandbox error: the disk is full (line 2: "),
+        (solve("await tools.ad()"), "[sandbox error: there is no tools.ad; did you mean tools.add"),
+        ("x" * 100_000, "[sandbox error: the plan is longer than 65,536 bytes]"),
+    ],
+)
+async def test_the_one_call_form_gives_failures_as_text(plan: str, text: str) -> None:
+    result = await run_python_sandbox(plan, Dispatcher())
+    assert result.startswith(text)
+    assert result.endswith("]")
+
+
+async def test_the_one_call_form_uses_a_sandbox_that_is_given_and_leaves_it_open() -> None:
+    async with Sandbox(SandboxLimits(tool_calls=1)) as sandbox:
+        for _ in range(2):
+            plan = solve("await add(1, 1)", "return await add(2, 2)")
+            text = await run_python_sandbox(plan, Dispatcher(), sandbox=sandbox)
+            assert "more than 1 tool calls" in text
+    assert MAX_TOOL_CALLS_PER_PLAN == 5
+
+
+@pytest.mark.parametrize(
+    ("returned", "result"),
+    [
+        ("'FINAL_ANSWER: 42'", FinalAnswer("42")),
+        ("'  FINAL_ANSWER:two\\nlines  '", FinalAnswer("two\nlines")),
+        ("{'result': 'FINAL_ANSWER: 42'}", FinalAnswer("42")),
+        ("['FINAL_ANSWER:', 1, 2]", FinalAnswer("1 2")),
+        ("'FURTHER_PROCESSING_REQUIRED: half'", FurtherProcessing("half")),
+    ],
+)
+async def test_a_prefix_is_the_verdict_and_is_taken_off(
+    returned: str, result: ActionResult
+) -> None:
+    assert await act(solve(f"return {returned}")) == result
+
+
+@pytest.mark.parametrize(
+    ("returned", "shown"),
+    [
+        ("42", "returned 42;"),
+        ("None", "returned nothing;"),
+        ("'the answer is FINAL_ANSWER: 42'", "'the answer is FINAL_ANSWER: 42'"),
+        ("'FINAL_ANSWER:   '", "'FINAL_ANSWER:   '"),
+        ("'x' * 5000", "xxx…;"),
+    ],
+)
+async def test_a_value_without_a_verdict_is_shown_with_what_to_return(
+    returned: str, shown: str
+) -> None:
+    result = await act(solve(f"return {returned}"))
+    assert isinstance(result, PlanFailed)
+    assert result.failure.kind == "no_verdict"
+    assert shown in result.failure.message
+    assert "'FURTHER_PROCESSING_REQUIRED:'" in result.failure.message
+    assert len(result.failure.message) < 500
+
+
+async def test_calls_come_with_every_kind_of_result() -> None:
+    for plan in (
+        solve("await add(1, 2)", "return 'FINAL_ANSWER: x'"),
+        solve("await add(1, 2)", "return 'FURTHER_PROCESSING_REQUIRED: x'"),
+        solve("await add(1, 2)", "return 'x'"),
+        solve("await add(1, 2)", "raise ValueError"),
+    ):
+        assert [call.tool for call in (await act(plan)).calls] == ["math.add"]
+
+
+async def test_a_repaired_plan_runs_and_its_errors_quote_the_model() -> None:
+    answer = await act(
+        solve("remainder = remainder(a=7, b=4)", "return f'FINAL_ANSWER: {remainder}'")
+    )
+    assert isinstance(answer, FinalAnswer)
+    assert answer.text == "3"
+    written = "x = 1 / tools.add(1, -1)"
+    failed = await act(solve(written, "return str(x)"))
+    assert isinstance(failed, PlanFailed)
+    assert failed.failure.kind == "error"
+    assert failed.failure.line_text == written
+
+
+async def test_a_plan_with_a_certain_mistake_sends_nothing() -> None:
+    tools = Tools()
+    result = await act(solve("await tools.add(1, 2)", "await tools.add(1)"), tools)
+    assert isinstance(result, PlanFailed)
+    assert (result.failure.kind, result.failure.line) == ("tool", 3)
+    assert tools.sent == []

@@ -1,0 +1,181 @@
+"""The sandbox as a guest of its process: cancelling, crashes, the event loop, what is left."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.catalog import ToolResult, ToolSpec
+from core.turn import PlanFailure
+from core.values import JsonObject
+from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.limits import Finished, Waiting
+from tests.modules.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, answer, solve
+
+SPIN = solve("await tools.echo('started')", "while True:", "    pass")
+CANCEL_BOUND_SECONDS = 2.0
+"""Far above what a cancel takes (milliseconds), far below the plan's own limits."""
+
+
+def children() -> set[int]:
+    """Process ids of our own children, from /proc."""
+    found: set[int] = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # ended while we looked
+            continue
+        if int(fields[1]) == os.getpid():
+            found.add(int(stat.parent.name))
+    return found
+
+
+def sandbox_threads() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("cortex-sandbox")]
+
+
+async def test_cancelling_ends_a_spinning_plan_at_once_and_the_next_plan_runs() -> None:
+    tools = Tools()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(SandboxLimits(cpu_seconds=60)) as box:
+        task = asyncio.create_task(box.run(SPIN, CATALOG, tools))
+        await tools.started.wait()
+        before = time.perf_counter()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.perf_counter() - before < CANCEL_BOUND_SECONDS
+        assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+
+
+async def test_cancelling_ends_the_open_calls_before_it_returns() -> None:
+    tools = Tools(meeting=2)
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        task = asyncio.create_task(box.run(solve("await tools.meet('me')"), CATALOG, tools))
+        await tools.started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert tools.cancelled == ["math.meet"]
+
+
+async def test_the_event_loop_goes_on_while_a_plan_spins() -> None:
+    limits = SandboxLimits(cpu_seconds=0.5)
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(limits) as box:
+        task = asyncio.create_task(box.run(solve("while True:", "    pass"), CATALOG, Tools()))
+        turns = 0
+        while not task.done():
+            turns += 1
+            await asyncio.wait({task}, timeout=0.01)
+        assert (await task).failure is not None
+    assert turns > 5  # a blocked loop would have had one or two
+
+
+async def test_a_worker_that_dies_is_a_crash_and_the_next_plan_runs() -> None:
+    async def murder(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        (worker,) = children() - before
+        os.kill(worker, signal.SIGKILL)
+        return answer(1)
+
+    before = children()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        result = await box.run(solve("return await tools.add(1, 2)"), CATALOG, murder)
+        assert result.failure is not None
+        assert result.failure.kind == "crash"
+        assert [call.tool for call in result.calls] == ["math.add"]
+        assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+
+
+async def test_no_process_and_no_thread_is_left() -> None:
+    before = children()
+    async with (
+        asyncio.timeout(TEST_TIMEOUT_SECONDS),
+        Sandbox(SandboxLimits(cpu_seconds=0.2)) as box,
+    ):
+        plans = [solve("return 1"), SPIN, solve("return await tools.add(1, 2)"), "broken("]
+        await asyncio.gather(*(box.run(plan, CATALOG, Tools()) for plan in plans))
+        assert children() > before
+        assert sandbox_threads()
+    assert children() == before
+    assert sandbox_threads() == []
+
+
+async def test_nothing_starts_before_it_is_needed() -> None:
+    before = children()
+    async with Sandbox():
+        assert children() == before
+        assert sandbox_threads() == []
+
+
+async def test_a_warm_sandbox_that_never_runs_ends_clean() -> None:
+    before = children()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        box.warm()
+        box.warm()
+    assert children() == before
+
+
+async def test_a_pool_that_cannot_start_is_a_crash_and_may_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        with monkeypatch.context() as broken:
+            broken.setenv("MONTY_BIN", "/nonexistent/monty")
+            failed = await box.run(solve("return 1"), CATALOG, Tools())
+        assert failed.failure is not None
+        assert failed.failure.kind == "crash"
+        assert "could not start" in failed.failure.message
+        async with Sandbox() as other:  # leaving it after a failed start is no error
+            with monkeypatch.context() as broken:
+                broken.setenv("MONTY_BIN", "/nonexistent/monty")
+                await other.run(solve("return 1"), CATALOG, Tools())
+        assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+
+
+async def test_a_timeout_that_the_dispatcher_leaks_is_not_taken_for_the_deadline() -> None:
+    async def leak(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        raise TimeoutError("a bug")
+
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        with pytest.raises(TimeoutError, match="a bug"):
+            await box.run(solve("await tools.add(1, 2)"), CATALOG, leak)
+
+
+def test_a_session_that_is_killed_before_it_has_a_worker_does_not_run() -> None:
+    from modules.sandbox.session import PlanSession, open_pool
+
+    with open_pool(1) as pool:
+        session = PlanSession(pool, CATALOG, SandboxLimits(cpu_seconds=60))
+        session.kill()
+        state = session.start("while True: pass")
+        assert isinstance(state, Finished)
+        assert state.failure is not None
+        assert state.failure.kind == "crash"
+        session.close(keep_worker=False)
+        session.close(keep_worker=False)
+
+
+def test_a_session_without_a_free_worker_is_a_crash() -> None:
+    from modules.sandbox.session import PlanSession, open_pool
+
+    with open_pool(1, checkout_seconds=0.05) as pool:
+        busy, late = (PlanSession(pool, CATALOG, SandboxLimits()) for _ in range(2))
+        assert isinstance(busy.start(solve("await tools.add(1, 2)")), Waiting)
+        state = late.start(solve("return 1"))
+        assert isinstance(state, Finished)
+        assert state.failure == PlanFailure("crash", "no sandbox worker became free in time")
+        with pytest.raises(RuntimeError, match="not waiting"):
+            late.settle({})
+        busy.close(keep_worker=True)
+
+
+@pytest.mark.parametrize("module", ["modules.action", "modules.sandbox", "modules.plans.check"])
+def test_the_interpreter_is_not_imported_before_the_first_plan(module: str) -> None:
+    check = f"import sys, {module}; sys.exit('pydantic_monty' in sys.modules)"
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", check], cwd=root, check=True, timeout=30)
