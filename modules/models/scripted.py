@@ -1,0 +1,164 @@
+"""A model that answers from a script: for tests, demonstrations and bug reports.
+
+It stands behind the same protocol as every other backend and can be named on the command line
+(`--model scripted:FILE`), so that all of these take the path of a real run.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from core.errors import ModelUnavailable, UsageError
+from core.ports import ModelPurpose, ModelReply, ModelRequest
+
+MAX_SCRIPT_BYTES = 16 * 1024 * 1024
+"""Largest script file that is read."""
+
+FILE_FORM = (
+    'a JSON list of replies, or an object of lists such as {"perception": […], "decision": […]}; '
+    'a reply is a string, {"error": "why the model is down"} or {"declined": "why no plan"}'
+)
+"""The form of a script file, as error messages give it."""
+
+Reply: TypeAlias = str | ModelReply | Exception | Callable[[ModelRequest], str]
+"""What one request gets: text, a whole reply, an exception to raise, or a function to ask."""
+
+
+class ScriptedModel:
+    """Gives its replies in order and records what it was asked.
+
+    A plain sequence serves plans and free text alike ("decision" and "text"); a mapping has one
+    queue a purpose. Perception without a queue of its own is answered `{}`, which selects every
+    server, so that a script of plans need not say how often perception happens.
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[Reply] | Mapping[ModelPurpose, Sequence[Reply]],
+        name: str = "scripted",
+    ) -> None:
+        """Queue the replies."""
+        self.requests: list[ModelRequest] = []
+        self._name = name
+        self._queues: dict[ModelPurpose, deque[Reply]]
+        if isinstance(replies, Mapping):
+            self._queues = {purpose: deque(queue) for purpose, queue in replies.items()}
+        else:
+            shared = deque(replies)
+            self._queues = {"decision": shared, "text": shared}
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "ScriptedModel":
+        """The script in a JSON file; see `FILE_FORM`.
+
+        Raises:
+            UsageError: the file can't be read or is not of that form.
+        """
+        return cls(_parse_script(_read_script(path), path), f"scripted:{path}")
+
+    @property
+    def name(self) -> str:
+        """`scripted`, or `scripted:FILE`."""
+        return self._name
+
+    @property
+    def leftover(self) -> int:
+        """How many replies nobody has asked for."""
+        return sum(len(queue) for queue in {id(q): q for q in self._queues.values()}.values())
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """The next reply for the request's purpose.
+
+        Raises:
+            UsageError: the script is exhausted.
+            Exception: whatever the script says.
+        """
+        self.requests.append(request)
+        queue = self._queues.get(request.purpose)
+        if queue is None and request.purpose == "perception":
+            return ModelReply("{}")
+        if not queue:
+            asked = sum(earlier.purpose == request.purpose for earlier in self.requests)
+            raise UsageError(
+                f"{self._name} has no reply left for {request.purpose} request {asked}: "
+                "add one to the script"
+            )
+        reply = queue.popleft()
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, ModelReply):
+            return reply
+        return ModelReply(reply if isinstance(reply, str) else reply(request))
+
+    def assert_finished(self) -> None:
+        """For tests: every reply was asked for.
+
+        Raises:
+            AssertionError: some were not; the message counts them by purpose.
+        """
+        left = {purpose: len(queue) for purpose, queue in self._queues.items() if queue}
+        if left:
+            raise AssertionError(f"{self._name}: replies left over: {left}")
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _read_script(path: str | Path) -> object:
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_SCRIPT_BYTES + 1)
+        if len(data) > MAX_SCRIPT_BYTES:
+            raise UsageError(f"script {path} is larger than {MAX_SCRIPT_BYTES:,} bytes")
+        return json.loads(data)
+    except OSError as error:
+        raise UsageError(
+            f"script {path} can't be read: {error.strerror or error}; --model scripted:FILE "
+            f"takes {FILE_FORM}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"script {path} is not JSON ({error}); it should be {FILE_FORM}"
+        ) from error
+
+
+def _parse_script(
+    document: object, path: str | Path
+) -> list[Reply] | dict[ModelPurpose, Sequence[Reply]]:
+    if isinstance(document, list):
+        return _parse_replies(cast("list[object]", document), path)
+    if not isinstance(document, dict):
+        raise UsageError(f"script {path} should be {FILE_FORM}")
+    queues: dict[ModelPurpose, Sequence[Reply]] = {}
+    for key, value in cast("dict[str, object]", document).items():
+        purpose = _purpose(key)
+        if purpose is None or not isinstance(value, list):
+            raise UsageError(f"script {path}, key {key!r}: it should be {FILE_FORM}")
+        queues[purpose] = _parse_replies(cast("list[object]", value), path)
+    return queues
+
+
+def _purpose(key: str) -> ModelPurpose | None:
+    match key:
+        case "perception" | "decision" | "text":
+            return key
+        case _:
+            return None
+
+
+def _parse_replies(elements: list[object], path: str | Path) -> list[Reply]:
+    return [_parse_reply(element, path, number) for number, element in enumerate(elements, 1)]
+
+
+def _parse_reply(element: object, path: str | Path, number: int) -> Reply:
+    if isinstance(element, str):
+        return element
+    if isinstance(element, dict) and len(cast("dict[str, object]", element)) == 1:
+        (key, text), *_ = cast("dict[str, object]", element).items()
+        if key == "error" and isinstance(text, str):
+            return ModelUnavailable(text)
+        if key == "declined" and isinstance(text, str):
+            return ModelReply(text, declined=True)
+    raise UsageError(f"script {path}, reply {number}: it should be {FILE_FORM}")

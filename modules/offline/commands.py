@@ -1,0 +1,173 @@
+"""Commands: "add 5 and 7", "divide it by 2", and what may follow them."""
+
+from typing import Final
+
+from modules.offline.lists import aggregate, apply_function
+from modules.offline.nouns import NounReader
+from modules.offline.refusal import Ambiguous, Refusal, quoted
+from modules.offline.tree import Node, Percent, is_list
+from modules.offline.vocabulary import ADDITIVE, CODES, MULTIPLICATIVE, Verb
+
+_TAILS: Final[dict[Verb, tuple[str, ...]]] = {
+    "add": ("+", "-"),
+    "sum": ("+", "-"),
+    "subtract": ("+", "-"),
+    "divide": ("+", "-"),
+    "multiply": ("+", "-", "*", "/"),
+    "double": ("+", "-", "*", "/"),
+    "triple": ("+", "-", "*", "/"),
+}
+"""Operators that may follow a command because every sensible reading gives the same value."""
+
+_OPERATOR_SYMBOLS: Final[dict[str, str]] = {
+    "add": "+",
+    "more than": "+",
+    "increased": "+",
+    "subtract": "-",
+    "decreased": "-",
+    "multiply": "*",
+    "divide": "/",
+}
+
+
+class CommandReader(NounReader):
+    """Reads commands."""
+
+    def command(self) -> Node | None:
+        """A command with what follows it; None if no verb is here."""
+        found = self.find_verb()
+        if found is None:
+            return None
+        length, verb = found
+        self.position += length
+        node = self._commanded(verb)
+        self.accept("together", "up")
+        if not self.at_operator():
+            return node
+        return self._tail(verb, node)
+
+    def _tail(self, verb: Verb, node: Node) -> Node:
+        start = self.position
+        words = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
+        symbol = _OPERATOR_SYMBOLS.get(words or "", self.peek().text if words is None else "")
+        if symbol not in _TAILS.get(verb, ()):
+            self.position = start
+            raise Ambiguous(
+                f"it is unclear what {quoted(self.peek().text)} applies to; write parentheses, or "
+                '", then …"'
+            )
+        self.position = start
+        return self.expression(node)
+
+    def _commanded(self, verb: Verb) -> Node:
+        match verb:
+            case "add" | "sum":
+                return self._add(verb)
+            case "average":
+                return aggregate(self, "average", self.items())
+            case "subtract":
+                return self._subtract()
+            case "take":
+                return self._take()
+            case "multiply":
+                return self._multiply()
+            case "divide" | "increase" | "decrease":
+                return self._by(verb)
+            case "raise":
+                return self._raise()
+            case "convert":
+                return self._convert()
+            case _:
+                return apply_function(self, verb, self.operand())
+
+    def _add(self, verb: Verb) -> Node:
+        self.accept("together", "up")
+        nodes = self._items_or_range("to")
+        if self.accept("to", "onto"):
+            nodes.append(self.near())
+        if isinstance(nodes[0], Percent) and len(nodes) == 2:
+            return self.make("add", nodes[1], self.percent_of(nodes[0].amount, nodes[1]))
+        if len(nodes) == 1 and not is_list(nodes[0]) and verb == "add" and not self.used_running:
+            nodes.insert(0, self._running_for(verb))
+        return aggregate(self, "sum", nodes)
+
+    def _items_or_range(self, *delimiters: str) -> list[Node]:
+        worded = self.at("numbers", "integers", "all") or self.at("numbers", "integers", ahead=1)
+        found = self.range_of() if worded else None
+        return self.items(*delimiters) if found is None else [found]
+
+    def _running_for(self, verb: str) -> Node:
+        if self.running is None:
+            rest = self.source[self.peek().start :].strip()
+            what = f", and {quoted(rest)} is none" if rest else ""
+            raise Refusal(f"{quoted(verb)} needs a second number{what}")
+        return self.use_running()
+
+    def _subtract(self) -> Node:
+        amount = self.item("from")
+        if self.accept("away"):
+            self.expect("from")
+        elif not self.accept("from"):
+            if self.running is None:
+                self.expect("from")
+            return self.make("subtract", self.use_running(), amount)
+        return self._less(amount, self.near())
+
+    def _less(self, amount: Node, whole: Node) -> Node:
+        if isinstance(amount, Percent):
+            amount = self.percent_of(amount.amount, whole)
+        return self.make("subtract", whole, amount)
+
+    def _take(self) -> Node:
+        """Read "take 9 away from 20"; "take the square root of …" is a plain value."""
+        start = self.position
+        amount = self.item("from", "away")
+        if self.accept("away"):
+            self.expect("from")
+        elif not self.accept("from"):
+            self.position = start
+            return self.expression()
+        return self._less(amount, self.near())
+
+    def _multiply(self) -> Node:
+        if self.accept("by"):
+            return self.make("multiply", self._running_for("multiply by"), self.near())
+        self.accept("together")
+        nodes = self._items_or_range("by")
+        if self.accept("by", "times"):
+            nodes.append(self.near())
+        if len(nodes) == 1 and not is_list(nodes[0]):
+            raise Refusal('"multiply" needs a second number')
+        return aggregate(self, "product", nodes)
+
+    def _by(self, verb: Verb) -> Node:
+        """Read "divide … by …", "increase … by …"; the running value where no item is given."""
+        whole = self._running_for(f"{verb} … by") if self.at("by") else self.item("by")
+        self.expect("by")
+        if verb == "divide":
+            return self.make("divide", whole, self.near())
+        amount = self.within("near", self.factor)
+        if isinstance(amount, Percent):
+            amount = self.percent_of(amount.amount, whole)
+        return self.make("add" if verb == "increase" else "subtract", whole, amount)
+
+    def _raise(self) -> Node:
+        if self.at("to"):
+            return self.power(self._running_for("raise"))
+        self.raising = True
+        base = self.near()
+        self.raising = False
+        node = self.power(base)
+        if node is base:
+            self.expect("to")
+            node = self.make("power", base, self.near())
+        return node
+
+    def _convert(self) -> Node:
+        self.skip_codes_fillers()
+        text = self.read_text()
+        self.expect("to", "into")
+        self.accept("its", "the")
+        if self.accept_phrase(CODES) is None:
+            raise self.misfit()
+        return self.codes_of(text)

@@ -1,0 +1,279 @@
+"""The levels of an expression: sums, products, signs, powers, and what stands behind a value.
+
+The grammar itself is written down in `modules.offline.grammar`.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from modules.offline.cursor import Phrases
+from modules.offline.lexer import Kind, Token
+from modules.offline.numerals import NumberReader
+from modules.offline.refusal import Ambiguous, Refusal
+from modules.offline.tree import Apply, Node, Number, OperationName, Percent, is_list
+from modules.offline.vocabulary import (
+    ADDITIVE,
+    ADDITIVE_SYMBOLS,
+    ANGLE_UNITS,
+    CONSTANTS,
+    MULTIPLICATIVE,
+    MULTIPLICATIVE_SYMBOLS,
+    ORDINAL_POWER,
+    POWER,
+    Additive,
+)
+
+MAX_DEPTH: Final = 80
+"""How deeply rules may nest; a parenthesis is two of them."""
+
+MAX_OPERATIONS: Final = 100
+"""How many operations one request may hold."""
+
+MAX_RULES_TRIED: Final = 20_000
+"""Bound on the work of reading one request, backtracking included."""
+
+Result = TypeVar("Result")
+Operator = TypeVar("Operator")
+Extent: TypeAlias = Literal["full", "near"]
+"""How far an operand reaches: "full", or "near": only operators written without spaces."""
+
+_BEHIND_PERCENT: Final = frozenset({"of", "off", "times", "multiplied", "*", "/", ")", ",", "?"})
+
+
+class ExpressionReader(NumberReader):
+    """Reads expressions; `noun` (what stands for a value in words) comes from a subclass."""
+
+    extent: Extent = "full"
+    angle: bool = False
+    raising: bool = False
+    """Whether a command reads its base, whose power in words is the command's."""
+    depth: int = 0
+    operations: int = 0
+    rules_tried: int = 0
+
+    def noun(self) -> Node:
+        """The value here: a parenthesis, a list or words."""
+        raise NotImplementedError
+
+    # -- building ----------------------------------------------------------------------------
+
+    def make(self, operation: OperationName, *arguments: Node) -> Node:
+        """A node for an operation on numbers; a percentage among them becomes a fraction.
+
+        Raises:
+            Refusal: an argument is a list, or there are too many operations.
+        """
+        self.operations += 1
+        if self.operations > MAX_OPERATIONS:
+            raise Refusal(f"it has more than {MAX_OPERATIONS} operations")
+        if any(is_list(node) for node in arguments):
+            raise Refusal(f"{operation} needs single numbers, and one of its values is a list")
+        if operation == "negate" and isinstance(arguments[0], Number):
+            return Number(-arguments[0].value)
+        return Apply(operation, tuple(self.fraction(node) for node in arguments))
+
+    def fraction(self, node: Node) -> Node:
+        """15% as 15 / 100; any other node as it is."""
+        if isinstance(node, Percent):
+            return Apply("divide", (node.amount, Number(100)))
+        return node
+
+    def percent_of(self, amount: Node, whole: Node) -> Node:
+        """`amount` percent of `whole`; multiplied first, which keeps whole results whole."""
+        return self.make("divide", self.make("multiply", amount, whole), Number(100))
+
+    def within(self, extent: Extent, rule: Callable[[], Result]) -> Result:
+        """Apply a rule with another reach of its operands."""
+        before, self.extent = self.extent, extent
+        try:
+            return rule()
+        finally:
+            self.extent = before
+
+    # -- levels ------------------------------------------------------------------------------
+
+    def expression(self, left: Node | None = None) -> Node:
+        """A sum; `left` is a value that has been read already."""
+        left = self.product(left)
+        while (operator := self._operator(ADDITIVE, ADDITIVE_SYMBOLS)) is not None:
+            left = self._additive(operator, left, self.product())
+        return left
+
+    def _additive(self, operator: Additive, left: Node, right: Node) -> Node:
+        if operator in ("increased", "decreased") and isinstance(right, Percent):
+            right = self.percent_of(right.amount, left)
+        if isinstance(left, Percent) or isinstance(right, Percent):
+            raise Ambiguous("it does not say of what the percentage is taken")
+        match operator:
+            case "add" | "more than" | "increased":
+                return self.make("add", left, right)
+            case "subtract" | "decreased":
+                return self.make("subtract", left, right)
+            case "less than" | "from":
+                return self.make("subtract", right, left)
+
+    def product(self, left: Node | None = None) -> Node:
+        """Factors joined by `*`, `/`, `%`, their words, or nothing (`2pi`, `3(4)`)."""
+        left = self.factor() if left is None else left
+        if self._implied_product(left):
+            left = self.make("multiply", left, self.factor())
+        while (operator := self._operator(MULTIPLICATIVE, MULTIPLICATIVE_SYMBOLS)) is not None:
+            left = self.make(operator, left, left if self.accept("itself") else self.factor())
+        return left
+
+    def factor(self) -> Node:
+        """A signed power, or a percentage with what it is taken of."""
+        node = self.unary()
+        if not self._accept_percent():
+            return node
+        if self.accept("of"):
+            return self.percent_of(node, self.factor())
+        if self.accept("off"):
+            self.accept("of")
+            whole = self.factor()
+            return self.make("subtract", whole, self.percent_of(node, whole))
+        return Percent(node)
+
+    def unary(self) -> Node:
+        """A power with its signs; binds looser than `^`, so -2^2 is -4, as in Python."""
+        self.enter()
+        try:
+            if self.accept("-", "minus", "negative"):
+                return self.make("negate", self.unary())
+            if self.accept("+", "positive"):
+                return self.unary()
+            return self.power(self.behind(self.primary()))
+        finally:
+            self.depth -= 1
+
+    def power(self, base: Node) -> Node:
+        """`base`, raised if a power follows; right-associative, exponents may have a sign."""
+        if self.raising and not self.at("^"):
+            return base
+        start = self.position
+        if self.accept_phrase(ORDINAL_POWER):
+            if (exponent := self.read_ordinal()) is not None:
+                self.accept("power")
+                return self.make("power", base, Number(exponent))
+            self.position = start
+        if self.accept("^") or self.accept_phrase(POWER):
+            return self.make("power", base, self.unary())
+        return base
+
+    def behind(self, node: Node) -> Node:
+        """What stands behind a value: `!`, squared, cubed, degrees."""
+        while True:
+            if self._at_factorial():
+                self.take()
+                node = self.make("factorial", node)
+            elif self.accept("squared", "²"):
+                node = self.make("power", node, Number(2))
+            elif self.accept("cubed", "³"):
+                node = self.make("power", node, Number(3))
+            elif self.angle and self.peek().text in ANGLE_UNITS:
+                if ANGLE_UNITS[self.take().text] == "degrees":
+                    node = self.make("radians", node)
+            else:
+                return node
+
+    def primary(self) -> Node:
+        """A number, or what `noun` reads."""
+        if self.at("a") and self.peek(1).text not in ("hundred", "thousand", "million", "dozen"):
+            return self.noun()
+        number = None if self._at_ordinal() else self.read_number()
+        return self.noun() if number is None else self.counted(number)
+
+    def counted(self, number: Number) -> Node:
+        """A number with the noun that it counts, if one follows; for a subclass."""
+        return number
+
+    # -- looking ahead -----------------------------------------------------------------------
+
+    def at_operator(self) -> bool:
+        """Whether an operator of sum or product follows, whatever the extent."""
+        here = self.position
+        found = self.within(
+            "full",
+            lambda: (
+                self._operator(ADDITIVE, ADDITIVE_SYMBOLS) is not None
+                or self._operator(MULTIPLICATIVE, MULTIPLICATIVE_SYMBOLS) is not None
+            ),
+        )
+        self.position = here
+        return found
+
+    def _operator(self, words: Phrases[Operator], symbols: dict[str, Operator]) -> Operator | None:
+        token = self.peek()
+        if token.kind is Kind.SYMBOL and token.text in symbols:
+            near = self.glued() and self.glued(1)
+            if (self.extent == "near" and not near) or self._is_percent(token):
+                return None
+            if self.list_depth and token.text in "+-" and not self.glued() and self.glued(1):
+                raise Ambiguous(f'"{token.text}" in a list may be a sign; write commas')
+            self.take()
+            return symbols[token.text]
+        if token.text == "x" and not self._is_times_sign():
+            return None
+        if self.extent == "near" and token.text != "x":
+            return None
+        return self.accept_phrase(words)
+
+    def _is_times_sign(self) -> bool:
+        """Whether "x" stands for times: as close to its left as to its right ("2x + 3" is not)."""
+        near = self.glued() and self.glued(1)
+        apart = self.extent == "full" and not self.glued() and not self.glued(1)
+        return (near or apart) and not self.at("+", "-", "*", "/", "^", "=", ahead=1)
+
+    def _is_percent(self, token: Token) -> bool:
+        """Whether `%` is a percent sign: not between operands as a remainder's sign is."""
+        if token.text != "%":
+            return False
+        behind = self.peek(1)
+        return (
+            behind.kind is Kind.END
+            or behind.text in _BEHIND_PERCENT
+            or (self.glued() and not self.glued(1))
+        )
+
+    def _accept_percent(self) -> bool:
+        if self._is_percent(self.peek()):
+            self.take()
+            return True
+        if self.at("per") and self.at("cent", ahead=1):
+            self.position += 2
+            return True
+        return self.accept("percent", "percentage", "pct")
+
+    def _at_factorial(self) -> bool:
+        if self.at("!"):
+            return self.glued()
+        return self.at("factorial") and not self.at("of", "(", ahead=1)
+
+    def _at_ordinal(self) -> bool:
+        here = self.position
+        found = self.peek().kind is Kind.NUMBER and self.read_ordinal() is not None
+        self.position = here
+        return found
+
+    def _implied_product(self, left: Node) -> bool:
+        token = self.peek()
+        opens = token.text == "(" or (token.kind is Kind.WORD and token.text in CONSTANTS)
+        return (
+            opens
+            and isinstance(left, Number)
+            and self.previous.kind is Kind.NUMBER
+            and (self.glued() or token.text in ("pi", "π"))
+        )
+
+    def enter(self) -> None:
+        """Count one more level and one more rule; the caller takes the level back.
+
+        Raises:
+            Refusal: the request nests too deeply or takes too long to read.
+        """
+        self.rules_tried += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Refusal("it nests too deeply")
+        if self.rules_tried > MAX_RULES_TRIED:
+            raise Refusal("its structure is too involved")

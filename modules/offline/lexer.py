@@ -1,0 +1,131 @@
+"""Cuts a request into tokens: numbers, words, quoted text, symbols.
+
+Numbers follow Python's decimal literals plus thousands commas (`1,000`). Text that is none of these
+becomes an unknown token, which no rule of the grammar takes. One pass, linear in the text.
+"""
+
+import math
+import re
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from modules.offline.refusal import Refusal, quoted
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    NUMBER = auto()
+    WORD = auto()
+    QUOTED = auto()
+    SYMBOL = auto()
+    UNKNOWN = auto()
+    END = auto()
+
+
+class Token(NamedTuple):
+    """A piece of the request: `text` normalised, `start` and `end` its place in the source.
+
+    Words are lower case, symbols in their canonical form, quoted text without its quotes.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+
+SYMBOLS: Final = {
+    "**": "^",
+    "×": "*",
+    "·": "*",
+    "⋅": "*",
+    "∙": "*",
+    "÷": "/",
+    "∕": "/",
+    "−": "-",
+    "–": "-",
+    "⁄": "/",
+}
+"""Other ways to write a symbol, and the one that the grammar knows."""
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<space> \s+ )
+  | (?P<number>
+        [0-9]+ (?:,[0-9]+)+ (?:\.[0-9]+)?
+      | (?: [0-9]+ (?:\.[0-9]+)? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )?
+    )
+  | "(?P<double> [^"\n]* )" | “(?P<curly> [^”\n]* )” | `(?P<tick> [^`\n]* )`
+  | (?<!\w) ['‘](?P<single> [^'‘’\n]+ )['’] (?!\w)
+  | (?P<symbol> \*\* | [-+*/%^()\[\],;:.?!=√∛°²³&×·⋅∙÷∕−–⁄] )
+  | (?P<word> [^\W\d]+ (?: ['’] [^\W\d]+ )* )
+  | (?P<unknown> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_OTHER_BASE: Final = re.compile(r"0[xXbBoO][0-9A-Fa-f]+")
+_QUOTED_GROUPS: Final = ("double", "curly", "tick", "single")
+
+
+def tokenize(source: str) -> tuple[Token, ...]:
+    """The tokens of `source`, ended by one of kind END."""
+    tokens: list[Token] = []
+    position = 0
+    while position < len(source):
+        if other := _OTHER_BASE.match(source, position):
+            tokens.append(Token(Kind.UNKNOWN, other[0], position, other.end()))
+            position = other.end()
+            continue
+        match = _TOKEN.match(source, position)
+        if match is None:  # can't happen: the last alternative takes anything
+            break
+        tokens.extend(_tokens_of(match))
+        position = match.end()
+    tokens.append(Token(Kind.END, "", len(source), len(source)))
+    return tuple(tokens)
+
+
+def number_value(text: str) -> int | float:
+    """The value of a number token: an int without point or exponent, else a float.
+
+    Raises:
+        Refusal: it is beyond the range of a float.
+    """
+    plain = text.replace(",", "")
+    if plain.isdigit():
+        return int(plain)
+    value = float(plain)
+    if math.isinf(value):
+        raise Refusal(f"the number {quoted(text)} is too large")
+    return value
+
+
+def _tokens_of(match: re.Match[str]) -> list[Token]:
+    group = match.lastgroup or "unknown"
+    text, start, end = match[0], match.start(), match.end()
+    if group == "space":
+        return []
+    if group == "number":
+        return _numbers(text, start)
+    if group in _QUOTED_GROUPS:
+        return [Token(Kind.QUOTED, match[group], start, end)]
+    if group == "symbol":
+        return [Token(Kind.SYMBOL, SYMBOLS.get(text, text), start, end)]
+    if group == "word":
+        return [Token(Kind.WORD, text.lower().replace("’", "'"), start, end)]
+    return [Token(Kind.UNKNOWN, text, start, end)]
+
+
+def _numbers(text: str, start: int) -> list[Token]:
+    """One number, or the items of `1,2,300`, whose commas can't be thousands commas."""
+    if "," not in text or _THOUSANDS.fullmatch(text):
+        return [Token(Kind.NUMBER, text, start, start + len(text))]
+    tokens: list[Token] = []
+    for piece in text.split(","):
+        if tokens:
+            tokens.append(Token(Kind.SYMBOL, ",", start - 1, start))
+        tokens.append(Token(Kind.NUMBER, piece, start, start + len(piece)))
+        start += len(piece) + 1
+    return tokens

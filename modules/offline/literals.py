@@ -1,0 +1,92 @@
+"""The pieces of a request that can become arguments: URLs, paths, quotes, numbers, `key=value`."""
+
+import json
+import re
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
+
+from core.values import Json
+
+PieceKind: TypeAlias = Literal["word", "number", "quoted", "url", "path", "list", "pair", "mark"]
+
+
+class Piece(NamedTuple):
+    """A piece of the request from `start` to `end`; `value` is what it means as an argument.
+
+    A pair's `name` is the parameter that it names; its value is text as typed.
+    """
+
+    kind: PieceKind
+    value: Json
+    start: int
+    end: int
+    name: str = ""
+
+    @property
+    def text(self) -> str:
+        """The value as text."""
+        return self.value if isinstance(self.value, str) else str(self.value)
+
+
+_PIECE: Final = re.compile(
+    r"""
+    (?P<pair> \b(?P<name>[A-Za-z_]\w*) \s?=\s? (?P<given> "[^"\n]*" | '[^'\n]*' | \[[^\]\n]*\]
+        | [^\s,;)"'\[]+ ) )
+  | (?P<url> \b https?:// [^\s"'<>]+ )
+  | (?P<quoted> "[^"\n]*" | “[^”\n]*” | `[^`\n]*` | (?<!\w)'[^'\n]+'(?!\w) )
+  | (?P<list> \[ [^\]\n]* \] )
+  | (?P<path> (?<![\w/])
+        (?: (?:~|\.{1,2})? / [\w.\-/]* [\w\-] | [\w\-][\w.\-/]* \. [A-Za-z]\w{0,4} ) \b )
+  | (?P<number> (?<![\w.]) -? (?: \d{1,3}(?:,\d{3})+(?:\.\d+)? | \d+(?:\.\d+)? | \.\d+ )
+        (?:[eE][+-]?\d+)? (?![\w]) )
+  | (?P<word> \w+ (?: ['’\-] \w+ )* )
+  | (?P<mark> \S )
+    """,
+    re.VERBOSE,
+)
+
+
+def pieces_of(request: str) -> tuple[Piece, ...]:
+    """The pieces in order; linear in the request's length."""
+    return tuple(_piece(match) for match in _PIECE.finditer(request))
+
+
+def number_of(text: str) -> int | float | None:
+    """The number that `text` spells, else None."""
+    plain = text.replace(",", "")
+    for read in (int, float):
+        try:
+            return read(plain)
+        except ValueError:
+            continue
+    return None
+
+
+def _piece(match: re.Match[str]) -> Piece:
+    start, end, text = match.start(), match.end(), match[0]
+    if match["pair"] is not None:
+        given = match["given"].rstrip(".?!") if match["given"][0] not in "\"'[" else match["given"]
+        return Piece("pair", given.strip("\"'"), start, end, match["name"])
+    if match["url"] is not None:
+        clean = text.rstrip(".,;:!?)")
+        return Piece("url", clean, start, end)
+    if match["quoted"] is not None:
+        return Piece("quoted", text[1:-1], start, end)
+    if match["list"] is not None:
+        return Piece("list", list_of(text), start, end)
+    if match["path"] is not None:
+        return Piece("path", text, start, end)
+    if match["number"] is not None and (number := number_of(text)) is not None:
+        return Piece("number", number, start, end)
+    return Piece("word" if match["word"] is not None else "mark", text, start, end)
+
+
+def list_of(text: str) -> list[Json]:
+    """The items of a list: JSON, or items separated by commas."""
+    try:
+        parsed: object = json.loads(text)
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, list):
+        return cast("list[Json]", parsed)
+    items = (item.strip(" \"'") for item in text.strip("[]").split(","))
+    return [item if (number := number_of(item)) is None else number for item in items if item]

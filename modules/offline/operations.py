@@ -1,0 +1,153 @@
+"""What each operation of the tree is in a plan: the tool that does it, and plain Python for it."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from modules.offline.tree import (
+    Apply,
+    Constant,
+    Each,
+    Node,
+    Number,
+    OperationName,
+    Percent,
+    Sequence,
+    Text,
+)
+
+Kind: TypeAlias = Literal["number", "integer", "text", "numbers"]
+"""What a tool's parameter must take."""
+
+SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
+"""Precedences of Python's operators, loosest first."""
+
+MAX_PLAIN_SIZE: Final = 1_000
+"""Larger powers and factorials are never done in plain Python by choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """How a plan carries out an operation.
+
+    `tool` takes parameters of `kinds`; `extra` are literal arguments behind the operation's own.
+    `python` is a template over the arguments, `precedence` its own, `operands` the least that each
+    argument needs to stand there without parentheses. `variable` names the result in a plan.
+    `cheap` operations are the first to be done in Python when a plan may not call more tools.
+    """
+
+    variable: str
+    python: str
+    precedence: int = ATOM
+    operands: tuple[int, ...] = (SUM, SUM)
+    tool: str | None = None
+    kinds: tuple[Kind, ...] = ()
+    extra: tuple[float, ...] = ()
+    cheap: bool = False
+
+
+_NUMBER: Final[tuple[Kind, ...]] = ("number",)
+_NUMBERS: Final[tuple[Kind, ...]] = ("number", "number")
+
+OPERATIONS: Final[dict[OperationName, Operation]] = {
+    "add": Operation("total", "{0} + {1}", SUM, (SUM, PRODUCT), "add", _NUMBERS, cheap=True),
+    "subtract": Operation(
+        "difference", "{0} - {1}", SUM, (SUM, PRODUCT), "subtract", _NUMBERS, cheap=True
+    ),
+    "multiply": Operation(
+        "product", "{0} * {1}", PRODUCT, (PRODUCT, SIGN), "multiply", _NUMBERS, cheap=True
+    ),
+    "divide": Operation(
+        "quotient", "{0} / {1}", PRODUCT, (PRODUCT, SIGN), "divide", _NUMBERS, cheap=True
+    ),
+    "remainder": Operation(
+        "rest", "{0} % {1}", PRODUCT, (PRODUCT, SIGN), "remainder", _NUMBERS, cheap=True
+    ),
+    "power": Operation("raised", "{0} ** {1}", POWER, (ATOM, SIGN), "power", _NUMBERS, cheap=True),
+    "negate": Operation("negated", "-{0}", SIGN, (SIGN,)),
+    "square root": Operation(
+        "root", "math.sqrt({0})", tool="power", kinds=_NUMBERS, extra=(0.5,), cheap=True
+    ),
+    "cube root": Operation("root", "math.cbrt({0})", tool="cbrt", kinds=_NUMBER),
+    "factorial": Operation(
+        "factorial_value", "math.factorial({0})", tool="factorial", kinds=("integer",)
+    ),
+    "sine": Operation("sine", "math.sin({0})", tool="sin", kinds=_NUMBER),
+    "cosine": Operation("cosine", "math.cos({0})", tool="cos", kinds=_NUMBER),
+    "tangent": Operation("tangent", "math.tan({0})", tool="tan", kinds=_NUMBER),
+    "radians": Operation("angle", "math.radians({0})"),
+    "absolute": Operation("size", "abs({0})"),
+    "exponential": Operation("raised", "math.exp({0})"),
+    "natural log": Operation("logarithm", "math.log({0})"),
+    "log10": Operation("logarithm", "math.log10({0})"),
+    "log2": Operation("logarithm", "math.log2({0})"),
+    "log base": Operation("logarithm", "math.log({0}, {1})"),
+    "gcd": Operation("divisor", "math.gcd({0}, {1})"),
+    "lcm": Operation("multiple", "math.lcm({0}, {1})"),
+    "codes": Operation(
+        "codes", "[ord(c) for c in {0}]", tool="strings_to_chars_to_int", kinds=("text",)
+    ),
+    "exponential sum": Operation(
+        "total",
+        "sum([math.exp(x) for x in {0}])",
+        tool="int_list_to_exponential_sum",
+        kinds=("numbers",),
+    ),
+    "fibonacci": Operation("numbers", "", tool="fibonacci_numbers", kinds=("integer",)),
+    "range": Operation("numbers", "list(range({0}, {1} + 1))", operands=(SUM, SUM)),
+    "sum": Operation("total", "sum({0})"),
+    "product": Operation("product", "math.prod({0})"),
+    "average": Operation("average", "sum({0}) / len({0})", PRODUCT),
+    "maximum": Operation("largest", "max({})"),
+    "minimum": Operation("smallest", "min({})"),
+    "count": Operation("count", "len({0})"),
+}
+
+_KEEPS_WHOLE: Final[frozenset[OperationName]] = frozenset(
+    {
+        "add",
+        "subtract",
+        "multiply",
+        "remainder",
+        "negate",
+        "absolute",
+        "sum",
+        "product",
+        "maximum",
+        "minimum",
+    }
+)
+_ALWAYS_WHOLE: Final[frozenset[OperationName]] = frozenset(
+    {"factorial", "gcd", "lcm", "codes", "fibonacci", "range", "count"}
+)
+
+
+def is_whole(node: Node) -> bool:
+    """Whether the node's value, or each item of it, is surely an int and no float."""
+    match node:
+        case Number(value):
+            return isinstance(value, int)
+        case Sequence(items):
+            return all(is_whole(item) for item in items)
+        case Apply("power", (base, Number(exponent))):
+            return is_whole(base) and isinstance(exponent, int) and exponent >= 0
+        case Apply(operation, arguments):
+            return operation in _ALWAYS_WHOLE or (
+                operation in _KEEPS_WHOLE and all(is_whole(item) for item in arguments)
+            )
+        case Each(operation, items, rest):
+            return is_whole(Apply(operation, (items, *rest)))
+        case Constant() | Text() | Percent():
+            return False
+
+
+def is_small(node: Apply) -> bool:
+    """Whether plain Python may do the operation: nothing that grows beyond measure."""
+    match node:
+        case Apply("power", (Number(base), Number(exponent))):
+            return abs(base) <= MAX_PLAIN_SIZE and abs(exponent) <= MAX_PLAIN_SIZE
+        case Apply("factorial" | "fibonacci", (Number(value),)):
+            return value <= MAX_PLAIN_SIZE
+        case Apply("power" | "factorial" | "fibonacci"):
+            return False
+        case _:
+            return True

@@ -1,0 +1,65 @@
+"""The offline planner's perception: what a request is about and which servers it needs."""
+
+import json
+
+from core.ports import DecisionInputs, PerceptionInputs
+from core.turn import PerceptionResult
+from modules.offline.generic import candidates_for
+from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
+from modules.offline.literals import pieces_of
+from modules.offline.ranking import terms
+from modules.offline.refusal import Refusal
+from modules.offline.writer import needed_tools
+
+MAX_ENTITIES = 20
+"""How many entities a perception lists."""
+
+ANY_NUMBER = 1
+"""Stands for the last answer, which perception does not see; its value is of no account."""
+
+
+def perceive(inputs: PerceptionInputs) -> str:
+    """The perception as JSON text, in the form that every model is asked for."""
+    request = inputs.user_input[:MAX_REQUEST_CHARACTERS]
+    decision = DecisionInputs(inputs.user_input, inputs.tools, PerceptionResult())
+    intent, names, servers = _arithmetic(decision) or _tool(decision) or ("unknown", [], [])
+    chosen = [server for server in inputs.servers if server in servers]
+    perception = {
+        "intent": intent,
+        "entities": [p.text for p in pieces_of(request) if p.kind not in ("word", "mark")][
+            :MAX_ENTITIES
+        ],
+        "tool_hint": names[0] if names else None,
+        "tags": [intent, *names] if names else [],
+        "selected_servers": chosen or _servers_by_words(request, inputs) or list(inputs.servers),
+    }
+    return json.dumps(perception, ensure_ascii=False)
+
+
+def _arithmetic(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:
+    try:
+        tools = needed_tools(parse(decision.user_input, ANY_NUMBER), decision)
+    except Refusal:
+        return None
+    return "arithmetic", [tool.name for tool in tools], [tool.server for tool in tools]
+
+
+def _tool(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:
+    candidates = candidates_for(decision)
+    if not candidates:
+        return None
+    return (
+        "use_tool",
+        [candidate.tool.name for candidate in candidates],
+        [candidate.tool.server for candidate in candidates],
+    )
+
+
+def _servers_by_words(request: str, inputs: PerceptionInputs) -> list[str]:
+    """The servers whose description or tools share a word with the request."""
+    said = terms(request)
+    described = {server: terms(f"{server} {text}") for server, text in inputs.servers.items()}
+    for tool in inputs.tools:
+        known = described.get(tool.server, frozenset())
+        described[tool.server] = known | terms(f"{tool.name} {tool.description}")
+    return [server for server in inputs.servers if described[server] & said]

@@ -1,0 +1,51 @@
+"""The decision of the offline planner: a plan, or why there is none."""
+
+from core.ports import DecisionInputs
+from core.turn import Attempt
+from modules.offline.generic import write_other_plan, write_tool_plan
+from modules.offline.grammar import parse
+from modules.offline.history import last_number
+from modules.offline.refusal import Ambiguous, Exhausted, Refusal, quoted
+from modules.offline.writer import write_plan
+
+FAILURE_CHARACTERS = 200
+"""How much of a tool's error message a refusal quotes."""
+
+
+def plan(inputs: DecisionInputs) -> str:
+    """The source of a plan that answers the request.
+
+    Raises:
+        Refusal: the request is not understood as a whole, has two readings, or its plan failed
+            before and there is no other.
+    """
+    if inputs.failed:
+        return _plan_again(inputs)
+    try:
+        question = parse(inputs.user_input, last_number(inputs.history))
+    except Ambiguous:
+        raise
+    except Refusal as refusal:
+        source = write_tool_plan(inputs)
+        if source is None:
+            raise refusal from None
+        return source
+    return write_plan(question, inputs)
+
+
+def _plan_again(inputs: DecisionInputs) -> str:
+    """Another plan after a failure: the same one would fail again."""
+    source = write_other_plan(inputs)
+    if source is None:
+        raise Exhausted(_failure(inputs.failed[-1]))
+    return source
+
+
+def _failure(attempt: Attempt) -> str:
+    refused = [call for call in attempt.calls if not call.ok]
+    if not refused:
+        return f"The error: {quoted(str(attempt.failure), FAILURE_CHARACTERS)}"
+    call = refused[-1]
+    name = call.tool.rpartition(".")[2]
+    answer = quoted(str(call.result), FAILURE_CHARACTERS).strip('"')
+    return f"The tool '{name}' answered: {answer}"

@@ -1,0 +1,91 @@
+"""Which tool a request speaks of: its words against the tools' names and descriptions.
+
+Words are weighted by how few of the tools on offer use them (inverse document frequency, Spärck
+Jones 1972), names count twice. Stemming is light: plural and verb endings only.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from core.catalog import ToolSpec
+
+NAME_WEIGHT: Final = 2.0
+"""How much more a word of the tool's name says than one of its description."""
+
+_STOP_TEXT: Final = (
+    "a all also am an and any are as at be been by can could did do does exactly for "
+    "from get give had has have hello help her here hey hi his how i i'd if in into "
+    "is it its just let let's me my need now of ok okay on one or our out please show "
+    "so some tell than thank thanks that the their them then there these this those "
+    "to up us want was we were what what's when where which who will with would you "
+    "your about out via using kindly "
+)
+STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
+"""Words that say nothing about which tool is meant."""
+
+CALL_WORDS: Final = frozenset({"call", "use", "run", "invoke", "execute", "tool", "function"})
+"""Words around a tool that is called by its name."""
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "e")
+_SHORTEST_STEM: Final = 3
+
+
+def stem(word: str) -> str:
+    """The word without its ending, where at least three letters stay."""
+    lower = word.lower()
+    for ending in _ENDINGS:
+        if lower.endswith(ending) and len(lower) - len(ending) >= _SHORTEST_STEM:
+            cut = lower[: -len(ending)]
+            return f"{cut}y" if ending == "ies" else cut
+    return lower
+
+
+def terms(text: str) -> frozenset[str]:
+    """The stems of the words in `text` (also of `snake_case` and `camelCase`), no stop words."""
+    words = (match[0].lower() for match in _WORD.finditer(text))
+    return frozenset(stem(word) for word in words if word not in STOP_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words that speak for one tool; `other` are those outside of its name."""
+
+    tool: ToolSpec
+    name: frozenset[str]
+    other: frozenset[str]
+
+    def knows(self, word: str) -> bool:
+        """Whether the word (as typed) belongs to the tool."""
+        return bool(terms(word) & (self.name | self.other))
+
+
+class ToolIndex:
+    """The vocabularies of the tools on offer, and how telling each word is."""
+
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        """Read names, descriptions and parameter names."""
+        self.vocabularies = tuple(_vocabulary(tool) for tool in tools)
+        self._uses = Counter(term for v in self.vocabularies for term in v.name | v.other)
+
+    def weight(self, term: str) -> float:
+        """How telling a word is: above 0, higher the fewer tools use it."""
+        return math.log(1 + (len(self.vocabularies) + 1) / (self._uses[term] + 0.5))
+
+    def score(self, vocabulary: Vocabulary, matched: Iterable[str]) -> float:
+        """The weight of the matched words, less where much of the tool's name is not said."""
+        said = set(matched)
+        named = sum(self.weight(term) for term in said & vocabulary.name)
+        whole = sum(self.weight(term) for term in vocabulary.name)
+        other = sum(self.weight(term) for term in said - vocabulary.name)
+        return (NAME_WEIGHT * named + other) * (1 + named / whole if whole else 1)
+
+
+def _vocabulary(tool: ToolSpec) -> Vocabulary:
+    name = terms(tool.name)
+    parameters = " ".join(parameter.name for parameter in tool.parameters)
+    return Vocabulary(tool, name, terms(f"{tool.description} {parameters}") - name)

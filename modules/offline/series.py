@@ -1,0 +1,140 @@
+"""Values that count something: Fibonacci numbers, fractions, "third power", character codes."""
+
+from typing import Final
+
+from modules.offline.items import ItemReader
+from modules.offline.lexer import Kind
+from modules.offline.numerals import FRACTIONS
+from modules.offline.refusal import Refusal
+from modules.offline.tree import Apply, Node, Number, Text
+from modules.offline.vocabulary import CODES, CODES_FILLERS, COUNTED
+
+MAX_ROOT: Final = 1_000
+"""The highest "nth root" that is read."""
+
+_ENDS_OF_TEXT: Final = ".,?!;:)"
+
+
+class SeriesReader(ItemReader):
+    """Reads what is counted, ordinals, and the character codes of a text."""
+
+    def primary(self) -> Node:
+        """A number, or what `noun` reads; an ordinal is no number."""
+        if self._at_ordinal():
+            return self.noun_after_digits()
+        return super().primary()
+
+    def noun_after_digits(self) -> Node:
+        """Read "10th power of 2"; any other "10th …" is refused."""
+        node = self.nth_value()
+        if node is None:
+            raise self.misfit()
+        return node
+
+    def counted(self, number: Number) -> Node:
+        """Read "10 Fibonacci numbers", "two thirds of 90", or the number itself."""
+        parts = FRACTIONS.get(self.peek().text)
+        if parts is not None and self.at("of", ahead=1):
+            self.position += 2
+            whole = self.near()
+            if number.value != 1:
+                whole = self.make("multiply", whole, number)
+            return self.make("divide", whole, Number(parts))
+        if self.at("fibonacci"):
+            return self._count(number)
+        return number
+
+    def counted_first(self) -> Node | None:
+        """Read "first 10 Fibonacci numbers"; None if nothing of the kind is here."""
+        if self.at("fibonacci"):
+            return self._fibonacci_up_to()
+        if not (self.at("first") and self.at_number(ahead=1)):
+            return None
+        self.take()
+        number = self.read_number()
+        return None if number is None else self._count(number)
+
+    def _count(self, number: Number) -> Node:
+        start = self.position
+        what = self.accept_phrase(COUNTED)
+        if what is None:
+            raise self.misfit('after "first"')
+        if not isinstance(number.value, int):
+            raise Refusal("it asks for a number of items that is not whole")
+        if self.at("sequence", "series") and self.span(start).lower() == "fibonacci":
+            self.take()
+        self.operations += 1
+        if what == "integers":
+            return Apply("range", (Number(1), number))
+        return Apply("fibonacci", (number,))
+
+    def _fibonacci_up_to(self) -> Node | None:
+        """Read "Fibonacci sequence up to 10 terms"."""
+        start = self.position
+        self.take()
+        self.accept("sequence", "series", "numbers")
+        if self.accept("up"):
+            self.expect("to")
+        else:
+            self.accept("with", "of", "for")
+        self.accept("the")
+        self.accept("first")
+        number = self.read_number()
+        if number is None or not self.accept("terms", "numbers", "elements"):
+            self.position = start
+            return None
+        self.position -= 1
+        self.operations += 1
+        self.take()
+        return Apply("fibonacci", (number,))
+
+    def nth_value(self) -> Node | None:
+        """Read "third power of 2", "fourth root of 16", "third of 90"."""
+        start = self.position
+        number = self.read_ordinal()
+        if number is not None:
+            if self.accept("power") and self.accept("of"):
+                return self.make("power", self.near(), Number(number))
+            if 0 < number <= MAX_ROOT and self.accept("root") and self.accept("of"):
+                return self.make("power", self.near(), Number(1 / number))
+            self.position = start
+        parts = FRACTIONS.get(self.peek().text)
+        if parts is not None and self.at("of", ahead=1):
+            self.position += 2
+            return self.make("divide", self.near(), Number(parts))
+        return None
+
+    def codes_value(self) -> Node | None:
+        """Read "ASCII values of the characters in INDIA"; None if nothing of the kind is here."""
+        if self.accept_phrase(CODES) is None:
+            return None
+        self.skip_codes_fillers()
+        return self.codes_of(self.read_text())
+
+    def skip_codes_fillers(self) -> None:
+        """Go past "the characters in the word" to the text itself."""
+        while self.peek().text in CODES_FILLERS and self.peek().kind is Kind.WORD:
+            self.take()
+
+    def codes_of(self, text: str) -> Node:
+        """The character codes of `text`."""
+        self.operations += 1
+        return Apply("codes", (Text(text),))
+
+    def read_text(self) -> str:
+        """Quoted text, or one word up to the next space, without the punctuation behind it.
+
+        Raises:
+            Refusal: there is none.
+        """
+        if self.peek().kind is Kind.QUOTED:
+            return self.take().text
+        first = self.peek()
+        while self.peek().kind is not Kind.END and (self.peek() is first or self.glued()):
+            self.take()
+        text = self.source[first.start : self.previous.end].rstrip(_ENDS_OF_TEXT)
+        while self.previous.start >= first.start + len(text) and self.previous is not first:
+            self.position -= 1
+        if not text or first.kind is Kind.END:
+            raise Refusal("it does not say which text's character codes are meant")
+        return text

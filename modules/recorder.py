@@ -1,0 +1,256 @@
+"""Writes a run's events into session memory; one of the listeners of the event stream."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import assert_never
+
+from config.schema import MemorySection
+from core.errors import StorageError
+from core.events import (
+    Answered,
+    Event,
+    Notice,
+    Observed,
+    Perceived,
+    PlanWritten,
+    Retrying,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallProgress,
+    ToolCallStarted,
+)
+from core.memory_item import SANDBOX_STEP, MemoryItem
+from core.turn import (
+    FINAL_ANSWER,
+    FURTHER_PROCESSING,
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    PlanFailed,
+)
+from core.values import Json, JsonObject
+from modules.memory import MemoryManager
+from modules.memory_file import shorten, storable
+from modules.redaction import Redactor
+
+SUMMARY_CHARS = 2_000
+"""Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""
+
+MAX_FIELD_CHARS = 100_000
+"""Longest result, arguments, request or answer that is kept whole in any case."""
+
+_TEXT_CHARS = 500
+
+
+class SessionRecorder:
+    """Listens to events and keeps them as memory items; the disk is waited for in a thread.
+
+    The first write that fails becomes a `Notice`; from then on the session lives in this
+    process only. Secrets are taken out before anything is kept.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryManager,
+        settings: MemorySection,
+        clock: Callable[[], float] = time.time,
+        redactor: Redactor | None = None,
+    ) -> None:
+        """Record into `memory`.
+
+        `clock` gives Unix seconds; `redactor` by default knows this process's environment.
+        """
+        self._memory = memory
+        self._settings = settings
+        self._clock = clock
+        self._redactor = redactor if redactor is not None else Redactor(os.environ)
+        self._request: str | None = None
+
+    async def __call__(self, event: Event) -> Notice | None:
+        """Deal with one event; returns what the user should be told about memory, if anything."""
+        item = self._item(event)
+        if item is None:
+            return None
+        try:
+            await asyncio.to_thread(self._memory.add, item)
+        except StorageError as error:
+            self._memory.stop_writing()
+            return Notice("memory", f"{error}. This session goes on without being kept.")
+        warnings = self._memory.take_warnings()
+        return Notice("memory", "; ".join(warnings)) if warnings else None
+
+    def _item(self, event: Event) -> MemoryItem | None:
+        match event:
+            case RunStarted() | Answered() | RunFinished():
+                return self._run_item(event)
+            case ToolCallStarted() | ToolCallFinished():
+                return self._call_item(event)
+            case StepFinished():
+                return self._plan_item(event)
+            case (
+                Notice()
+                | Perceived()
+                | PlanWritten()
+                | ToolCallProgress()
+                | Observed()
+                | Retrying()
+            ):
+                return None  # passing news, or told again by the events above
+            case _:
+                assert_never(event)
+
+    def _run_item(self, event: RunStarted | Answered | RunFinished) -> MemoryItem | None:
+        match event:
+            case RunStarted():
+                self._request = self._clean(event.request, MAX_FIELD_CHARS)
+                now = self._clock()
+                return MemoryItem(
+                    timestamp=now,
+                    type="run_metadata",
+                    text=self._clean(f"Started a run with input: {event.request}"),
+                    tags=self._tags("run_start"),
+                    metadata={
+                        "start_time": datetime.fromtimestamp(now, UTC).isoformat(),
+                        "model": self._clean(event.model),
+                    },
+                    session_id=self._memory.session_id,
+                    user_query=self._request,
+                )
+            case Answered():
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="final_answer",
+                    text=self._clean(f"Final answer: {event.text}"),
+                    final_answer=self._clean(event.text, MAX_FIELD_CHARS),
+                    tags=self._tags("final_answer"),
+                    session_id=self._memory.session_id,
+                    user_query=self._request,
+                )
+            case RunFinished():
+                if event.outcome.answer is not None:
+                    return None  # `Answered` has told it
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="run_metadata",
+                    text=self._clean(f"Run ended without an answer: {event.outcome.message}"),
+                    tags=self._tags("run_end"),
+                    success=False,
+                    metadata={
+                        "status": event.outcome.status,
+                        "message": self._clean(event.outcome.message, MAX_FIELD_CHARS),
+                    },
+                    session_id=self._memory.session_id,
+                )
+            case _:
+                assert_never(event)
+
+    def _call_item(self, event: ToolCallStarted | ToolCallFinished) -> MemoryItem:
+        match event:
+            case ToolCallStarted():
+                server, name = _split(event.tool)
+                arguments = self._arguments(event.arguments)
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="tool_call",
+                    text=shorten(f"Called {name} with {_json(arguments)}", _TEXT_CHARS),
+                    tool_name=name,
+                    tool_args=arguments,
+                    tags=self._tags("tool"),
+                    metadata={"server": server, "call_id": event.call_id},
+                    session_id=self._memory.session_id,
+                )
+            case ToolCallFinished():
+                call = event.call
+                server, name = _split(call.tool)
+                result = self._result(call.result)
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="tool_output",
+                    text=shorten(f"Output of {name}: {_json(result)}", _TEXT_CHARS),
+                    tool_name=name,
+                    tool_args=self._arguments(call.arguments),
+                    tool_result={"result": result},
+                    tags=self._tags("tool"),
+                    success=call.ok,
+                    metadata={
+                        "server": server,
+                        "call_id": event.call_id,
+                        "seconds": round(call.seconds, 6),
+                    },
+                    session_id=self._memory.session_id,
+                )
+            case _:
+                assert_never(event)
+
+    def _plan_item(self, event: StepFinished) -> MemoryItem:
+        step = event.step
+        text = self._clean(_verdict(step.result), MAX_FIELD_CHARS)
+        metadata: JsonObject = {
+            "step": step.number,
+            "attempt": step.attempt,
+            "seconds": round(step.seconds, 6),
+        }
+        if isinstance(step.result, PlanFailed):
+            metadata["failure"] = step.result.failure.kind
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="tool_output",
+            text=shorten(f"Output of {SANDBOX_STEP}: {text}", _TEXT_CHARS),
+            tool_name=SANDBOX_STEP,
+            tool_args=self._arguments({"plan": step.plan.source}),
+            tool_result={"result": self._result(text)},
+            tags=self._tags("sandbox"),
+            success=not isinstance(step.result, PlanFailed),
+            metadata=metadata,
+            session_id=self._memory.session_id,
+        )
+
+    def _tags(self, tag: str) -> list[str]:
+        return [tag] if self._settings.tag_interactions else []
+
+    def _clean(self, text: str, limit_chars: int = _TEXT_CHARS) -> str:
+        # Secrets first: half of one, cut off, would not be found any more.
+        return shorten(self._redactor.text(str(storable(text))), limit_chars)
+
+    def _arguments(self, arguments: JsonObject) -> JsonObject:
+        clean = self._redactor.object(
+            {str(storable(name)): storable(value) for name, value in arguments.items()}
+        )
+        if len(text := _json(clean)) <= MAX_FIELD_CHARS:
+            return clean
+        return {"shortened": shorten(text, MAX_FIELD_CHARS)}
+
+    def _result(self, result: Json) -> Json:
+        """The result, or the beginning of its text where it is too long."""
+        limit = SUMMARY_CHARS if self._settings.summarize_tool_results else MAX_FIELD_CHARS
+        clean = self._redactor.json(storable(result))
+        text = clean if isinstance(clean, str) else _json(clean)
+        return clean if len(text) <= limit else shorten(text, limit)
+
+
+def _verdict(result: ActionResult) -> str:
+    match result:
+        case FinalAnswer():
+            return f"{FINAL_ANSWER} {result.text}"
+        case FurtherProcessing():
+            return f"{FURTHER_PROCESSING} {result.text}"
+        case PlanFailed():
+            return f"{result.failure.kind}: {result.failure}"
+        case _:
+            assert_never(result)
+
+
+def _split(tool: str) -> tuple[str, str]:
+    """Server and bare name of `server.tool`; ids of servers hold no dot, tool names may."""
+    server, dot, name = tool.partition(".")
+    return (server, name) if dot else ("", tool)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,52 @@
+"""Keeps secrets of the environment out of what is written down or shown."""
+
+import re
+from collections.abc import Mapping
+
+from core.values import Json, JsonObject
+
+SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+"""Environment variables whose names end so, in any case, hold secrets."""
+
+MIN_SECRET_CHARS = 8
+"""Shorter values are left alone: they occur in ordinary text."""
+
+
+class Redactor:
+    """Replaces the values of secret environment variables by `[redacted NAME]`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """Collect the secrets of `environ`; without any, texts pass unchanged."""
+        self._names = {
+            value: name
+            for name, raw in environ.items()
+            if name.upper().endswith(SECRET_SUFFIXES)
+            and len(value := raw.strip()) >= MIN_SECRET_CHARS
+        }
+        # Longest first, so that a secret that holds another goes as a whole.
+        secrets = sorted(self._names, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, secrets))) if secrets else None
+
+    def __repr__(self) -> str:
+        """The names of the variables, never their values."""
+        return f"Redactor({', '.join(sorted(self._names.values()))})"
+
+    def text(self, text: str) -> str:
+        """`text` without secrets."""
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda found: f"[redacted {self._names[found[0]]}]", text)
+
+    def json(self, value: Json) -> Json:
+        """`value` with every text in it, keys too, without secrets."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.json(element) for element in value]
+        if isinstance(value, dict):
+            return self.object(value)
+        return value
+
+    def object(self, value: JsonObject) -> JsonObject:
+        """As `json`, for what is known to be an object."""
+        return {self.text(key): self.json(inner) for key, inner in value.items()}

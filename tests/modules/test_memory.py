@@ -1,0 +1,228 @@
+"""Session memory: ids, the manager, and what follow-ups see of it."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageError, UsageError
+from core.memory_item import SANDBOX_STEP
+from core.turn import Exchange
+from modules.memory import (
+    MAX_EXCHANGES,
+    MemoryItem,
+    MemoryManager,
+    check_session_id,
+    exchanges,
+    new_session_id,
+    session_path,
+)
+
+SESSION = "2026/11/21/session-1795000000-a1b2c3"
+
+
+def note(text: str, **fields: object) -> MemoryItem:
+    return MemoryItem.model_validate(
+        {"timestamp": 1.5, "type": "run_metadata", "text": text, **fields}
+    )
+
+
+def texts(memory: MemoryManager) -> list[str]:
+    return [item.text for item in memory.get_session_items()]
+
+
+def test_a_new_id_has_the_documented_form() -> None:
+    now = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+    assert new_session_id(now, "a1b2c3d4e5") == "2026/01/05/session-1767614400-a1b2c3"
+
+
+def test_a_new_id_needs_six_letters_or_digits() -> None:
+    with pytest.raises(UsageError):
+        new_session_id(datetime(2026, 1, 5, tzinfo=UTC), "../x")
+
+
+@pytest.mark.parametrize("good", [SESSION, "notes", "my-session_2", "x" * 100, "-"])
+def test_the_documented_form_and_plain_names_are_session_ids(good: str) -> None:
+    assert check_session_id(good) == good
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "",
+        ".",
+        "..",
+        "../notes",
+        "/etc/passwd",
+        "a/b",
+        "2026/11/21/../x",
+        "2026/13/21/session-1-a1b2c3",
+        "2026/11/21/session-1-a1b2c3.json",
+        "2026/11/21/session-1-a1b2c3\n",
+        "notes\x00",
+        "notes.json",
+        "x" * 101,
+        "café",
+        "٢٠٢٦",
+        "C:\\x",
+    ],
+)
+def test_anything_else_is_refused_with_the_form(bad: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="YYYY/MM/DD/session-"):
+        MemoryManager(bad, tmp_path)
+
+
+def test_a_session_lies_under_its_date_or_flat(tmp_path: Path) -> None:
+    assert session_path(SESSION, tmp_path) == tmp_path / f"{SESSION}.json"
+    assert session_path(SESSION, tmp_path, "flat") == tmp_path / "session-1795000000-a1b2c3.json"
+    assert session_path("notes", tmp_path) == tmp_path / "notes.json"
+
+
+def test_making_and_loading_a_manager_writes_nothing(tmp_path: Path) -> None:
+    memory = MemoryManager.open(SESSION, tmp_path / "memory")
+    assert memory.items == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_item_is_on_disk_when_add_returns_and_no_other_file_is(tmp_path: Path) -> None:
+    memory = MemoryManager(SESSION, tmp_path)
+    for count, text in enumerate(["one", "zwei ✓", "three"], 1):
+        memory.add(note(text))
+        document = json.loads(memory.path.read_text(encoding="utf-8"))
+        assert [element["text"] for element in document] == ["one", "zwei ✓", "three"][:count]
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == [memory.path]
+    assert memory.path.read_text(encoding="utf-8").startswith('[\n  {\n    "timestamp": 1.5,\n')
+
+
+def test_an_empty_session_can_be_saved(tmp_path: Path) -> None:
+    memory = MemoryManager(SESSION, tmp_path)
+    memory.save()
+    assert json.loads(memory.path.read_bytes()) == []
+    assert MemoryManager.open(SESSION, tmp_path).warnings == []
+
+
+def test_a_session_is_continued_where_it_was_left(tmp_path: Path) -> None:
+    MemoryManager(SESSION, tmp_path).add(note("first"))
+    again = MemoryManager.open(SESSION, tmp_path)
+    again.add(note("second"))
+    assert texts(MemoryManager.open(SESSION, tmp_path)) == ["first", "second"]
+
+
+def test_a_flat_session_is_found_again_under_its_full_id(tmp_path: Path) -> None:
+    MemoryManager.open(SESSION, tmp_path, structure="flat").add(note("kept"))
+    assert texts(MemoryManager.open(SESSION, tmp_path, structure="flat")) == ["kept"]
+
+
+def test_disabled_memory_lives_in_the_process_only(tmp_path: Path) -> None:
+    memory = MemoryManager.open(SESSION, tmp_path / "memory", enabled=False)
+    memory.add(note("here"))
+    memory.save()
+    memory.load()
+    assert texts(memory) == ["here"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tool_calls_and_outputs_become_items_of_the_documented_form(tmp_path: Path) -> None:
+    memory = MemoryManager(SESSION, tmp_path, clock=lambda: 12.5)
+    memory.add_tool_call("add", {"input": {"a": 1}}, tags=["x"])
+    memory.add_tool_output("add", {"input": {"a": 1}}, {"result": 3}, success=True)
+    call, output = memory.get_session_items()
+    assert (call.type, call.tool_name, call.timestamp, call.tags) == (
+        "tool_call",
+        "add",
+        12.5,
+        ["x"],
+    )
+    assert call.tool_args == {"input": {"a": 1}}
+    assert (output.type, output.tool_result, output.success) == (
+        "tool_output",
+        {"result": 3},
+        True,
+    )
+    assert "3" in output.text
+    assert output.session_id == SESSION
+
+
+def test_recent_successes_are_newest_first_each_once_and_tools_only(tmp_path: Path) -> None:
+    memory = MemoryManager(SESSION, tmp_path, enabled=False)
+    for name, success in [
+        ("add", True),
+        ("divide", False),
+        ("sin", True),
+        ("add", True),
+        (SANDBOX_STEP, True),
+        ("cos", True),
+    ]:
+        memory.add_tool_output(name, {}, {}, success)
+    memory.add_tool_call("tan", {})
+    assert memory.find_recent_successes() == ["cos", "add", "sin"]
+    assert memory.find_recent_successes(limit=2) == ["cos", "add"]
+    assert memory.find_recent_successes(limit=0) == []
+
+
+def test_what_cannot_be_written_stays_in_memory_and_is_written_later(tmp_path: Path) -> None:
+    blocker = tmp_path / "memory"
+    blocker.write_text("a file where the folder should be")
+    memory = MemoryManager.open("notes", blocker)
+    with pytest.raises(StorageError, match="CORTEX_HOME"):
+        memory.add(note("one"))
+    assert texts(memory) == ["one"]
+    blocker.unlink()
+    memory.add(note("two"))
+    assert texts(MemoryManager.open("notes", blocker)) == ["one", "two"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_read_only_folder_is_a_storage_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StorageError, match="Permission denied"):
+            MemoryManager("notes", tmp_path).add(note("one"))
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_manager_that_stopped_writing_still_remembers(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    memory.stop_writing()
+    memory.add(note("two"))
+    assert texts(memory) == ["one", "two"]
+    assert texts(MemoryManager.open("notes", tmp_path)) == ["one"]
+
+
+def test_a_full_session_refuses_more_but_keeps_its_file(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path, max_file_bytes=2_000)
+    memory.add(note("one"))
+    before = memory.path.read_bytes()
+    with pytest.raises(StorageError, match="start another session"):
+        memory.add(note("x" * 3_000))
+    assert memory.path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [memory.path]
+
+
+def test_exchanges_pair_requests_with_their_answers() -> None:
+    items = [
+        note("start", user_query="2+2"),
+        note("end", type="final_answer", final_answer="4"),
+        note("start", user_query="never answered"),
+        note("failed", metadata={"status": "failed"}),
+        note("start", user_query="A"),
+        note("start", user_query="B"),
+        note("end", type="final_answer", final_answer="a", user_query="A"),
+        note("end", type="final_answer", final_answer="b", user_query="B"),
+        note("end", type="final_answer", final_answer="to nothing"),
+    ]
+    assert exchanges(items) == (Exchange("2+2", "4"), Exchange("A", "a"), Exchange("B", "b"))
+
+
+def test_exchanges_are_the_last_twenty_oldest_first() -> None:
+    items = [
+        note("end", type="final_answer", final_answer=str(n), user_query=f"q{n}") for n in range(30)
+    ]
+    found = exchanges(items)
+    assert len(found) == MAX_EXCHANGES
+    assert (found[0].answer, found[-1].answer) == ("10", "29")
+    assert exchanges([]) == ()

@@ -1,0 +1,190 @@
+"""Session memory under real processes: two writers, kill -9 at every moment, a full disk."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from modules.memory import MemoryManager
+
+ROOT = Path(__file__).parents[2]
+PROCESS_TIMEOUT_SECONDS = 30
+
+
+def texts_in(path: Path) -> list[str]:
+    return [element["text"] for element in json.loads(path.read_bytes())]
+
+
+def run_script(script: str, path: Path) -> str:
+    """What `script` prints, run with `path` as its argument."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        cwd=ROOT,
+        timeout=PROCESS_TIMEOUT_SECONDS,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+WRITER = """
+import sys
+from core.memory_item import MemoryItem
+from modules.memory import MemoryManager
+memory = MemoryManager.open("shared", sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(50):
+    memory.add(MemoryItem(timestamp=0, type="run_metadata", text=f"{sys.argv[2]}{number}"))
+assert sum(i.text.startswith(sys.argv[2]) for i in memory.items) == 50
+"""
+
+
+def test_two_processes_that_write_one_session_lose_nothing(tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), name],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "ab"
+    ]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        for writer in writers:
+            writer.communicate(timeout=PROCESS_TIMEOUT_SECONDS)
+            assert writer.returncode == 0
+    finally:
+        for writer in writers:
+            writer.kill()
+            with writer:  # closes its pipes
+                pass
+    found = texts_in(tmp_path / "shared.json")
+    assert sorted(found) == sorted(f"{name}{n}" for name in "ab" for n in range(50))
+    for name in "ab":
+        assert [t for t in found if t.startswith(name)] == [f"{name}{n}" for n in range(50)]
+    assert list(tmp_path.iterdir()) == [tmp_path / "shared.json"]
+
+
+KILLER = """
+import json, os, signal, sys
+from core.memory_item import MemoryItem
+from modules.memory import MemoryManager
+
+def write_until_killed(told):
+    memory = MemoryManager.open("killed", sys.argv[1])
+    while True:
+        memory.add(MemoryItem(timestamp=0, type="run_metadata", text="x" * 2000))
+        os.write(told, b".")
+
+before = 0
+for round in range(10):
+    reader, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        write_until_killed(told)
+    os.close(told)
+    for _ in range(round + 1):
+        assert os.read(reader, 1) == b"."
+        before += 1
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    before += len(os.read(reader, 1000))  # told before it died
+    os.close(reader)
+    kept = len(json.load(open(f"{sys.argv[1]}/killed.json")))
+    assert before <= kept <= before + 1, (round, before, kept)
+    before = kept
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_every_finished_item(tmp_path: Path) -> None:
+    run_script(KILLER, tmp_path)
+    MemoryManager.open("killed", tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "killed.json"]  # leftovers are cleared away
+
+
+DIE_AT_EVERY_CALL = """
+import json, os, pathlib, signal, sys
+from core.memory_item import MemoryItem
+from modules.memory_file import MemoryFile, MemoryRecord
+
+path = pathlib.Path(sys.argv[1])
+items = [MemoryItem(timestamp=0, type="run_metadata", text=t) for t in ("one", "two")]
+records = [MemoryRecord.of(item) for item in items]
+first = MemoryFile(path)
+first.records = records[:1]
+first.save()
+
+def write_and_die(calls_left):
+    def count(frame, event, argument):
+        nonlocal calls_left
+        calls_left -= 1
+        if calls_left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    file = MemoryFile(path)
+    file.load()
+    file.records.append(records[1])
+    sys.setprofile(count)  # told of every call of a function, C functions too, and every return
+    file.save()
+    sys.setprofile(None)
+
+STRIDE = 3  # a write takes some 400 calls and returns
+deaths = 0
+while True:
+    child = os.fork()
+    if child == 0:
+        write_and_die(deaths + 1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    kept = [item["text"] for item in json.loads(path.read_bytes())]
+    assert kept in (["one"], ["one", "two"]), (deaths, kept)
+    if status == 0:
+        break
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    deaths += STRIDE
+    if len(kept) == 2:
+        path.write_bytes(b"[" + records[0].text.encode() + b"]")
+assert kept == ["one", "two"]
+print(deaths)
+"""
+
+
+def test_a_writer_that_dies_at_any_call_leaves_the_old_items_or_the_new(tmp_path: Path) -> None:
+    printed = run_script(DIE_AT_EVERY_CALL, tmp_path / "s.json")
+    assert int(printed) > 50  # calls; fewer would mean that it never came to write
+
+
+def test_a_write_that_fails_half_way_is_a_storage_error_and_leaves_the_old_file(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import resource, sys\n"
+        "from core.errors import StorageError\n"
+        "from core.memory_item import MemoryItem\n"
+        "from modules.memory import MemoryManager\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "memory = MemoryManager.open('full', sys.argv[1])\n"
+        "memory.add(MemoryItem(timestamp=0, type='run_metadata', text='fits'))\n"
+        "try:\n"
+        "    memory.add(MemoryItem(timestamp=0, type='run_metadata', text='x' * 5000))\n"
+        "except StorageError as error:\n"
+        "    print(error)\n"
+    )
+    printed = run_script(script, tmp_path)
+    assert os.strerror(errno.EFBIG) in printed
+    assert str(tmp_path / "full.json") in printed
+    assert texts_in(tmp_path / "full.json") == ["fits"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "full.json"]
