@@ -1,0 +1,171 @@
+"""A conversation: several requests that share one session, one model and living servers."""
+
+import asyncio
+import contextlib
+import uuid
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from config.schema import AgentProfile
+from core.catalog import ToolCatalog
+from core.context import AgentContext, Parts
+from core.events import Emit, Event, Notice
+from core.loop import AgentLoop, collect
+from core.ports import CallTool
+from core.session import MultiMCP
+from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome
+from modules.action import run_plan
+from modules.decision import PlanWriter
+from modules.memory import MemoryManager, check_session_id, exchanges, new_session_id
+from modules.model_manager import ModelManager
+from modules.perception import run_perception
+from modules.recorder import SessionRecorder
+from modules.sandbox import Sandbox
+from modules.tools import describe_tool
+
+
+class Conversation:
+    """Answers requests one after the other; `async with` bounds servers and sandbox.
+
+    `listener` gets every event of every run, and notices that arise between runs.
+    """
+
+    def __init__(
+        self,
+        profile: AgentProfile,
+        model: ModelManager,
+        dispatcher: MultiMCP,
+        sandbox: Sandbox,
+        memory_folder: Path,
+        listener: Emit,
+        session_id: str | None = None,
+    ) -> None:
+        """Keep the parts; nothing starts before `async with`.
+
+        Raises:
+            UsageError: `session_id` is not of a known form.
+        """
+        self._profile = profile
+        self._model = model
+        self._dispatcher = dispatcher
+        self._sandbox = sandbox
+        self._memory_folder = memory_folder
+        self._listener = listener
+        self._resume_id = check_session_id(session_id) if session_id is not None else None
+        self._loop: AgentLoop | None = None
+        self._memory: MemoryManager | None = None
+        self._recorder: SessionRecorder | None = None
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Open the sandbox and the dispatcher; servers start when they are needed."""
+        await self._stack.enter_async_context(self._sandbox)
+        await self._stack.enter_async_context(self._dispatcher)
+        self._stack.push_async_callback(self._model.aclose)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End servers, sandbox workers and model connections; every wait is bounded."""
+        if left := self._model.leftover:
+            await self._listener(Notice("model", f"the script has replies left over: {left}"))
+        await self._stack.aclose()
+
+    @property
+    def session_id(self) -> str | None:
+        """Id of the current session; None before its first request."""
+        return self._memory.session_id if self._memory is not None else self._resume_id
+
+    @property
+    def model_name(self) -> str:
+        """The model that answers."""
+        return self._model.name
+
+    def new_session(self) -> None:
+        """Let the next request begin a new session."""
+        self._memory = self._recorder = self._resume_id = None
+
+    def interrupt(self) -> None:
+        """Stop the running request, if there is one; servers stay alive."""
+        if self._loop is not None:
+            self._loop.interrupt()
+
+    async def ask(self, request: str) -> RunOutcome:
+        """Run one request to its end.
+
+        Raises:
+            StorageError: the session that was asked for can't be read.
+        """
+        memory, recorder = await self._session()
+        await asyncio.to_thread(memory.load)
+        await self._tell_warnings(memory)
+        await self._dispatcher.initialize()
+        context = AgentContext(
+            request,
+            memory.session_id,
+            self._dispatcher,
+            self._dispatcher.server_descriptions(),
+            profile=self._profile,
+            memory=memory,
+            model=self._model,
+            parts=self._parts(),
+            history=exchanges(memory.get_session_items()),
+        )
+        self._loop = AgentLoop(context)
+        try:
+            return await collect(self._loop.run(), self._recording(recorder), self._listener)
+        finally:
+            self._loop = None
+
+    async def _session(self) -> tuple[MemoryManager, SessionRecorder]:
+        """The session's memory and its recorder, made at the first request."""
+        if self._memory is None or self._recorder is None:
+            settings = self._profile.memory
+            self._memory = MemoryManager(
+                self._resume_id or new_session_id(datetime.now().astimezone(), uuid.uuid4().hex),
+                self._memory_folder,
+                enabled=settings.memory_service,
+                structure=settings.storage.structure,
+            )
+            self._recorder = SessionRecorder(self._memory, settings)
+        return self._memory, self._recorder
+
+    async def _tell_warnings(self, memory: MemoryManager) -> None:
+        for warning in memory.take_warnings():
+            await self._listener(Notice("memory", warning))
+
+    def _recording(self, recorder: SessionRecorder) -> Emit:
+        """The recorder as a listener, its own troubles told as notices."""
+
+        async def record(event: Event) -> None:
+            notice = await recorder(event)
+            if notice is not None:
+                await self._listener(notice)
+
+        return record
+
+    def _parts(self) -> Parts:
+        async def act(plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
+            return await run_plan(plan, tools, call, self._sandbox)
+
+        return Parts(
+            perceive=self._perceive,
+            generate_plan=PlanWriter(self._model, self._profile),
+            run_plan=act,
+            describe_tool=describe_tool,
+        )
+
+    async def _perceive(
+        self, context: AgentContext, user_input: str | None = None
+    ) -> PerceptionResult:
+        """Perceive, and let the chosen servers start while the model still plans."""
+        perception = await run_perception(context, user_input)
+        if self._model.name != "offline":
+            await self._dispatcher.start(perception.selected_servers)
+        return perception

@@ -1,0 +1,47 @@
+"""The request as it comes in: from arguments or stdin, untrusted, bounded and cleaned."""
+
+import re
+from typing import BinaryIO
+
+from core.errors import UsageError
+
+MAX_REQUEST_CHARACTERS = 100_000
+"""About 25,000 tokens; more belongs into a file that a tool reads."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""C0 but for tab and line end, DEL, and C1, whose U+009B drives a terminal like ESC [."""
+
+
+def clean_request(text: str) -> str:
+    r"""The request without control characters, line ends as `\n`, outer white space dropped.
+
+    Raises:
+        UsageError: nothing is left, or it is too long.
+    """
+    if len(text) > MAX_REQUEST_CHARACTERS:
+        raise UsageError(
+            f"the request has more than {MAX_REQUEST_CHARACTERS:,} characters; "
+            "shorten it, or put the text into a file and name the file"
+        )
+    # Lone surrogates are what argv makes of bytes that are not UTF-8.
+    readable = text.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
+    cleaned = _CONTROL.sub(" ", readable.replace("\r", "\n")).strip()
+    if not cleaned:
+        raise UsageError('the request is empty; say what you want, such as: agent.py "add 5 and 7"')
+    return cleaned
+
+
+def read_request(stream: BinaryIO) -> str:
+    """A request from stdin, read only as far as a request may be long; a byte order mark goes.
+
+    Raises:
+        UsageError: stdin can't be read (it is a directory, say); else see `clean_request`.
+    """
+    try:
+        data = stream.read(4 * MAX_REQUEST_CHARACTERS + 1)
+    except OSError as error:
+        raise UsageError(
+            f"stdin can't be read: {error.strerror or error}; "
+            "pipe the request into it, or give it as an argument"
+        ) from error
+    return clean_request(data.decode("utf-8-sig", "replace"))

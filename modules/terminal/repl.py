@@ -1,0 +1,156 @@
+"""The interactive prompt: one line a request, over one session until `new`."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from core.errors import CortexError, ExitCode, UserError
+from modules.request import MAX_REQUEST_CHARACTERS
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+
+MAX_LINE_BYTES = 4 * MAX_REQUEST_CHARACTERS + 1
+"""A longer line can't be a request any more; its rest is read and dropped."""
+
+_CHUNK_BYTES = 65_536
+
+PROMPT = "cortex-r> "
+GREETING = "Type a request. `new` starts another session, `exit` or Ctrl-D leaves, Ctrl-C cancels."
+
+
+class Repl:
+    """Reads requests and hands them to `ask`; commands are `new`, `help`, `exit` and `quit`.
+
+    `ask` answers one request and gives an exit code; it is what Ctrl-C interrupts. `say` writes
+    a line to stderr under a stage.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], Awaitable[ExitCode]],
+        new_session: Callable[[], None],
+        say: Callable[[str, str], None],
+    ) -> None:
+        """Keep what commands do."""
+        self._ask = ask
+        self._new_session = new_session
+        self._say = say
+
+    async def run(self, lines: AsyncIterator[str]) -> ExitCode:
+        """Answer until the lines end or the user leaves; gives the last request's exit code."""
+        code = ExitCode.ANSWERED
+        async for line in lines:
+            command = line.strip()
+            match command.lower():
+                case "":
+                    continue
+                case "exit" | "quit":
+                    break
+                case "new":
+                    self._new_session()
+                    self._say("memory", "the next request begins a new session")
+                case "help" | "?":
+                    self._say("loop", GREETING)
+                case _:
+                    code = await self._answer(command)
+        return code
+
+    async def _answer(self, request: str) -> ExitCode:
+        """One request; what it raises is told, and the prompt goes on."""
+        try:
+            return await self._ask(request)
+        except CortexError as error:
+            self._say("loop", str(error))
+            return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED
+
+
+async def typed_lines(history_file: Path, on_ctrl_c: Callable[[], None]) -> AsyncIterator[str]:
+    """Lines typed at a terminal, with editing and history; ends at Ctrl-D.
+
+    Ctrl-C at the prompt clears the line and calls `on_ctrl_c`.
+    """
+    from prompt_toolkit import PromptSession  # late: costs 0.1 s, one-shot runs need none
+    from prompt_toolkit.output import create_output
+
+    # The prompt goes to stderr: stdout carries answers only.
+    session: PromptSession[str] = PromptSession(
+        history=_history(history_file), output=create_output(stdout=sys.stderr)
+    )
+    while True:
+        try:
+            yield await session.prompt_async(PROMPT)
+        except KeyboardInterrupt:
+            on_ctrl_c()
+        except EOFError:
+            return
+
+
+def _history(file: Path) -> "History":
+    """Lines typed before, kept for this user alone; only in memory where there is no disk."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(file))
+
+
+async def piped_lines(stream: TextIO) -> AsyncIterator[str]:
+    """Lines of a pipe or file, while the event loop stays free; bytes not UTF-8 become U+FFFD.
+
+    Read from the descriptor, not in a thread: a thread that waits for a line can't be ended.
+    A line over `MAX_LINE_BYTES` is cut there, which is more than a request may have.
+    """
+    descriptor = stream.fileno()
+    pending = b""
+    while chunk := await _read(descriptor):
+        *complete, pending = (pending + chunk).split(b"\n")
+        pending = pending[:MAX_LINE_BYTES]
+        for line in complete:
+            yield line[:MAX_LINE_BYTES].decode("utf-8", "replace")
+    if pending:
+        yield pending.decode("utf-8", "replace")
+
+
+async def _read(descriptor: int) -> bytes:
+    """What can be read next; empty at the end."""
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, readable.set)
+    except PermissionError:  # a regular file: never waits, and epoll won't have it
+        await asyncio.sleep(0)
+    else:
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(descriptor)
+    return os.read(descriptor, _CHUNK_BYTES)
+
+
+@contextlib.contextmanager
+def interrupting(action: Callable[[], None]) -> Generator[None]:
+    """While inside, SIGINT and SIGTERM call `action` instead of stopping the program.
+
+    Afterwards both do what they did before; asyncio by itself would put Python's defaults there,
+    not the handler by which `asyncio.run` cancels its main task. Main thread only.
+    """
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        loop.add_signal_handler(number, action)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            if handler is not None:  # one that Python did not put there can't be put back
+                signal.signal(number, handler)

@@ -1,0 +1,83 @@
+"""Runs `agent.py` as a user would: a real process, its own home, a bare environment."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+INDIA = "Find the ASCII values of characters in INDIA and sum their exponentials"
+RUN_TIMEOUT_SECONDS = 45
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """The least that a run needs, with state under `home`; no model key."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "CORTEX_HOME": str(home),
+        "LANG": "C.UTF-8",
+        **extra,
+    }
+
+
+def agent(
+    home: Path, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None
+) -> Finished:
+    """Run `python agent.py ARGUMENTS` to its end."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "agent.py"), *arguments],
+        input=stdin,
+        capture_output=True,
+        env=env or environment(home),
+        cwd=home,
+        timeout=RUN_TIMEOUT_SECONDS,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def script(folder: Path, replies: Sequence[object], name: str = "script.json") -> str:
+    """Write a scripted model's replies; gives the `--model` value that names them."""
+    path = folder / name
+    path.write_text(json.dumps(list(replies)), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+def plan(body: str) -> str:
+    """A `solve()` around indented lines."""
+    return "async def solve():\n" + "".join(f"    {line}\n" for line in body.splitlines())
+
+
+def session_files(home: Path) -> list[Path]:
+    """The session files of a home, oldest first."""
+    return sorted((home / "memory").rglob("session-*.json"))
+
+
+def write_profile(folder: Path, *servers: str, strategy: str = "") -> Path:
+    """A profile with the given `mcp_servers` entries, each YAML text of one mapping."""
+    entries = "".join(
+        "  - " + "\n    ".join(entry.strip().splitlines()) + "\n" for entry in servers
+    )
+    text = "agent: {name: Test, id: test_1}\n"
+    text += f"strategy: {{{strategy}}}\n" if strategy else ""
+    text += f"mcp_servers:\n{entries}" if entries else ""
+    path = folder / "profile.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+MATH_SERVER = f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}\ndescription: arithmetic"
+"""The bundled math server as a profile entry."""

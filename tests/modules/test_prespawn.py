@@ -1,0 +1,140 @@
+"""Which servers are started before anything else is known, and that nothing goes wrong by it."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from config.servers import ServerSpec
+from config.settings import ROOT, load_profile
+from core.spawn import SpawnedServer, terminate
+from modules.prespawn import likely_servers, prespawn
+
+HERE = Path()
+MATH = ServerSpec(
+    "math",
+    ("cat",),
+    HERE,
+    description="Arithmetic: factorial, sum of exponentials",
+    capabilities=("add", "strings_to_chars_to_int"),
+)
+DOCUMENTS = ServerSpec("documents", ("cat",), HERE, description="Searches the stored documents")
+WEB = ServerSpec("web", ("cat",), HERE, description="", capabilities=("download_raw_html",))
+RARE = ServerSpec("rare", ("cat",), HERE, description="factorial", connection="per_call")
+
+
+def likely(request: str, *specs: ServerSpec) -> list[str]:
+    return [spec.id for spec in likely_servers(request, specs)]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "servers"),
+    [
+        ("Factorial of 5", ["math"]),
+        ("sum their exponential", ["math"]),
+        ("the characters of INDIA as int", ["math"]),
+        ("search my documents for factorial", ["math", "documents"]),
+        ("Download example.com", ["web"]),
+        ("what is the weather and where", []),
+        ("what and the for with", []),
+        ("2 + 2", []),
+        ("", []),
+        ("漢字 \x00 🎉", []),
+    ],
+)
+def test_a_server_is_likely_that_shares_a_word_with_the_request(
+    request_text: str, servers: list[str]
+) -> None:
+    assert likely(request_text, MATH, DOCUMENTS, WEB) == servers
+
+
+def test_a_single_server_is_always_likely() -> None:
+    assert likely("漢字", MATH) == ["math"]
+
+
+def test_a_server_for_single_calls_is_never_started_early() -> None:
+    assert likely("factorial", RARE) == []
+    assert likely("factorial", RARE, MATH) == ["math"]
+    assert likely("漢字", RARE, MATH) == []
+
+
+def test_no_servers_are_no_trouble() -> None:
+    assert likely("anything") == []
+
+
+def test_the_shipped_profile_starts_math_for_the_demonstration_request() -> None:
+    profile = load_profile(ROOT / "config" / "profiles.yaml")
+    specs = [server.spec(ROOT, ROOT / "config") for server in profile.mcp_servers]
+    demo = "Find the ASCII values of characters in INDIA and sum their exponentials"
+    assert "math" in [spec.id for spec in likely_servers(demo, [*specs, DOCUMENTS])]
+
+
+@contextmanager
+def spawned(document: dict[str, object], folder: Path) -> Generator[dict[str, SpawnedServer]]:
+    """What a raw profile starts for a request about factorials; ended afterwards."""
+    started = prespawn("factorial", document, folder, folder / "profiles.yaml", folder / "logs")
+    try:
+        yield started
+    finally:
+        for server in started.values():
+            terminate(server)
+
+
+def entry(server_id: str, **more: object) -> dict[str, object]:
+    """A server that echoes until its stdin closes."""
+    return {"id": server_id, "command": "cat", "description": "factorial", **more}
+
+
+def test_likely_servers_run_and_their_errors_go_to_the_log(tmp_path: Path) -> None:
+    program = "import sys; sys.stderr.write('hello'); sys.stdin.read()"
+    python = {"command": sys.executable, "args": ["-c", program]}
+    entries = [entry("one"), entry("two", **python), entry("other", description="weather")]
+    with spawned({"mcp_servers": entries}, tmp_path) as started:
+        assert list(started) == ["one", "two"]
+        assert all(server.process.poll() is None for server in started.values())
+    assert all(server.process.returncode == 0 for server in started.values())
+    assert (tmp_path / "logs" / "two.log").read_text(encoding="utf-8") == "hello"
+
+
+def test_a_server_that_cannot_start_is_left_for_later(tmp_path: Path) -> None:
+    entries = [entry("gone", command="/no/such/program"), entry("lost", cwd="/nowhere")]
+    entries += [{"id": "none", "script": "none.py", "description": "factorial"}, entry("good")]
+    with spawned({"mcp_servers": entries}, tmp_path) as started:
+        assert list(started) == ["good"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"mcp_servers": None},
+        {"mcp_servers": "math"},
+        {"mcp_servers": {"id": "math"}},
+        {"mcp_servers": []},
+        {"mcp_servers": [entry("good"), None]},
+        {"mcp_servers": [entry("good"), "math"]},
+        {"mcp_servers": [entry("good"), ["id", "math"]]},
+        {"mcp_servers": [entry("good"), {"command": "cat"}]},
+        {"mcp_servers": [entry("good"), {"id": "x"}]},
+        {"mcp_servers": [entry("good"), entry("x", args="-u")]},
+        {"mcp_servers": [entry("good"), entry("x", env=["A"])]},
+        {"mcp_servers": [entry("good"), entry("x", call_timeout_seconds="soon")]},
+        {"mcp_servers": [entry("good"), entry("good")]},
+    ],
+)
+def test_a_broken_profile_starts_nothing_and_raises_nothing(
+    tmp_path: Path, document: dict[str, object]
+) -> None:
+    """Its mistakes are told by the schema, in a moment, with file and line."""
+    with spawned(document, tmp_path) as started:
+        assert started == {}
+
+
+@pytest.mark.parametrize("odd", ["~nobody-here/x", "x" * 5000, "a\0b"])
+def test_paths_that_no_system_takes_start_nothing(tmp_path: Path, odd: str) -> None:
+    entries: list[object] = [entry("a", script=odd), entry("b", cwd=odd), entry("good")]
+    with spawned({"mcp_servers": entries}, tmp_path) as started:
+        assert "b" not in started
+        assert "good" in started

@@ -1,0 +1,1 @@
+"""Tests of the terminal: progress, answers and the prompt."""

@@ -1,0 +1,286 @@
+"""What the terminal says about each event, at each loudness, to any stream."""
+
+import io
+import os
+from pathlib import Path
+from typing import TextIO, get_args
+
+import pytest
+
+from core.events import (
+    Answered,
+    Event,
+    Notice,
+    Observed,
+    Perceived,
+    PlanWritten,
+    Retrying,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallProgress,
+    ToolCallStarted,
+)
+from core.turn import (
+    FinalAnswer,
+    PerceptionResult,
+    Plan,
+    PlanFailed,
+    PlanFailure,
+    RunOutcome,
+    Step,
+    ToolCall,
+)
+from core.values import Json
+from modules.terminal.progress import (
+    VALUE_CHARACTERS,
+    Loudness,
+    Progress,
+    call_line,
+    printable,
+    value_text,
+)
+
+PLAN = Plan("async def solve():\n    return 'FINAL_ANSWER: 3'")
+FAILURE = PlanFailure("error", "ZeroDivisionError: division by zero", 2, "1 / 0")
+CALL = ToolCall("math.add", {"input": {"a": 1, "b": [2]}}, ok=True, result=3, seconds=0.0034)
+STEP = Step(1, 2, PerceptionResult(), PLAN, FinalAnswer("3"), 0.25)
+FAILED_STEP = Step(1, 1, PerceptionResult(), PLAN, PlanFailed(FAILURE), 0.002)
+
+NOTICE = Notice("memory", "the session file was damaged")
+NOTICE_LINE = "[memory] the session file was damaged\n"
+CALL_LINE = "[tool] math.add(a=1, b=[2]) → 3 (3 ms)\n"
+PROGRESS_LINE = "[tool] web.get: 3/10 reading\n"
+OBSERVED_LINE = "[loop] step 1 found 5 characters to work on\n"
+RETRY_LINE = (
+    "[loop] plan 1 of step 1 failed: ZeroDivisionError: division by zero (line 2: 1 / 0); "
+    "2 lifelines left\n"
+)
+
+TOLD: list[tuple[Event, str, str, str]] = [
+    (NOTICE, NOTICE_LINE, NOTICE_LINE, NOTICE_LINE),
+    (RunStarted("2026/x", "add", "offline"), "", "", "[loop] session 2026/x, model offline\n"),
+    (
+        Perceived(1, PerceptionResult(intent="sum", selected_servers=["a", "b"], tool_hint="add")),
+        "",
+        "",
+        "[perception] step 1: sum; servers a, b, hint add\n",
+    ),
+    (
+        Perceived(2, PerceptionResult(intent="sum")),
+        "",
+        "",
+        "[perception] step 2: sum; servers none\n",
+    ),
+    (
+        PlanWritten(1, 2, PLAN, "prompts/p.txt"),
+        "",
+        "",
+        f"[strategy] prompts/p.txt\n[plan] step 1, plan 2:\n{PLAN.source}\n",
+    ),
+    (
+        ToolCallStarted(1, "math.add", {"input": {"a": 1}}),
+        "",
+        "",
+        "[sandbox] calls math.add(a=1)\n",
+    ),
+    (ToolCallProgress(1, "web.get", 3, 10, "reading"), "", PROGRESS_LINE, PROGRESS_LINE),
+    (ToolCallFinished(1, CALL), "", CALL_LINE, CALL_LINE),
+    (StepFinished(STEP), "", "", "[sandbox] plan 2 worked in 250 ms\n"),
+    (StepFinished(FAILED_STEP), "", "", "[sandbox] plan 1 failed in 2 ms\n"),
+    (Observed(1, "12345"), "", OBSERVED_LINE, OBSERVED_LINE),
+    (Retrying(1, 1, FAILURE, 2), "", RETRY_LINE, RETRY_LINE),
+    (Answered("3"), "", "", ""),
+    (
+        RunFinished(RunOutcome("done", "3", "", durations={"action": 0.01, "total": 1.5})),
+        "",
+        "",
+        "[loop] done; action 10 ms, total 1500 ms\n",
+    ),
+]
+
+
+async def told(event: Event, loudness: Loudness) -> str:
+    stream = io.StringIO()
+    await Progress(stream, loudness)(event)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("event", "quiet", "normal", "verbose"), TOLD, ids=[type(e[0]).__name__ for e in TOLD]
+)
+async def test_every_event_is_told_as_loudly_as_asked(
+    event: Event, quiet: str, normal: str, verbose: str
+) -> None:
+    assert await told(event, "quiet") == quiet
+    assert await told(event, "normal") == normal
+    assert await told(event, "verbose") == verbose
+
+
+def test_the_table_above_knows_every_event() -> None:
+    assert {type(row[0]) for row in TOLD} == set(get_args(Event))
+
+
+async def test_notices_between_runs_are_told_even_when_quiet() -> None:
+    stream = io.StringIO()
+    await Progress(stream, "quiet").notice("server 'web' did not start")
+    assert stream.getvalue() == "[loop] server 'web' did not start\n"
+
+
+async def test_one_lifeline_is_not_many() -> None:
+    assert (await told(Retrying(1, 1, FAILURE, 1), "normal")).endswith("; 1 lifeline left\n")
+    assert (await told(Retrying(1, 1, FAILURE, 0), "normal")).endswith("; 0 lifelines left\n")
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (ToolCallProgress(1, "t", 0.5, None, None), "[tool] t: 0.5\n"),
+        (ToolCallProgress(1, "t", 1e9, 2e9, ""), "[tool] t: 1e+09/2e+09\n"),
+        (ToolCallProgress(1, "t", float("nan"), None, "x"), "[tool] t: nan x\n"),
+    ],
+)
+async def test_progress_of_a_call_says_what_the_server_said(event: Event, line: str) -> None:
+    assert await told(event, "normal") == line
+
+
+async def test_nothing_that_a_server_or_model_says_floods_the_terminal() -> None:
+    long = "x" * 100_000
+    events: list[Event] = [
+        ToolCallFinished(1, ToolCall("t", {"a": long}, ok=True, result=[long], seconds=0)),
+        ToolCallFinished(1, ToolCall("t", {}, ok=False, result=long, seconds=0)),
+        ToolCallStarted(1, "t", {"a": long}),
+        ToolCallProgress(1, "t", 1, None, long),
+        Retrying(1, 1, PlanFailure("error", long), 1),
+        Perceived(1, PerceptionResult(intent=long, tool_hint=long, selected_servers=[long])),
+        Observed(1, long),
+    ]
+    for event in events:
+        assert len(await told(event, "verbose")) < 4 * VALUE_CHARACTERS, event
+
+
+class TestCallLines:
+    def test_the_wrapper_is_not_shown_and_plain_arguments_are(self) -> None:
+        assert call_line(ToolCall("t", {"a": "x"}, True, None, 1.5)) == 't(a="x") → null (1500 ms)'
+        assert call_line(ToolCall("t", {"input": 5}, True, None, 0)) == "t(input=5) → null (0 ms)"
+        both: dict[str, Json] = {"input": {"a": 1}, "b": 2}
+        assert call_line(ToolCall("t", both, True, 1, 0)) == 't(input={"a": 1}, b=2) → 1 (0 ms)'
+        assert call_line(ToolCall("t", {}, True, "", 0)) == 't() → "" (0 ms)'
+
+    def test_a_failed_call_shows_the_error_as_it_reads(self) -> None:
+        call = ToolCall("t", {}, ok=False, result="no such file", seconds=0)
+        assert call_line(call) == "t() failed: no such file (0 ms)"
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (None, "null"),
+            (True, "true"),
+            (float("inf"), "Infinity"),
+            ("grüße\n", '"grüße\\n"'),
+            ({"a": [1, 2.5]}, '{"a": [1, 2.5]}'),
+            pytest.param(10**5000, "<int too large to show>", id="digits"),
+            pytest.param([10**5000], "<list too large to show>", id="digits in a list"),
+        ],
+    )
+    def test_values_stand_on_one_line_whatever_they_are(self, value: Json, text: str) -> None:
+        assert value_text(value) == text
+
+    def test_a_value_as_deep_as_the_stack_is_not_shown_and_not_fatal(self) -> None:
+        value: Json = []
+        for _ in range(100_000):
+            value = [value]
+        assert value_text(value) == "<list too large to show>"
+
+
+class TestPrintable:
+    @pytest.mark.parametrize(
+        ("raw", "shown"),
+        [
+            ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+            ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+            ("a\rb\x08\x7f\x00", r"a\rb\x08\x7f\x00"),
+            ("\x9b2J\x85", r"\x9b2J\x85"),
+            ("a\u2028b\u2029", r"a\u2028b\u2029"),
+            ("safe\u202egnp.exe\u2066\u2069", r"safe\u202egnp.exe\u2066\u2069"),
+            ("half \ud83d", r"half \ud83d"),
+        ],
+    )
+    def test_what_could_drive_the_terminal_shows_as_an_escape(self, raw: str, shown: str) -> None:
+        assert printable(raw) == shown
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a\n\tb",
+            "1\u00a0000,5\u202f€",
+            "👩‍💻 🏳️‍🌈",
+            "می‌خواهم",
+            "\u3000漢字",
+            "e\u0301",
+            "עברית \u200f",
+            r"\x1b",
+        ],
+    )
+    def test_what_scripts_and_emoji_need_stays(self, text: str) -> None:
+        assert printable(text) == text
+
+    async def test_every_line_that_is_told_goes_through_it(self) -> None:
+        hostile = "\x1b[2J"
+        assert await told(Notice("x", hostile), "quiet") == "[x] \\x1b[2J\n"
+        for event in (
+            ToolCallProgress(1, "t", 1, None, hostile),
+            ToolCallFinished(1, ToolCall("t", {hostile: hostile}, False, hostile, 0)),
+            PlanWritten(1, 1, Plan(hostile), hostile),
+            Perceived(1, PerceptionResult(intent=hostile)),
+        ):
+            assert "\x1b" not in await told(event, "verbose")
+
+
+def full_disk() -> TextIO:
+    return Path("/dev/full").open("w", encoding="utf-8")
+
+
+class TestStreamsThatAreGone:
+    async def test_a_closed_stream_is_no_reason_to_fail(self) -> None:
+        stream = io.StringIO()
+        progress = Progress(stream, "verbose")
+        stream.close()
+        await progress(NOTICE)
+        await progress(RunStarted("s", "r", "m"))
+        await progress.notice("again")
+
+    async def test_a_pipe_that_nobody_reads_is_none_either(self) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        stream = os.fdopen(writing, "w", encoding="utf-8")
+        progress = Progress(stream, "normal")
+        await progress(NOTICE)
+        await progress(Observed(1, "x"))
+        with pytest.raises(BrokenPipeError):
+            stream.close()  # what it could not write is still in it
+
+    async def test_a_full_disk_is_none_either(self) -> None:
+        stream = full_disk()
+        await Progress(stream, "normal")(NOTICE)
+        with pytest.raises(OSError, match="No space left"):
+            stream.close()
+
+    async def test_a_stderr_that_was_closed_before_we_began_is_none_either(self) -> None:
+        """With `2>&-` Python has no `sys.stderr` at all."""
+        await Progress(None, "normal")(NOTICE)
+
+    async def test_after_a_failure_only_notices_are_tried(self) -> None:
+        written: list[str] = []
+
+        class Flaky(io.StringIO):
+            def write(self, text: str) -> int:
+                written.append(text)
+                raise OSError("gone")
+
+        progress = Progress(Flaky(), "verbose")
+        await progress(Observed(1, "x"))
+        await progress(Observed(2, "x"))
+        await progress(NOTICE)
+        assert len(written) == 2

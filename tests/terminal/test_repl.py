@@ -1,0 +1,268 @@
+"""The prompt without its terminal: commands, errors, piped lines and signals."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from types import FrameType
+
+import pytest
+
+from core.errors import CortexError, ExitCode, ModelUnavailable, StorageError, UsageError
+from modules.terminal.repl import GREETING, MAX_LINE_BYTES, Repl, interrupting, piped_lines
+
+BOUND_SECONDS = 5
+
+
+async def typed(lines: Sequence[str]) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+class Session:
+    """A REPL whose requests are answered from a table; records all that it does."""
+
+    def __init__(self, answers: dict[str, ExitCode | CortexError] | None = None) -> None:
+        self.answers = answers or {}
+        self.asked: list[str] = []
+        self.said: list[tuple[str, str]] = []
+        self.repl = Repl(self._ask, self._new, lambda stage, text: self.said.append((stage, text)))
+
+    async def run(self, *lines: str) -> ExitCode:
+        return await self.repl.run(typed(lines))
+
+    async def _ask(self, request: str) -> ExitCode:
+        self.asked.append(request)
+        answer = self.answers.get(request, ExitCode.ANSWERED)
+        if isinstance(answer, CortexError):
+            raise answer
+        return answer
+
+    def _new(self) -> None:
+        self.asked.append("<new session>")
+
+
+class TestCommands:
+    async def test_lines_are_requests_in_their_order(self) -> None:
+        session = Session()
+        assert await session.run("add 1 and 2", "now divide that by 2") == ExitCode.ANSWERED
+        assert session.asked == ["add 1 and 2", "now divide that by 2"]
+        assert session.said == []
+
+    async def test_empty_lines_are_nothing(self) -> None:
+        session = Session()
+        assert await session.run("", "  ", "\n", "\t\r\n") == ExitCode.ANSWERED
+        assert session.asked == []
+
+    async def test_white_space_around_a_request_goes(self) -> None:
+        session = Session()
+        await session.run("  add 1\r\n")
+        assert session.asked == ["add 1"]
+
+    @pytest.mark.parametrize("command", ["new", " NEW \n", "New"])
+    async def test_new_begins_another_session_and_says_so(self, command: str) -> None:
+        session = Session()
+        await session.run("a", command, "b")
+        assert session.asked == ["a", "<new session>", "b"]
+        assert session.said == [("memory", "the next request begins a new session")]
+
+    @pytest.mark.parametrize("command", ["exit", "quit", "EXIT", " quit\n"])
+    async def test_exit_leaves_and_what_follows_is_not_asked(self, command: str) -> None:
+        session = Session()
+        assert await session.run("a", command, "b") == ExitCode.ANSWERED
+        assert session.asked == ["a"]
+
+    @pytest.mark.parametrize("command", ["help", "?", "Help\n"])
+    async def test_help_says_what_can_be_typed(self, command: str) -> None:
+        session = Session()
+        await session.run(command)
+        assert session.said == [("loop", GREETING)]
+        assert session.asked == []
+
+    async def test_a_request_that_only_begins_like_a_command_is_a_request(self) -> None:
+        session = Session()
+        await session.run("new york weather", "exit strategies", "help me", "??")
+        assert session.asked == ["new york weather", "exit strategies", "help me", "??"]
+
+
+class TestOutcomes:
+    async def test_the_last_request_decides_the_exit_code(self) -> None:
+        session = Session({"bad": ExitCode.NO_ANSWER})
+        assert await session.run("bad", "good") == ExitCode.ANSWERED
+        assert await session.run("good", "bad") == ExitCode.NO_ANSWER
+        assert await session.run("bad", "", "new", "exit") == ExitCode.NO_ANSWER
+
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [
+            (ModelUnavailable("no model"), ExitCode.WORLD_FAILED),
+            (StorageError("disk full"), ExitCode.WORLD_FAILED),
+            (UsageError("too long"), ExitCode.BAD_USAGE),
+        ],
+    )
+    async def test_an_error_is_told_and_the_prompt_goes_on(
+        self, error: CortexError, code: ExitCode
+    ) -> None:
+        session = Session({"bad": error})
+        assert await session.run("bad") == code
+        assert session.said == [("loop", str(error))]
+        assert await session.run("bad", "good") == ExitCode.ANSWERED
+        assert session.asked == ["bad", "bad", "good"]
+
+    async def test_a_bug_of_ours_is_not_hidden(self) -> None:
+        async def broken(request: str) -> ExitCode:
+            raise ZeroDivisionError(request)
+
+        def nothing(*_: str) -> None:
+            """Neither a new session nor a line is expected."""
+
+        with pytest.raises(ZeroDivisionError):
+            await Repl(broken, nothing, nothing).run(typed(["a"]))
+
+    async def test_no_lines_at_all_are_a_success(self) -> None:
+        assert await Session().run() == ExitCode.ANSWERED
+
+
+async def lines_from(data: bytes) -> list[str]:
+    """What a pipe with this content gives; written by a task, for a pipe holds 64 KiB."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(data)
+
+    with os.fdopen(reading, encoding="utf-8") as stream:
+        async with asyncio.timeout(BOUND_SECONDS):
+            writer = asyncio.create_task(asyncio.to_thread(write))
+            found = [line async for line in piped_lines(stream)]
+            await writer
+    return found
+
+
+class TestPipedLines:
+    @pytest.mark.parametrize(
+        ("data", "lines"),
+        [
+            (b"", []),
+            (b"a\nb\n", ["a", "b"]),
+            (b"a\nb", ["a", "b"]),
+            (b"\n\na\n", ["", "", "a"]),
+            (b"a\r\nb\r\n", ["a\r", "b\r"]),
+            ("grüße 🎉\n".encode(), ["grüße 🎉"]),
+            (b"caf\xe9\nok\n", ["caf\ufffd", "ok"]),
+            (b"a\x00b\n", ["a\x00b"]),
+        ],
+    )
+    async def test_a_pipe_gives_its_lines(self, data: bytes, lines: list[str]) -> None:
+        assert await lines_from(data) == lines
+
+    async def test_characters_that_fall_between_two_reads_stay_whole(self) -> None:
+        line = "é" * 50_000
+        assert await lines_from(f"x{line}\n{line}\n".encode()) == [f"x{line}", line]
+
+    async def test_a_line_without_end_is_cut_and_the_next_one_is_whole(self) -> None:
+        found = await lines_from(b"x" * (3 * MAX_LINE_BYTES) + b"\nnext\n")
+        assert [len(line) for line in found] == [MAX_LINE_BYTES, len("next")]
+        assert found[1] == "next"
+
+    async def test_a_regular_file_gives_its_lines_too(self) -> None:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+            file.write("a\nb\n")
+            file.seek(0)
+            assert [line async for line in piped_lines(file)] == ["a", "b"]
+
+    async def test_lines_come_when_they_are_written_not_at_the_end(self) -> None:
+        reading, writing = os.pipe()
+        with os.fdopen(reading, encoding="utf-8") as stream, os.fdopen(writing, "wb") as pipe:
+            lines = piped_lines(stream)
+            async with asyncio.timeout(BOUND_SECONDS):
+                for text in ("one", "two"):
+                    pipe.write(f"{text}\n".encode())
+                    pipe.flush()
+                    assert await anext(lines) == text
+
+    async def test_waiting_for_a_line_can_be_cancelled_and_blocks_nothing(self) -> None:
+        """A thread in `readline` would hold the program until somebody types."""
+        reading, writing = os.pipe()
+        with os.fdopen(reading, encoding="utf-8") as stream, os.fdopen(writing, "wb"):
+            repl = asyncio.create_task(Session().repl.run(piped_lines(stream)))
+            await asyncio.sleep(0)
+            repl.cancel()
+            async with asyncio.timeout(BOUND_SECONDS):
+                with pytest.raises(asyncio.CancelledError):
+                    await repl
+            assert not asyncio.get_running_loop().remove_reader(stream.fileno())
+
+
+Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+def handlers() -> list[Handler]:
+    return [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+
+
+class TestInterrupting:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    async def test_inside_a_signal_calls_the_action(self, number: signal.Signals) -> None:
+        called = asyncio.Event()
+        with interrupting(called.set):
+            os.kill(os.getpid(), number)
+            async with asyncio.timeout(BOUND_SECONDS):
+                await called.wait()
+
+    async def test_every_signal_calls_it_again(self) -> None:
+        calls: list[int] = []
+        twice = asyncio.Event()
+
+        def count() -> None:
+            calls.append(1)
+            if len(calls) == 2:
+                twice.set()
+
+        with interrupting(count):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                os.kill(os.getpid(), number)
+            async with asyncio.timeout(BOUND_SECONDS):
+                await twice.wait()
+
+    @pytest.mark.parametrize("error", [None, ValueError("inside")])
+    async def test_afterwards_signals_do_what_they_did_before(
+        self, error: ValueError | None
+    ) -> None:
+        def mine(number: int, frame: FrameType | None) -> None:
+            """A handler that is neither Python's nor asyncio's."""
+
+        before = handlers()
+        signal.signal(signal.SIGINT, mine)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            if error is None:
+                with interrupting(lambda: None):
+                    assert handlers() != [mine, signal.SIG_IGN]
+            else:
+                with pytest.raises(ValueError, match="inside"), interrupting(lambda: None):
+                    raise error
+            assert handlers() == [mine, signal.SIG_IGN]
+        finally:
+            for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+                signal.signal(number, handler)
+
+    def test_asyncio_run_still_ends_on_ctrl_c_when_a_request_has_been_answered(self) -> None:
+        """`asyncio.run` cancels its main task on SIGINT; that must work between two requests."""
+        cleaned: list[str] = []
+
+        async def main() -> None:
+            with interrupting(lambda: None):
+                pass
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                async with asyncio.timeout(BOUND_SECONDS):
+                    await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cleaned.append("servers ended")
+                raise
+
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(main())
+        assert cleaned == ["servers ended"]

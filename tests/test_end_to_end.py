@@ -1,0 +1,295 @@
+"""The product as its users meet it: `agent.py` as a process, with the real math server."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.version import __version__
+from modules.arguments import help_text
+from tests.command_line import (
+    INDIA,
+    MATH_SERVER,
+    ROOT,
+    agent,
+    environment,
+    plan,
+    script,
+    session_files,
+    write_profile,
+)
+
+ANSWER = "7.599822246093079e+33"
+
+
+def test_the_demonstration_is_answered_on_stdout_alone(tmp_path: Path) -> None:
+    done = agent(tmp_path, INDIA)
+    assert (done.code, done.out) == (0, f"{ANSWER}\n")
+    assert "[model] offline" in done.err
+    assert "math.int_list_to_exponential_sum" in done.err
+    (session,) = session_files(tmp_path)
+    items = json.loads(session.read_text(encoding="utf-8"))
+    assert {item["type"] for item in items} == {
+        "run_metadata",
+        "tool_call",
+        "tool_output",
+        "final_answer",
+    }
+    assert items[-1]["final_answer"] == ANSWER
+
+
+def test_quiet_leaves_stderr_empty_and_stdin_can_hold_the_request(tmp_path: Path) -> None:
+    done = agent(tmp_path, "--quiet", "-", stdin=b"add 5 and 7, then multiply the result by 3\n")
+    assert (done.code, done.out, done.err) == (0, "36\n", "")
+
+
+def test_json_is_one_object_with_steps_plans_and_calls(tmp_path: Path) -> None:
+    done = agent(tmp_path, "--json", "--quiet", "factorial of 5")
+    (line,) = done.out.splitlines()
+    document = json.loads(line)
+    assert (document["answer"], document["status"], document["exit_code"]) == ("120", "done", 0)
+    (step,) = document["steps"]
+    assert "async def solve():" in step["plan"]
+    (call,) = step["calls"]
+    assert (call["tool"], call["result"]) == ("math.factorial", 120)
+    assert document["session_id"].count("/") == 3
+    assert set(document["durations"]) == {"perception", "decision", "action", "total"}
+
+
+def test_a_session_is_continued_by_its_id(tmp_path: Path) -> None:
+    first = json.loads(agent(tmp_path, "--json", "add 5 and 7").out)
+    second = agent(tmp_path, "--session", first["session_id"], "now divide that by 2")
+    assert second.out.strip() in ("6", "6.0")
+    assert len(session_files(tmp_path)) == 1
+
+
+def test_requests_on_a_pipe_share_a_session(tmp_path: Path) -> None:
+    done = agent(tmp_path, stdin=b"add 5 and 7\nnow multiply that by 2\nnew\nexit\nadd 1 and 1\n")
+    assert (done.code, done.out) == (0, "12\n24\n")
+
+
+def test_a_scripted_model_takes_the_same_path(tmp_path: Path) -> None:
+    replies = [
+        "I would say 3.",
+        plan("return await tools.add(a=1"),
+        plan('x = await tools.divide(a=1, b=0)\nreturn f"FINAL_ANSWER: {x}"'),
+        plan('x = await tools.add(a=1, b=2)\nreturn f"FINAL_ANSWER: {x}"'),
+    ]
+    done = agent(tmp_path, "--json", "--model", script(tmp_path, replies), "what is 1 + 2?")
+    document = json.loads(done.out)
+    assert (done.code, document["answer"]) == (0, "3")
+    kinds = [step["text"].partition(":")[0] for step in document["steps"][:-1]]
+    assert kinds == ["no_plan", "syntax", "tool"]
+    assert "divide 1 by zero" in document["steps"][2]["text"]
+
+
+def test_further_processing_takes_another_step(tmp_path: Path) -> None:
+    replies = [
+        plan('x = await tools.add(a=1, b=2)\nreturn f"FURTHER_PROCESSING_REQUIRED: {x}"'),
+        plan('return "FINAL_ANSWER: three"'),
+    ]
+    done = agent(tmp_path, "--json", "--model", script(tmp_path, replies), "spell 1 + 2")
+    document = json.loads(done.out)
+    assert document["answer"] == "three"
+    assert [step["step"] for step in document["steps"]] == [1, 2]
+
+
+def test_exit_3_when_no_plan_works_and_stdout_stays_empty(tmp_path: Path) -> None:
+    replies = [plan(f"return {number}") for number in range(4)]
+    done = agent(tmp_path, "--model", script(tmp_path, replies), "anything")
+    assert (done.code, done.out) == (3, "")
+    assert "No answer within 3 steps" in done.err
+
+
+def test_exit_3_with_an_explanation_when_the_offline_planner_does_not_understand(
+    tmp_path: Path,
+) -> None:
+    done = agent(tmp_path, "write a poem about the sea")
+    assert (done.code, done.out) == (3, "")
+    assert "GEMINI_API_KEY" in done.err
+
+
+def test_exit_1_when_the_model_is_down(tmp_path: Path) -> None:
+    done = agent(tmp_path, "--model", script(tmp_path, [{"error": "no route"}]), "hi")
+    assert (done.code, done.out) == (1, "")
+    assert "no route" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--nonsense"], "--nonsense"),
+        ([""], "empty"),
+        (["  \t\n"], "empty"),
+        (["x" * 100_001], "100,000 characters"),
+        (["--model", "gpt-17", "hi"], "gpt-17"),
+        (["--model", "gemini", "hi"], "GEMINI_API_KEY"),
+        (["--profile", "nowhere.yaml", "hi"], "nowhere.yaml"),
+        (["--session", "../../etc/passwd", "hi"], "session"),
+        (["--model", "scripted:nowhere.json", "hi"], "nowhere.json"),
+    ],
+)
+def test_exit_2_for_what_the_user_must_change(
+    tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    done = agent(tmp_path, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("agent: [", "not valid YAML"),
+        ("agent: {name: x, id: y}\nstrategy: {planning_mode: bold}", "conservative or exploratory"),
+        ("agent: {name: x, id: y}\nmoods: 3", "unknown key 'moods'"),
+        ("- a list", "mapping"),
+    ],
+)
+def test_exit_2_for_a_broken_profile_naming_file_key_and_values(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text(text, encoding="utf-8")
+    done = agent(tmp_path, "--profile", str(path), "add 1 and 2")
+    assert done.code == 2
+    assert str(path) in done.err
+    assert told in done.err
+
+
+def test_broken_servers_are_told_and_the_others_work(tmp_path: Path) -> None:
+    dies = tmp_path / "dies.py"
+    dies.write_text("import sys; sys.exit('no database')", encoding="utf-8")
+    prints = tmp_path / "prints.py"
+    prints.write_text("print('hello, I am not JSON')", encoding="utf-8")
+    profile = write_profile(
+        tmp_path,
+        MATH_SERVER,
+        f"id: dying\nscript: {dies}",
+        f"id: printing\nscript: {prints}",
+        "id: absent\nscript: nowhere.py",
+    )
+    done = agent(tmp_path, "--profile", str(profile), "add 5 and 7")
+    assert (done.code, done.out) == (0, "12\n")
+    for name in ("dying", "printing", "absent"):
+        assert name in done.err
+    assert "no database" in done.err
+
+
+def test_a_read_only_memory_folder_costs_a_warning_not_the_answer(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "memory").write_text("a file where the folder should be", encoding="utf-8")
+    done = agent(home, "add 5 and 7")
+    assert (done.code, done.out) == (0, "12\n")
+    assert "[memory]" in done.err
+
+
+def test_a_damaged_session_file_is_set_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "memory" / "2026" / "01" / "01"
+    folder.mkdir(parents=True)
+    (folder / "session-1-abcdef.json").write_text("[{", encoding="utf-8")
+    done = agent(tmp_path, "--session", "2026/01/01/session-1-abcdef", "add 5 and 7")
+    assert (done.code, done.out) == (0, "12\n")
+    assert "damaged" in done.err
+    assert "[{" in [path.read_text(encoding="utf-8") for path in folder.iterdir()]
+
+
+def test_odd_characters_in_a_request_break_nothing(tmp_path: Path) -> None:
+    odd = 'ASCII values of "a{b}`c"'
+    done = agent(tmp_path, odd)
+    assert done.code == 0
+    assert json.loads(done.out) == [ord(c) for c in "a{b}`c"]
+
+
+def test_without_a_home_directory_it_still_answers(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "CORTEX_HOME": str(tmp_path)}
+    assert agent(tmp_path, "add 5 and 7", env=env).out == "12\n"
+
+
+def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "agent.py"), "add 5 and 7"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"Traceback" not in err
+    assert b"stdout was closed" in err
+
+
+def test_interrupting_gives_130_and_leaves_no_process(tmp_path: Path) -> None:
+    marker = tmp_path / "server.pid"
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLOW_SERVER, encoding="utf-8")
+    profile = write_profile(tmp_path, f"id: slow\nscript: {slow}\nargs: [{marker}]")
+    model = script(tmp_path, [plan("return await tools.wait()")])
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            ROOT / "agent.py",
+            "--profile",
+            profile,
+            "--model",
+            model,
+            "--verbose",
+            "x",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "calls slow.wait" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(marker.read_text(encoding="utf-8")), 0)
+
+
+def test_version_and_help_are_answers_on_stdout(tmp_path: Path) -> None:
+    assert agent(tmp_path, "--version").out == f"cortex-r {__version__}\n"
+    done = agent(tmp_path, "--help", env=environment(tmp_path, COLUMNS="80"))
+    assert done.code == 0
+    for code in ("0  ", "1  ", "2  ", "3  ", "130"):
+        assert f"\n  {code}" in done.out
+
+
+def test_readme_states_the_exit_codes_that_help_states() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for line in help_text(__version__).splitlines():
+        code, _, meaning = line.strip().partition(" ")
+        if code in ("0", "1", "2", "3", "130"):
+            assert f"| {code} | {meaning.strip()} |" in readme
+
+
+SLOW_SERVER = """
+import json, os, pathlib, sys
+pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"],
+                  "capabilities": {"tools": {}}, "serverInfo": {"name": "slow", "version": "1"}}
+    elif message.get("method") == "tools/list":
+        schema = {"type": "object", "properties": {}}
+        result = {"tools": [{"name": "wait", "description": "Waits.", "inputSchema": schema}]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+"""A server with one tool that never answers; writes its pid where its argument says."""

@@ -1,0 +1,126 @@
+"""The prompt in a real pseudo-terminal, as a person types at it."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.command_line import MATH_SERVER, ROOT, environment, plan, script, write_profile
+from tests.test_end_to_end import SLOW_SERVER
+
+PROMPT = "cortex-r>"
+WAIT_SECONDS = 20
+
+
+@pytest.fixture
+def terminals() -> Iterator[list["pexpect.spawn[str]"]]:
+    """The terminals that a test opened; closed behind it."""
+    opened: list[pexpect.spawn[str]] = []
+    yield opened
+    for terminal in opened:
+        terminal.close(force=True)
+
+
+def open_terminal(
+    terminals: list["pexpect.spawn[str]"], home: Path, *arguments: str, columns: int = 100
+) -> "pexpect.spawn[str]":
+    terminal: pexpect.spawn[str] = pexpect.spawn(
+        sys.executable,
+        [str(ROOT / "agent.py"), *arguments],
+        env={**environment(home), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
+        cwd=str(home),
+        encoding="utf-8",
+        timeout=WAIT_SECONDS,
+        dimensions=(30, columns),
+    )
+    terminals.append(terminal)
+    terminal.expect_exact(PROMPT)
+    return terminal
+
+
+def say(terminal: "pexpect.spawn[str]", line: str) -> None:
+    terminal.send(f"{line}\r")
+
+
+def test_answers_carry_a_label_and_follow_ups_use_what_was_said(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    terminal = open_terminal(terminals, tmp_path, columns=40)
+    say(terminal, "add 5 and 7")
+    terminal.expect(r"💡 Final Answer: 12\r")
+    say(terminal, "now divide that by 2")
+    terminal.expect(r"💡 Final Answer: 6\r")
+    say(terminal, "new")
+    terminal.expect_exact("new session")
+    say(terminal, "now divide that by 2")
+    terminal.expect_exact("no number to refer")
+    terminal.expect_exact(PROMPT)
+    terminal.sendeof()
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+    assert len(list((tmp_path / "memory").rglob("*.json"))) == 2
+
+
+def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    slow, pid_file = tmp_path / "slow.py", tmp_path / "pid"
+    slow.write_text(SLOW_SERVER, encoding="utf-8")
+    profile = write_profile(tmp_path, MATH_SERVER, f"id: slow\nscript: {slow}\nargs: [{pid_file}]")
+    model = script(
+        tmp_path,
+        [
+            plan("return await tools.wait()"),
+            plan("while True:\n    pass"),
+            plan('return f"FINAL_ANSWER: {await tools.add(a=1, b=2)}"'),
+        ],
+    )
+    terminal = open_terminal(
+        terminals, tmp_path, "--profile", str(profile), "--model", model, "--verbose"
+    )
+    say(terminal, "wait")
+    terminal.expect_exact("calls slow.wait")
+    terminal.sendintr()
+    terminal.expect_exact("interrupted before there was an answer")
+    pid = int(pid_file.read_text(encoding="utf-8"))
+    os.kill(pid, 0)
+    terminal.expect_exact(PROMPT)
+    say(terminal, "spin")
+    terminal.expect_exact("while True")
+    terminal.sendintr()
+    terminal.expect_exact("interrupted before there was an answer")
+    say(terminal, "add")
+    terminal.expect(r"💡 Final Answer: 3\r")
+    terminal.expect_exact(PROMPT)
+    say(terminal, "exit")
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    terminal = open_terminal(terminals, tmp_path)
+    terminal.send("half a requ")
+    terminal.expect_exact("half a requ")
+    terminal.sendintr()
+    terminal.expect_exact("Ctrl-D leaves")
+    terminal.expect_exact(PROMPT)
+    say(terminal, "")
+    terminal.expect_exact(PROMPT)
+    say(terminal, "help")
+    terminal.expect_exact("`new` starts another session")
+    terminal.expect_exact(PROMPT)
+    terminal.sendeof()
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+    assert not re.search("Traceback", terminal.before or "")

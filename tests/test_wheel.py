@@ -1,0 +1,81 @@
+"""The built wheel, installed outside the checkout, does the main job."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import INDIA, ROOT, environment
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with nothing but the wheel, its dependencies lent by this one."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "dist"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    (wheel,) = (folder / "dist").glob("*.whl")
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    site = next((folder / "env").rglob("site-packages"))
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, site], check=True, timeout=60)
+    # A .pth line adds our dependencies; the checkout, an editable install, is not among them.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return folder / "env"
+
+
+def run(installed: Path, home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [
+            installed / "bin" / "python",
+            "-c",
+            "import agent; agent.main()",
+            *arguments,
+        ],
+        cwd=home,
+        # The sandbox's program is one of the lent dependencies; it is looked for on the PATH.
+        env=environment(home, PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_wheel_answers_the_demonstration_outside_the_checkout(
+    installed: Path, tmp_path: Path
+) -> None:
+    done = run(installed, tmp_path, INDIA)
+    assert (done.returncode, done.stdout) == (0, "7.599822246093079e+33\n"), done.stderr
+
+
+def test_the_wheel_comes_from_the_fresh_environment(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed / "bin" / "python", "-c", "import core; print(core.__file__)"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.startswith(str(installed)), done.stdout
+    assert str(ROOT) not in done.stdout.replace(os.fspath(installed), "")
+
+
+def test_the_wheel_ships_prompts_and_configuration_but_no_tests(installed: Path) -> None:
+    site = next(installed.rglob("site-packages"))
+    shipped = {path.name for path in site.iterdir()}
+    assert {"agent.py", "core", "modules", "prompts", "config", "servers"} <= shipped
+    assert not {"tests", "documents", "memory"} & shipped
+    assert (site / "config" / "profiles.yaml").is_file()
+    metadata = next(site.glob("cortex_r-*.dist-info")) / "entry_points.txt"
+    assert "cortex-r = agent:main" in metadata.read_text(encoding="utf-8")
