@@ -1,0 +1,1 @@
+"""What measures speed; `make bench` runs it and prints one table. Ratios come from one run."""

@@ -1,0 +1,44 @@
+"""Our own time a loop iteration: scripted model, no tool call, real sandbox, memory on disk."""
+
+import time
+from pathlib import Path
+
+from config.schema import AgentProfile, AgentSection
+from core.events import Event
+from core.session import MultiMCP
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager
+from modules.models.scripted import ScriptedModel
+from modules.sandbox import Sandbox
+from tests.benchmarks.table import Row, spread
+
+ROUNDS = 200
+PLAN = 'async def solve():\n    return "FINAL_ANSWER: done"\n'
+
+
+async def _ignore(event: Event) -> None:
+    return
+
+
+async def measure(home: Path) -> list[Row]:
+    """Whole requests of one iteration each, perception and session memory included."""
+    profile = AgentProfile(agent=AgentSection(name="Bench", id="bench_1"))
+    conversation = Conversation(
+        profile,
+        ModelManager(ScriptedModel([PLAN] * (ROUNDS + 5)), "scripted"),
+        MultiMCP([]),
+        Sandbox(),
+        home / "memory",
+        _ignore,
+    )
+    seconds: list[float] = []
+    async with conversation:
+        for number in range(ROUNDS + 5):
+            if number % 20 == 0:
+                conversation.new_session()  # sessions of a realistic length
+            started = time.perf_counter()
+            outcome = await conversation.ask("say done")
+            if number >= 5:
+                seconds.append(time.perf_counter() - started)
+            assert outcome.answer == "done"
+    return [Row("one iteration, everything of ours", spread(seconds), "aim: median under 5 ms")]
