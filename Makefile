@@ -30,7 +30,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest tests/test_layout.py
+	$(BIN)/python -m pytest -n 0 tests/test_layout.py
 	@if command -v uv >/dev/null 2>&1; then uv lock --check; else echo 'no uv here: uv.lock not checked'; fi
 
 format: $(READY)
