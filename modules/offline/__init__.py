@@ -1,7 +1,19 @@
 """The offline planner: writes `solve()` plans with a grammar instead of a language model.
 
-A request is cut into tokens (`lexer`), parsed as a whole (`grammar`, over `expressions`,
-`nouns`, `numerals`), and written as a plan (`writer`). What is no arithmetic is matched with the
-tools on offer by words (`ranking`, `arguments`, `generic`). What fits neither is declined
-(`refusal`): the planner is deterministic and never guesses.
+It is deterministic and never guesses: a request that it does not understand as a whole, or that
+has two readings, is declined with the reason (`refusal`).
+
+| step | modules |
+| --- | --- |
+| decide | `planner` (arithmetic first, then tools), `perception` (intent and servers) |
+| read words | `lexer` (tokens), `cursor` (a place in them), `vocabulary` (tables of phrases) |
+| read numbers | `numerals`, `expressions` (operators), `items` (lists), `series` (counts) |
+| read requests | `nouns`, `commands`, `grammar` (the EBNF; whole requests), `history` ("it") |
+| build | `functions` (what names do with values), `tree` (the result of reading) |
+| write arithmetic | `operations` (tool and Python of each), `arithmetic_plans` |
+| use any tool | `pieces` (of a request), `ranking`, `arguments`, `tool_plans` |
+| share | `calls` (how a plan writes one), `schemas` (what a parameter takes) |
+
+The readers are one class in layers, each on top of the one before it: `Cursor`, `NumberReader`,
+`ExpressionReader`, `ItemReader`, `SeriesReader`, `NounReader`, `CommandReader`, `RequestReader`.
 """

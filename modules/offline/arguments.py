@@ -3,19 +3,41 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from core.catalog import Parameter
 from core.values import Json, JsonObject
-from modules.offline.literals import Piece, list_of, number_of
+from modules.offline.pieces import Piece, list_of, number_of
 from modules.offline.ranking import CALL_WORDS, STOP_WORDS, Vocabulary, terms
 from modules.offline.refusal import quoted
 from modules.offline.schemas import choices_of, types_of
 
+_BEFORE_TEXT: Final = frozenset(
+    {"the", "a", "an", "of", "to", "in", "at", "from", "with", "my", "me", "us"}
+)
+"""Words that may stand between a tool's words and its free text."""
+
+_SECOND_REQUEST: Final = re.compile(
+    r"\bthen\b|\n|[.;!?]\s+\S|(?:\band|,)\s+(?:also\s+|please\s+)?(?:add|answer|append|calculate|"
+    r"compare|compute|copy|count|create|delete|describe|download|email|explain|export|extract|"
+    r"fetch|find|format|forward|get|give|list|mail|make|multiply|open|post|print|put|read|remove|"
+    r"reply|report|return|save|say|send|share|show|sort|store|subtract|sum|summari[sz]e|tell|"
+    r"translate|upload|use|write)\b",
+    re.IGNORECASE,
+)
+"""Where a free text may end and another request begin."""
+
+_EXAMPLES: Final = re.compile(r"e\.g\.,?\s*((?:'[^']+'(?:,|\s|or|and)*)+)")
+"""Examples in a parameter's description, as in "(e.g. 'Europe/London')"."""
+
 _OPENS_TEXT: Final = frozenset({"for", "about", "on", "regarding", "saying", "called", ":"})
 """Words after which a tool's free text starts."""
 
-_BETWEEN_NUMBERS: Final = frozenset({",", "and", "&", "(", ")"})
+_PUNCTUATION: Final = frozenset("""…,.;:!?()<>'"&""")
+"""Marks that may stand in a request unread."""
+
+_BETWEEN_VALUES: Final = frozenset({",", "and", "&", "(", ")"})
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _FALSE: Final = frozenset({"false", "no", "off", "0"})
 _NEGATIONS: Final = frozenset({"no", "not", "without", "non"})
@@ -26,6 +48,8 @@ _POLITE_END: Final = re.compile(
 )
 _URL_NAME: Final = re.compile(r"ur[li]|link|address|href|website|webpage", re.IGNORECASE)
 _PATH_NAME: Final = re.compile(r"path|file|folder|dir|directory|document_name", re.IGNORECASE)
+
+_FOLDER_NAME: Final = re.compile(r"repo|dir|folder|root|workspace|cwd", re.IGNORECASE)
 
 
 @dataclass
@@ -62,10 +86,12 @@ class _Filler:
         self._words: list[Piece] = [p for p in pieces if p.kind == "word"]
         self._parameters = vocabulary.tool.parameters
         self._filling = Filling()
+        self._taken: list[Piece] = []
         self._text_from: int | None = None
 
     def fill(self) -> Filling:
         self._take_pairs()
+        self._take_named()
         self._take_flags()
         # What is narrow chooses first; numbers and texts take what is left, in schema order.
         for choose in (self._choice, self._address, self._items):
@@ -93,6 +119,7 @@ class _Filler:
             found = choose(parameter)
             if found is not None:
                 self._filling.arguments[parameter.name] = found[1]
+                self._taken.append(found[0])
                 self._free = [piece for piece in self._free if piece is not found[0]]
                 self._words = [piece for piece in self._words if piece is not found[0]]
 
@@ -110,6 +137,19 @@ class _Filler:
             else:
                 self._filling.arguments[parameter.name] = value
             self._free.remove(piece)
+
+    def _take_named(self) -> None:
+        """Values right behind the name of their parameter: `latitude 48.8`, `title: "Milk"`."""
+        pieces = [p for p in self._pieces if p.text not in (":", "=")]
+        for name, piece in pairwise(pieces):
+            fitting = [p for p in self._open() if name.text.lower() == p.name.lower()]
+            if name.kind != "word" or piece not in self._free or not fitting:
+                continue
+            if piece.kind == "quoted" or types_of(fitting[0].schema) & {"number", "integer"}:
+                value = _coerced(piece.text, fitting[0])
+                if value is not None:
+                    self._filling.arguments[fitting[0].name] = value
+                    self._free.remove(piece)
 
     def _take_flags(self) -> None:
         """A boolean parameter whose name the request says is true, or false after "no"."""
@@ -143,8 +183,18 @@ class _Filler:
         if _is_url(parameter):
             return self._only("url")
         if _PATH_NAME.search(parameter.name):
-            return self._only("path") or self._only("quoted")
+            found = self._only("path") or self._only("quoted")
+            if found is not None and self._is_place_of_it(found[0], parameter):
+                self._filling.doubt = f"{quoted(found[0].text)} may be where it is, not it itself"
+            return found
         return None
+
+    def _is_place_of_it(self, piece: Piece, parameter: Parameter) -> bool:
+        """Whether "in /tmp" may mean what is in there, for a tool that changes a file."""
+        if self._vocabulary.only_reads or _FOLDER_NAME.search(parameter.name):
+            return False
+        before = self._pieces[max(self._pieces.index(piece) - 1, 0)]
+        return before.text.lower() in ("in", "inside", "from", "under", "within")
 
     def _items(self, parameter: Parameter) -> tuple[Piece, Json] | None:
         if types_of(parameter.schema) != _ARRAY:
@@ -210,6 +260,7 @@ class _Filler:
             return  # there is no text, or part of it is an argument already
         text = _POLITE_END.sub("", self._request[start:])
         if text:
+            self._filling.doubt = self._filling.doubt or _text_doubt(text, wanted[0])
             self._filling.arguments[wanted[0].name] = text
             self._text_from = start
             self._free = [p for p in self._free if p.start < start]
@@ -222,7 +273,10 @@ class _Filler:
                 return self._pieces[number + 1].start
             if piece.kind == "mark":
                 continue
-            if piece.kind != "word" or self._is_unknown(piece):
+            word = piece.text.lower()
+            known = word in CALL_WORDS or self._vocabulary.knows(word)
+            filler = word in (_BEFORE_TEXT if named else STOP_WORDS)
+            if piece.kind != "word" or not (known or filler):
                 return piece.start
             named = named or bool(terms(piece.text) & self._vocabulary.name)
         return None
@@ -245,6 +299,13 @@ class _Filler:
             self._filling.matched |= terms(text) & known
         before = [p for p in self._words if p.end <= end]
         self._filling.unknown += [p.text for p in before if self._is_unknown(p)]
+        marks = [p for p in self._pieces if p.kind == "mark" and p.end <= end]
+        self._filling.unknown += [p.text for p in marks if not self._is_punctuation(p)]
+
+    def _is_punctuation(self, mark: Piece) -> bool:
+        """Whether a mark has no meaning of its own; any other (90°, 50%, 5!) must be read."""
+        factorial = mark.text == "!" and self._request[: mark.start][-1:] in tuple(")0123456789")
+        return mark.text in _PUNCTUATION and not factorial
 
     def _check_left_over(self) -> None:
         if self._free and not self._filling.doubt:
@@ -252,14 +313,28 @@ class _Filler:
             self._filling.doubt = f"it is unclear what {quoted(text)} is for"
 
     def _check_order(self) -> None:
-        """Numbers fill parameters in order only where nothing but commas stands between them."""
-        places = [n for n, p in enumerate(self._pieces) if p.kind == "number"]
-        filled = [p for p in self._parameters if types_of(p.schema) & {"number", "integer"}]
-        if len(places) < 2 or len(filled) < 2 or self._text_from is not None:
-            return
-        between = self._pieces[places[0] : places[-1]]
-        if any(p.kind != "number" and p.text.lower() not in _BETWEEN_NUMBERS for p in between):
-            self._filling.doubt = "it is unclear which number is which"
+        """Values fill parameters in order only where nothing but commas stands between them."""
+        for kind, called in (("number", "number"), ("quoted", "quoted text")):
+            places = [n for n, p in enumerate(self._pieces) if p.kind == kind and p in self._taken]
+            between = self._pieces[places[0] : places[-1]] if len(places) > 1 else ()
+            if any(p.kind != kind and p.text.lower() not in _BETWEEN_VALUES for p in between):
+                self._filling.doubt = f"it is unclear which {called} is which"
+
+
+def _text_doubt(text: str, parameter: Parameter) -> str:
+    """Why the rest of a request may not be, as a whole, what the parameter wants; else ""."""
+    first, _, rest = text.partition(" ")
+    second = _SECOND_REQUEST.search(text)
+    if second is not None or (rest and first.lower() in (parameter.name.lower(), "please")):
+        part = quoted(first if second is None else text[second.start() :])
+        return f"it is unclear whether {part} belongs to '{parameter.name}'; put its text in quotes"
+    described = parameter.schema.get("description")
+    found = _EXAMPLES.search(described) if isinstance(described, str) else None
+    examples = re.findall("'([^']+)'", found[1]) if found is not None else []
+    for sign in "/:@":
+        if examples and sign not in text and all(sign in example for example in examples):
+            return f"{quoted(text)} is not written as its examples are, such as '{examples[0]}'"
+    return ""
 
 
 def _coerced(text: str, parameter: Parameter) -> Json:

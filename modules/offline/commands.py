@@ -1,33 +1,19 @@
 """Commands: "add 5 and 7", "divide it by 2", and what may follow them."""
 
-from typing import Final
-
-from modules.offline.lists import aggregate, apply_function
+from modules.offline.functions import aggregate, apply_function
+from modules.offline.lexer import Kind
 from modules.offline.nouns import NounReader
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 from modules.offline.tree import Node, Percent, is_list
-from modules.offline.vocabulary import ADDITIVE, CODES, MULTIPLICATIVE, Verb
-
-_TAILS: Final[dict[Verb, tuple[str, ...]]] = {
-    "add": ("+", "-"),
-    "sum": ("+", "-"),
-    "subtract": ("+", "-"),
-    "divide": ("+", "-"),
-    "multiply": ("+", "-", "*", "/"),
-    "double": ("+", "-", "*", "/"),
-    "triple": ("+", "-", "*", "/"),
-}
-"""Operators that may follow a command because every sensible reading gives the same value."""
-
-_OPERATOR_SYMBOLS: Final[dict[str, str]] = {
-    "add": "+",
-    "more than": "+",
-    "increased": "+",
-    "subtract": "-",
-    "decreased": "-",
-    "multiply": "*",
-    "divide": "/",
-}
+from modules.offline.vocabulary import (
+    ADDITIVE,
+    ADDITIVE_SYMBOLS,
+    CODES,
+    MULTIPLICATIVE,
+    MULTIPLICATIVE_SYMBOLS,
+    TAILS,
+    Verb,
+)
 
 
 class CommandReader(NounReader):
@@ -35,11 +21,14 @@ class CommandReader(NounReader):
 
     def command(self) -> Node | None:
         """A command with what follows it; None if no verb is here."""
+        if self.at("from") and self.running is None:
+            return self._from()
         found = self.find_verb()
         if found is None:
             return None
         length, verb = found
         self.position += length
+        self.accept(":")
         node = self._commanded(verb)
         self.accept("together", "up")
         if not self.at_operator():
@@ -48,9 +37,11 @@ class CommandReader(NounReader):
 
     def _tail(self, verb: Verb, node: Node) -> Node:
         start = self.position
-        words = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
-        symbol = _OPERATOR_SYMBOLS.get(words or "", self.peek().text if words is None else "")
-        if symbol not in _TAILS.get(verb, ()):
+        operator = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
+        if operator is None:
+            symbol = self.peek().text
+            operator = ADDITIVE_SYMBOLS.get(symbol) or MULTIPLICATIVE_SYMBOLS.get(symbol)
+        if operator not in TAILS.get(verb, ()):
             self.position = start
             raise Ambiguous(
                 f"it is unclear what {quoted(self.peek().text)} applies to; write parentheses, or "
@@ -83,18 +74,28 @@ class CommandReader(NounReader):
     def _add(self, verb: Verb) -> Node:
         self.accept("together", "up")
         nodes = self._items_or_range("to")
+        self.lists_numbers = len(nodes) > 1 and not self.at("to", "onto")
         if self.accept("to", "onto"):
-            nodes.append(self.near())
+            if verb == "sum":
+                raise Ambiguous('"to" may join two numbers or a range; say "the numbers 1 to 10"')
+            nodes.append(self._other(nodes[-1]))
         if isinstance(nodes[0], Percent) and len(nodes) == 2:
             return self.make("add", nodes[1], self.percent_of(nodes[0].amount, nodes[1]))
         if len(nodes) == 1 and not is_list(nodes[0]) and verb == "add" and not self.used_running:
+            if self.running is None and self.at_operator():
+                return self.spelled_out("add", nodes[0])
             nodes.insert(0, self._running_for(verb))
         return aggregate(self, "sum", nodes)
 
     def _items_or_range(self, *delimiters: str) -> list[Node]:
         worded = self.at("numbers", "integers", "all") or self.at("numbers", "integers", ahead=1)
-        found = self.range_of() if worded else None
+        through = self.at("through", "thru", ahead=1)
+        found = self.range_of() if worded or through else None
         return self.items(*delimiters) if found is None else [found]
+
+    def _other(self, first: Node) -> Node:
+        """The second operand of a command; "itself" is the first."""
+        return first if self.accept("itself") else self.near()
 
     def _running_for(self, verb: str) -> Node:
         if self.running is None:
@@ -112,6 +113,18 @@ class CommandReader(NounReader):
                 self.expect("from")
             return self.make("subtract", self.use_running(), amount)
         return self._less(amount, self.near())
+
+    def _from(self) -> Node:
+        """Read "from 20 subtract 5"."""
+        self.take()
+        whole = self.item()
+        self.accept(",")
+        found = self.find_verb()
+        if found is None or found[1] not in ("subtract", "take"):
+            raise self.misfit()
+        self.position += found[0]
+        self.accept("away")
+        return self._less(self.item(), whole)
 
     def _less(self, amount: Node, whole: Node) -> Node:
         if isinstance(amount, Percent):
@@ -134,10 +147,11 @@ class CommandReader(NounReader):
             return self.make("multiply", self._running_for("multiply by"), self.near())
         self.accept("together")
         nodes = self._items_or_range("by")
+        self.lists_numbers = len(nodes) > 1 and not self.at("by", "times")
         if self.accept("by", "times"):
-            nodes.append(self.near())
+            nodes.append(self._other(nodes[-1]))
         if len(nodes) == 1 and not is_list(nodes[0]):
-            raise Refusal('"multiply" needs a second number')
+            return self.spelled_out("multiply", nodes[0])
         return aggregate(self, "product", nodes)
 
     def _by(self, verb: Verb) -> Node:
@@ -145,7 +159,7 @@ class CommandReader(NounReader):
         whole = self._running_for(f"{verb} … by") if self.at("by") else self.item("by")
         self.expect("by")
         if verb == "divide":
-            return self.make("divide", whole, self.near())
+            return self.make("divide", whole, self._other(whole))
         amount = self.within("near", self.factor)
         if isinstance(amount, Percent):
             amount = self.percent_of(amount.amount, whole)
@@ -165,9 +179,11 @@ class CommandReader(NounReader):
 
     def _convert(self) -> Node:
         self.skip_codes_fillers()
+        if self.peek().kind is Kind.NUMBER:
+            raise Refusal("a number may be text or a code itself; put it in quotes")
         text = self.read_text()
         self.expect("to", "into")
-        self.accept("its", "the")
+        self.accept("its", "the", "their")
         if self.accept_phrase(CODES) is None:
             raise self.misfit()
         return self.codes_of(text)

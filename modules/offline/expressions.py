@@ -15,7 +15,6 @@ from modules.offline.vocabulary import (
     ADDITIVE,
     ADDITIVE_SYMBOLS,
     ANGLE_UNITS,
-    CONSTANTS,
     MULTIPLICATIVE,
     MULTIPLICATIVE_SYMBOLS,
     ORDINAL_POWER,
@@ -37,6 +36,8 @@ Operator = TypeVar("Operator")
 Extent: TypeAlias = Literal["full", "near"]
 """How far an operand reaches: "full", or "near": only operators written without spaces."""
 
+POSTFIX_POWERS: Final = {"squared": 2, "²": 2, "cubed": 3, "³": 3}
+PASSIVES: Final = frozenset({"added", "subtracted", "taken", "deducted", "multiplied", "divided"})
 _BEHIND_PERCENT: Final = frozenset({"of", "off", "times", "multiplied", "*", "/", ")", ",", "?"})
 
 
@@ -45,8 +46,16 @@ class ExpressionReader(NumberReader):
 
     extent: Extent = "full"
     angle: bool = False
+    in_degrees: bool = False
+    """Whether an angle of the request was given in degrees."""
+    lists_numbers: bool = False
+    """Whether a command has read a list of its own: "add 3 and 4", but not "add 3 to 4"."""
     raising: bool = False
     """Whether a command reads its base, whose power in words is the command's."""
+    last_operator: int = -1
+    """Where the operator between values that was taken last stands."""
+    raised: tuple[int, int] = (-1, -1)
+    """Where the power or factorial in words that was taken last begins and ends."""
     depth: int = 0
     operations: int = 0
     rules_tried: int = 0
@@ -62,10 +71,13 @@ class ExpressionReader(NumberReader):
 
         Raises:
             Refusal: an argument is a list, or there are too many operations.
+            Ambiguous: a percentage is to be added or subtracted.
         """
         self.operations += 1
         if self.operations > MAX_OPERATIONS:
             raise Refusal(f"it has more than {MAX_OPERATIONS} operations")
+        if operation in ("add", "subtract") and any(isinstance(n, Percent) for n in arguments):
+            raise Ambiguous("it does not say of what the percentage is taken")
         if any(is_list(node) for node in arguments):
             raise Refusal(f"{operation} needs single numbers, and one of its values is a list")
         if operation == "negate" and isinstance(arguments[0], Number):
@@ -93,17 +105,44 @@ class ExpressionReader(NumberReader):
     # -- levels ------------------------------------------------------------------------------
 
     def expression(self, left: Node | None = None) -> Node:
-        """A sum; `left` is a value that has been read already."""
+        """A sum; `left` is a value that has been read already.
+
+        Raises:
+            Ambiguous: "10 minus 5 less than 20", "100 plus 5 increased by 10%".
+        """
+        start = self.position
         left = self.product(left)
-        while (operator := self._operator(ADDITIVE, ADDITIVE_SYMBOLS)) is not None:
-            left = self._additive(operator, left, self.product())
-        return left
+        summed = False
+        while True:
+            compound = start < self.last_operator < self.position
+            operator = self._operator(ADDITIVE, ADDITIVE_SYMBOLS)
+            if operator is None:
+                return self._passive(left)
+            if compound and operator in ("more than", "less than", "from"):
+                raise Ambiguous("it is unclear where the values begin; write parentheses")
+            right = self.product()
+            if summed and operator in ("increased", "decreased") and isinstance(right, Percent):
+                raise Ambiguous("it is unclear what the percentage is taken of")
+            left = self._additive(operator, left, right)
+            summed = True
+
+    def _passive(self, whole: Node) -> Node:
+        """Read "is divided by 7" behind a sum: it is about the whole of it."""
+        if self.extent == "near" or not (self.at("is") and self.peek(1).text in PASSIVES):
+            return whole
+        self.take()
+        additive = self.accept_phrase(ADDITIVE)
+        operator = additive or self.accept_phrase(MULTIPLICATIVE)
+        if operator is None:
+            raise self.misfit()
+        other = self.within("near", self.expression)
+        if additive is not None:
+            return self._additive(additive, whole, other)
+        return self.make("multiply" if operator == "multiply" else "divide", whole, other)
 
     def _additive(self, operator: Additive, left: Node, right: Node) -> Node:
         if operator in ("increased", "decreased") and isinstance(right, Percent):
             right = self.percent_of(right.amount, left)
-        if isinstance(left, Percent) or isinstance(right, Percent):
-            raise Ambiguous("it does not say of what the percentage is taken")
         match operator:
             case "add" | "more than" | "increased":
                 return self.make("add", left, right)
@@ -138,13 +177,23 @@ class ExpressionReader(NumberReader):
         """A power with its signs; binds looser than `^`, so -2^2 is -4, as in Python."""
         self.enter()
         try:
-            if self.accept("-", "minus", "negative"):
+            if self.accept("-", "minus"):
                 return self.make("negate", self.unary())
+            if self.accept("negative"):
+                return self._negative()
             if self.accept("+", "positive"):
                 return self.unary()
             return self.power(self.behind(self.primary()))
         finally:
             self.depth -= 1
+
+    def _negative(self) -> Node:
+        """A value with "negative" before it, which belongs closer to a number than a sign does."""
+        number = self.at_number()
+        value = self.unary()
+        if number and isinstance(value, Apply) and value.operation == "power":
+            raise Ambiguous('"negative" may belong to the number or to its power; use a sign')
+        return self.make("negate", value)
 
     def power(self, base: Node) -> Node:
         """`base`, raised if a power follows; right-associative, exponents may have a sign."""
@@ -154,10 +203,15 @@ class ExpressionReader(NumberReader):
         if self.accept_phrase(ORDINAL_POWER):
             if (exponent := self.read_ordinal()) is not None:
                 self.accept("power")
+                self.raised = start, self.position
                 return self.make("power", base, Number(exponent))
             self.position = start
-        if self.accept("^") or self.accept_phrase(POWER):
+        if self.accept("^"):
             return self.make("power", base, self.unary())
+        if self.accept_phrase(POWER):
+            exponent = self.unary()
+            self.raised = start, self.position
+            return self.make("power", base, exponent)
         return base
 
     def behind(self, node: Node) -> Node:
@@ -165,16 +219,19 @@ class ExpressionReader(NumberReader):
         while True:
             if self._at_factorial():
                 self.take()
+                if self.at("!") and self.glued():
+                    raise Ambiguous('"!!" may be a factorial of a factorial or a double factorial')
                 node = self.make("factorial", node)
-            elif self.accept("squared", "²"):
-                node = self.make("power", node, Number(2))
-            elif self.accept("cubed", "³"):
-                node = self.make("power", node, Number(3))
+            elif self.at(*POSTFIX_POWERS):
+                node = self.make("power", node, Number(POSTFIX_POWERS[self.take().text]))
             elif self.angle and self.peek().text in ANGLE_UNITS:
                 if ANGLE_UNITS[self.take().text] == "degrees":
+                    self.in_degrees = True
                     node = self.make("radians", node)
             else:
                 return node
+            if self.previous.kind is Kind.WORD:
+                self.raised = self.position - 1, self.position
 
     def primary(self) -> Node:
         """A number, or what `noun` reads."""
@@ -191,7 +248,7 @@ class ExpressionReader(NumberReader):
 
     def at_operator(self) -> bool:
         """Whether an operator of sum or product follows, whatever the extent."""
-        here = self.position
+        here = self.position, self.last_operator
         found = self.within(
             "full",
             lambda: (
@@ -199,7 +256,7 @@ class ExpressionReader(NumberReader):
                 or self._operator(MULTIPLICATIVE, MULTIPLICATIVE_SYMBOLS) is not None
             ),
         )
-        self.position = here
+        self.position, self.last_operator = here
         return found
 
     def _operator(self, words: Phrases[Operator], symbols: dict[str, Operator]) -> Operator | None:
@@ -210,13 +267,18 @@ class ExpressionReader(NumberReader):
                 return None
             if self.list_depth and token.text in "+-" and not self.glued() and self.glued(1):
                 raise Ambiguous(f'"{token.text}" in a list may be a sign; write commas')
+            self.last_operator = self.position
             self.take()
             return symbols[token.text]
         if token.text == "x" and not self._is_times_sign():
             return None
         if self.extent == "near" and token.text != "x":
             return None
-        return self.accept_phrase(words)
+        start = self.position
+        found = self.accept_phrase(words)
+        if found is not None:
+            self.last_operator = start
+        return found
 
     def _is_times_sign(self) -> bool:
         """Whether "x" stands for times: as close to its left as to its right ("2x + 3" is not)."""
@@ -233,6 +295,7 @@ class ExpressionReader(NumberReader):
             behind.kind is Kind.END
             or behind.text in _BEHIND_PERCENT
             or (self.glued() and not self.glued(1))
+            or (behind.text in ("+", "-") and not self.glued(2))
         )
 
     def _accept_percent(self) -> bool:
@@ -256,14 +319,9 @@ class ExpressionReader(NumberReader):
         return found
 
     def _implied_product(self, left: Node) -> bool:
-        token = self.peek()
-        opens = token.text == "(" or (token.kind is Kind.WORD and token.text in CONSTANTS)
-        return (
-            opens
-            and isinstance(left, Number)
-            and self.previous.kind is Kind.NUMBER
-            and (self.glued() or token.text in ("pi", "π"))
-        )
+        if not (isinstance(left, Number) and self.previous.kind is Kind.NUMBER):
+            return False
+        return self.at("pi", "π") or (self.at("(") and self.glued())
 
     def enter(self) -> None:
         """Count one more level and one more rule; the caller takes the level back.

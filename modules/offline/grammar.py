@@ -3,22 +3,29 @@ r"""The grammar of requests, and the reader of its upper half: steps, commands, 
 A request is read as a whole: a word that no rule takes makes the request something else than
 arithmetic. In EBNF, with `value` for any value and {x} for repetition, [x] for an option:
 
-    request     = { lead-in } , ( comparison | share | step , { link , step } ) , { trailer } ;
+    request     = { lead-in } , ( comparison | share | combined | step , { link , step } ) ,
+                  { trailer } ;
     link        = [ "," | ";" | "." | ":" ] , [ "and" | "then" | lead-in ] ;    (* not empty *)
     step        = ( command , [ tail ] ) | continued | sum ;
     comparison  = "which is" , comparative , [ ":" | "," ] , sum , { ( "or" | "," | "and" ) , sum }
                 ;
-    share       = "what percent of" , sum , "is" , sum | sum , "is what percent of" , sum ;
-    command     = ( "add" | "sum" | "multiply" | "average" ) , items , [ ( "to" | "by" ) , near ]
+    share       = "what percent of" , sum , "is" , sum | "what percent is" , sum , "of" , sum
+                | number , ( "is what" | "as a" ) , "percent of" , sum ;
+    combined    = items , ( "added together" | "multiplied together" | … ) ;
+    command     = ( "add" | "sum" | "multiply" | "average" ) , items , [ ( "to" | "by" ) , other ]
+                | ( "add" | "multiply" ) , sum ;       (* whose operators say what the verb says *)
                 | ( "subtract" | "take" ) , item , [ [ "away" ] , "from" , near ]
-                | ( "divide" | "increase" | "decrease" ) , [ item ] , "by" , near
+                | "from" , item , ( "subtract" | "take" ) , item
+                | ( "divide" | "increase" | "decrease" ) , [ item ] , "by" , other
                 | "raise" , item , [ "to" , near ]
                 | ( "double" | "halve" | "square" | … ) , [ near ]
                 | "convert" , text , ( "to" | "into" ) , codes ;
-    tail        = operator , sum ;             (* only where both readings agree, else refused *)
+    other       = near | "itself" ;
+    tail        = operator , sum ;             (* only where all readings agree, else refused *)
     continued   = ( operator | power | postfix ) …    (* "times 3": the running value goes first *)
 
-    sum         = product , { ( "+" | "-" | "plus" | "minus" | "less than" | … ) , product } ;
+    sum         = terms , [ "is" , ( "added to" | "multiplied by" | … ) , near ] ;
+    terms       = product , { ( "+" | "-" | "plus" | "minus" | "less than" | … ) , product } ;
     product     = factor , { ( "*" | "/" | "%" | "times" | "divided by" | "mod" | … ) , factor } ;
     factor      = unary , [ percent , [ ( "of" | "off" ) , factor ] ] ;
     unary       = { "-" | "+" | "minus" | "negative" } , power ;
@@ -26,21 +33,24 @@ arithmetic. In EBNF, with `value` for any value and {x} for repetition, [x] for 
     behind      = primary , { "!" | "factorial" | "squared" | "cubed" | "²" | "³" | "degrees" } ;
     primary     = number | "(" , sum , ")" | "[" , sum , { "," , sum } , "]" | "√" primary
                 | constant | function , [ "of" ] , near | aggregate , [ "of" ] , items
-                | plural , "of" , items | codes , "of" , text
+                | plural , "of" , items | codes , "of" , text | text , ( "in" | "to" ) , codes
                 | "first" , number , "Fibonacci numbers"
                 | ordinal , ( "power" | "root" ) , "of" , near | fraction , "of" , near
                 | ( "its" | "their" ) , ( function | aggregate ) | "it" | "the result" | … ;
-    items       = item , { ( "," | "and" | ", and" ) , item } | number , "to" , number ;
+    items       = [ "the following numbers:" | … ] ,
+                  ( item , { ( "," | "and" | ", and" ) , item } | number , "to" , number ) ;
     near        = sum ;  (* only with operators that are written without spaces *)
 
 "^" is right-associative and binds tighter than a sign before it, as in Python; `%` between
 operands is Python's remainder. A function in words takes the nearest value; a list in words ends
-at the first operator in words; a list inside a list ends after its first "and".
+at the first operator in words (of which `TAILS` has those that leave no doubt about that); a list
+inside a list ends after its first "and".
 """
 
 from typing import Final
 
 from modules.offline.commands import CommandReader
+from modules.offline.functions import aggregate
 from modules.offline.lexer import Kind, tokenize
 from modules.offline.numerals import NUMBER_WORDS
 from modules.offline.refusal import Ambiguous, Refusal, quoted
@@ -56,8 +66,12 @@ from modules.offline.tree import (
 )
 from modules.offline.vocabulary import (
     ADDITIVE,
+    AGGREGATES,
+    COMBINED,
     COMPARATIVES,
     COMPARISON_LEADS,
+    CONSTANTS,
+    FUNCTIONS,
     LEAD_INS,
     MULTIPLICATIVE,
     POWER,
@@ -102,7 +116,7 @@ class RequestReader(CommandReader):
         Raises:
             Refusal: some of it is not understood.
         """
-        question = self._comparison() or self._share()
+        question = self._comparison() or self._share() or self._combined()
         if question is not None:
             self._trailers()
             self._expect_end()
@@ -115,6 +129,8 @@ class RequestReader(CommandReader):
         for answer in self.answers:
             if isinstance(answer.node, Number | Percent):
                 raise Refusal(f"{quoted(answer.label)} is no calculation")
+        if self.in_degrees and self.without_unit:
+            raise Ambiguous("one angle is in degrees, and another one does not say")
         return Values(tuple(self.answers))
 
     def _link(self) -> bool:
@@ -129,7 +145,7 @@ class RequestReader(CommandReader):
         if not (stop or joined or self.at_step()):
             raise self.misfit()
         self._trailers()
-        if self.peek().kind is Kind.END and not joined:
+        if self.peek().kind is Kind.END and not (joined or (stop and then)):
             return False
         if self.position == start and not self.at_step():
             raise self.misfit()
@@ -140,11 +156,13 @@ class RequestReader(CommandReader):
         """Read a step and put its value in the place of the one it uses, or beside the others."""
         before = self.position
         self._lead_ins()
-        start, self.used_running = self.position, False
+        start, self.used_running, self.lists_numbers = self.position, False, False
         done = self.command() or self._continued(first)
         node = done or self.expression()
         node = self.fraction(node) if not isinstance(node, Percent) else node
         answer = Labelled(self.span(start), node)
+        if self.answers and self.lists_numbers and not self.used_running:
+            raise Ambiguous(f"{quoted(answer.label)} may use the result before it or not")
         # "5 factorial and its square root" asks for both, "…, then its square root" for the last.
         keep_both = noun_after_and and done is None and start == before
         if self.used_running and self.answers and not keep_both:
@@ -197,22 +215,39 @@ class RequestReader(CommandReader):
             raise self.misfit()
 
     def _check_exclamation(self) -> None:
-        """Refuse "add 5 and 7!", where the mark may be a factorial or mere emphasis."""
-        *body, _ = self.tokens
-        if len(body) < 2 or [token.text for token in body].count("!") != 1:
+        """Refuse "add 5 and 7!", where the mark may be a factorial or mere emphasis.
+
+        In "what is 5!" and "2 + 3!" it is a factorial: without it the first would ask nothing,
+        and symbols alone are no sentence.
+        """
+        marks = [n for n, token in enumerate(self.tokens) if token.text == "!"]
+        if len(marks) != 1 or marks[0] == 0:
             return
-        *rest, before, mark = body
-        tables = (VERBS.by_first, ADDITIVE.by_first, MULTIPLICATIVE.by_first)
-        worded = any(t.kind is Kind.WORD and any(t.text in table for table in tables) for t in rest)
+        self.position = marks[0] + 1
+        ends = self.peek().kind is Kind.END or self.at_step() or self.find(TRAILERS) is not None
+        *rest, before = self.tokens[: marks[0]]
+        worded = any(t.kind is Kind.WORD and t.text not in CONSTANTS for t in rest)
         on_number = before.kind is Kind.NUMBER or before.text in (")", *NUMBER_WORDS)
-        if mark.text == "!" and on_number and worded:
+        if ends and on_number and worded and self._names_operation(len(rest)):
             raise Ambiguous('the "!" at the end may be a factorial or emphasis')
+
+    def _names_operation(self, end: int) -> bool:
+        """Whether one of the first `end` tokens is an operation, in symbols or words."""
+        self.position = 0
+        while self.position < end:
+            tables = (VERBS, ADDITIVE, MULTIPLICATIVE, AGGREGATES, FUNCTIONS)
+            symbol = self.at("+", "-", "*", "/", "^", "%")
+            if symbol or any(self.find(table) is not None for table in tables):
+                return True
+            self.position += 1
+        return False
 
     def _continued(self, first: bool) -> Node | None:
         """Read "times 3", "squared": an operation whose first operand is the running value."""
         token = self.peek()
         symbol = not first and token.text in ("+", "*", "/", "^", "-") and not self.glued(1)
         worded = any(self.find(table) is not None for table in (ADDITIVE, MULTIPLICATIVE, POWER))
+        worded = worded and not self.at("than", ahead=1)
         postfix = token.text in ("squared", "cubed")
         if self.running is None or not (symbol or worded or postfix):
             return None
@@ -251,14 +286,29 @@ class RequestReader(CommandReader):
             raise Refusal(f"{quoted(self.span(start))} is no single number")
         return Labelled(self.span(start), node)
 
-    def _share(self) -> Question | None:
-        """Read "what percent of 80 is 20", "20 is what percent of 80"."""
+    def _combined(self) -> Question | None:
+        """Read "2 and 3 added together", "what do 2 and 3 add up to"."""
+        if not any(token.text in COMBINED.by_first for token in self.tokens):
+            return None
         start = self.position
-        part: Node | None = None
-        if not (self.accept("what") and self.accept("percent", "percentage", "%")):
+        self._lead_ins()
+        if self.at_number():
+            begin, nodes = self.position, self.items()
+            name = self.accept_phrase(COMBINED)
+            if name is not None and len(nodes) > 1:
+                return Values((Labelled(self.span(begin), aggregate(self, name, nodes)),))
+        self.position = start
+        return None
+
+    def _share(self) -> Question | None:
+        """Read "what percent of 80 is 20", "20 is what percent of 80", "20 as a percent of 80"."""
+        start = self.position
+        self._lead_ins()
+        self.accept("what")
+        if self.accept("percent", "percentage", "%"):
+            part = self.expression() if self.accept("is") else None
+        elif (part := self._part()) is None:
             self.position = start
-            part = self._part()
-        if part is None and self.position == start:
             return None
         self.expect("of")
         whole = self.expression()
@@ -271,7 +321,8 @@ class RequestReader(CommandReader):
     def _part(self) -> Node | None:
         start = self.position
         number = self.read_number()
-        if number is not None and self.accept("is") and self.accept("what"):
+        asked = (self.accept("is") and self.accept("what")) or self.accept("as")
+        if number is not None and asked:
             self.accept("a")
             if self.accept("percent", "percentage", "%"):
                 return number

@@ -5,36 +5,44 @@ import re
 from typing import Final
 
 from core.turn import Exchange
-from modules.offline.literals import number_of
+from modules.offline.pieces import number_of
 
 MAX_ANSWER_CHARACTERS: Final = 500
 """Longer answers are texts, not numbers."""
 
-_NUMBER: Final = re.compile(
-    r"(?<![\w.,])[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w,]|\.\d)"
+_NUMBER: Final = r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_ANSWER: Final = re.compile(
+    rf"""
+    (?: (?P<sentence> \D* \b(?:is|was|be|are|equals|gives|get|answer|result|total):? \s+)
+      | (?P<equation> [^=]* =\s*) )?
+    (?P<number> {_NUMBER})
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+"""A number, with nothing before it but a sentence or an equation that ends in it."""
 
 
 def last_number(history: tuple[Exchange, ...]) -> int | float | None:
-    """The latest answer that is one number or ends in one, as a value; None if there is none."""
+    """The latest answer that is one number or ends in one, as a value; None if there is none.
+
+    Answers in words alone are passed over; one with other numbers in it is not, as "it" may
+    mean those.
+    """
     for exchange in reversed(history):
         if (number := number_in(exchange.answer)) is not None:
             return number
+        if any(char.isdigit() for char in exchange.answer):
+            return None
     return None
 
 
 def number_in(answer: str) -> int | float | None:
-    """The number that an answer is, or ends in: after "=", or as its only number."""
+    """The number that an answer is, or ends in: "The result is 21.", "2^10 = 1024"."""
     text = answer.strip().removesuffix(".").strip()
     if not text or len(text) > MAX_ANSWER_CHARACTERS:
         return None
-    numbers = list(_NUMBER.finditer(text))
-    if not numbers or numbers[-1].end() != len(text):
+    match = _ANSWER.fullmatch(text)
+    if match is None:
         return None
-    last = numbers[-1]
-    alone = len(numbers) == 1 and len(re.findall(r"\d+", text[: last.start()])) == 0
-    result = text.count("=") == 1 and text[: last.start()].rstrip().endswith("=")
-    if not (alone or result):
-        return None
-    value = number_of(last[0].replace("−", "-"))
+    value = number_of(match["number"].replace("−", "-"))
     return None if value is None or math.isinf(value) else value

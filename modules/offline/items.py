@@ -1,7 +1,5 @@
 """The items of a list, how far each of them reaches, and where the list ends."""
 
-from typing import Final
-
 from modules.offline.expressions import ExpressionReader
 from modules.offline.lexer import Kind, Token
 from modules.offline.numerals import FRACTIONS
@@ -9,12 +7,14 @@ from modules.offline.refusal import Ambiguous, Refusal, quoted
 from modules.offline.tree import Apply, Node, is_list
 from modules.offline.vocabulary import (
     AGGREGATES,
+    ANGLE_UNITS,
     ARTICLES,
     CODES,
     CONSTANTS,
     COUNTED,
     FUNCTIONS,
     LEAD_INS,
+    LIST_INTRODUCTIONS,
     NOUN_VERBS,
     PLURAL_FUNCTIONS,
     RESULT,
@@ -22,10 +22,9 @@ from modules.offline.vocabulary import (
     Verb,
 )
 
-_POSTFIXES: Final = ("squared", "cubed", "factorial")
 
-
-def _raised(node: Node) -> bool:
+def is_raised(node: Node) -> bool:
+    """Whether the node is a power or factorial."""
     return isinstance(node, Apply) and node.operation in ("power", "factorial")
 
 
@@ -58,7 +57,9 @@ class ItemReader(ExpressionReader):
         Raises:
             Ambiguous: "the sum of 5 and 7 and the product of 2 and 3".
         """
+        self._introduction()
         self.list_depth += 1
+        worded = self._at_worded_function()
         nodes = [self.item(*delimiters)]
         linked = False
         while not (linked and self.list_depth > 1):
@@ -69,17 +70,39 @@ class ItemReader(ExpressionReader):
                 break
             if linked and separator == "and" and not self.at_number():
                 raise Ambiguous('it has more than one "and", and could be one list or two')
+            if worded and self.at_number():
+                raise Ambiguous(f"it is unclear whether {quoted(worded)} is of one number or more")
+            worded = self._at_worded_function()
             nodes.append(self.item(*delimiters))
             linked = separator == "and"
         self.list_depth -= 1
-        if len(nodes) > 1 and not _raised(nodes[0]):
+        if len(nodes) > 1 and not is_raised(nodes[0]):
             self.check_postfix()
         return nodes
 
+    def _introduction(self) -> None:
+        """Take "the following numbers:" where the numbers do follow."""
+        start = self.position
+        if self.accept_phrase(LIST_INTRODUCTIONS) is None:
+            return
+        self.accept(":")
+        if not (self.at_number() or self.at("[", "-")):
+            self.position = start
+
+    def _at_worded_function(self) -> str:
+        """The words of a function with "of" that stands here, such as "square root of"."""
+        start = self.position
+        self.accept(*ARTICLES)
+        named = self.accept_phrase(FUNCTIONS) is not None and self.accept("of")
+        words = self.span(start) if named and not self.at("(") else ""
+        self.position = start
+        return words
+
     def check_postfix(self) -> None:
-        """Refuse "factorial of 3 squared": the last word may mean the number or the whole."""
-        if self.previous.text in _POSTFIXES:
-            raise Ambiguous(f"{quoted(self.previous.text)} may mean the last number or the whole")
+        """Refuse "factorial of 3 squared": the power may mean the last number or the whole."""
+        start, end = self.raised
+        if end == self.position and self.previous.text not in ANGLE_UNITS:
+            raise Ambiguous(f"{quoted(self.span(start))} may mean the last number or the whole")
 
     def item(self, *delimiters: str) -> Node:
         """One operand of a list or command.
@@ -139,6 +162,8 @@ class ItemReader(ExpressionReader):
         if first is not None and self.accept("to", "through", "thru"):
             last = self.read_number()
             if last is not None and isinstance(first.value, int) and isinstance(last.value, int):
+                if first.value > last.value:
+                    raise Refusal(f"{quoted(self.span(start))} counts down")
                 self.operations += 1
                 return Apply("range", (first, last))
         self.position = start
@@ -173,6 +198,6 @@ class ItemReader(ExpressionReader):
         found = self.find(VERBS)
         if found is None:
             return None
-        noun = self.find(FUNCTIONS) or (0, None)
+        nouns = [noun[0] for noun in map(self.find, (FUNCTIONS, PLURAL_FUNCTIONS)) if noun]
         called = self.peek().text in NOUN_VERBS and self.at("of", "(", ahead=found[0])
-        return None if called or noun[0] > found[0] else found
+        return None if called or max(nouns, default=0) > found[0] else found

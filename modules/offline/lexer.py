@@ -1,7 +1,8 @@
 """Cuts a request into tokens: numbers, words, quoted text, symbols.
 
 Numbers follow Python's decimal literals plus thousands commas (`1,000`). Text that is none of these
-becomes an unknown token, which no rule of the grammar takes. One pass, linear in the text.
+becomes an unknown token, which no rule of the grammar takes; so do dates (`2026-11-21`), which only
+look like arithmetic. One pass, linear in the text.
 """
 
 import math
@@ -65,7 +66,18 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_OTHER_BASE: Final = re.compile(r"0[xXbBoO][0-9A-Fa-f]+")
+_YEAR: Final = r"(?:19|20)[0-9][0-9]"
+_DAY: Final = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_NO_NUMBER: Final = re.compile(
+    rf"""
+    0[xXbBoO][0-9A-Fa-f]+
+  | (?<![\w.]) (?: {_YEAR} (?P<ymd>[-/]) {_DAY} (?P=ymd) {_DAY}
+                | {_DAY} (?P<dmy>[-/]) {_DAY} (?P=dmy) {_YEAR} ) (?!\w)
+    """,
+    re.VERBOSE,
+)
+"""Digits that are no decimal number: other bases, dates."""
+
 _QUOTED_GROUPS: Final = ("double", "curly", "tick", "single")
 
 
@@ -74,7 +86,7 @@ def tokenize(source: str) -> tuple[Token, ...]:
     tokens: list[Token] = []
     position = 0
     while position < len(source):
-        if other := _OTHER_BASE.match(source, position):
+        if other := _NO_NUMBER.match(source, position):
             tokens.append(Token(Kind.UNKNOWN, other[0], position, other.end()))
             position = other.end()
             continue

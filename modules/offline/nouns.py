@@ -1,25 +1,43 @@
 """Values in words: functions, what is done with lists, results of earlier steps."""
 
+from typing import Final
+
+from modules.offline.functions import aggregate, apply_function
+from modules.offline.items import is_raised
 from modules.offline.lexer import Kind, number_value
-from modules.offline.lists import aggregate, apply_function
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 from modules.offline.series import SeriesReader
-from modules.offline.tree import Apply, Constant, Node, Number, Sequence, is_list
+from modules.offline.tree import Apply, Constant, Node, Number, OperationName, Sequence, is_list
 from modules.offline.vocabulary import (
+    ADDITIVE,
     AGGREGATES,
     ANGLE_UNITS,
     ARTICLES,
     CONSTANTS,
     FUNCTIONS,
+    MULTIPLICATIVE,
     PLURAL_FUNCTIONS,
     RESULT,
+    TAILS,
     Aggregate,
     Function,
 )
 
+_OPERATORS: Final[dict[Aggregate, OperationName]] = {
+    "sum": "add",
+    "product": "multiply",
+    "difference": "subtract",
+    "quotient": "divide",
+    "ratio": "divide",
+}
+"""The operation that an aggregate of two numbers is."""
+
 
 class NounReader(SeriesReader):
     """Reads values in words."""
+
+    without_unit: bool = False
+    """Whether an angle of the request is a number without a unit, and no zero."""
 
     def noun(self) -> Node:
         """The value here.
@@ -34,21 +52,28 @@ class NounReader(SeriesReader):
             self.depth -= 1
 
     def _noun(self) -> Node:
+        if (codes := self.text_in_codes()) is not None:
+            return codes
         if self.accept("("):
             return self._parenthesis()
         if self.accept("["):
             return Sequence(tuple(self.until("]")))
-        if self.accept("√"):
-            return self.make("square root", self.behind(self.primary()))
-        if self.accept("∛"):
-            return self.make("cube root", self.behind(self.primary()))
+        if self.at("√", "∛"):
+            return self._root()
         if self.accept(*ARTICLES):
             return self.power(self.behind(self.primary()))
-        if self.accept("numbers", "number", "integers", "list"):
+        if self.accept("numbers", "number", "integers", "list", "angle"):
             return self.range_of() or self.primary()
         if self.peek().kind is Kind.WORD:
             return self._word()
         raise self.misfit("where a number is expected")
+
+    def _root(self) -> Node:
+        root = self.take()
+        node = self.primary()
+        if self.at("!"):
+            raise Ambiguous(f'"{root.text}…!" can be read in two ways; write parentheses')
+        return self.make("square root" if root.text == "√" else "cube root", node)
 
     def _word(self) -> Node:
         for rule in (
@@ -101,6 +126,8 @@ class NounReader(SeriesReader):
         """Read "their sum", "its square root"."""
         if not self.accept("their", "its"):
             return None
+        if (node := self._exponential_sum()) is not None:
+            return node
         running = self.use_running()
         function = self.accept_phrase(PLURAL_FUNCTIONS) or self.accept_phrase(FUNCTIONS)
         if function is not None:
@@ -122,37 +149,50 @@ class NounReader(SeriesReader):
             self.take()  # "sine of pi over 2" is an idiom for an angle
             return self.make("divide", node, self.unary())
         if not bracketed:
-            self.check_postfix()
-            self._check_reach()
+            if is_raised(node):
+                self.check_postfix()
+            self._check_reach(worded=worded)
         return node
 
-    def _check_reach(self) -> None:
-        """Refuse `square root of 16 * 4`: it has two readings with two results."""
+    def _check_reach(self, *, worded: bool) -> None:
+        """Refuse `square root of 16 * 4`: it has two readings with two results.
+
+        `worded` functions, which have an "of", may reach over a sum in symbols too.
+        """
         if self.previous.text in ANGLE_UNITS:
             return
-        symbol = self.at("*", "/") and not self.glued()
-        worded = self.angle and self.at("times", "divided")
+        symbols = ("*", "/", "+", "-") if worded else ("*", "/")
+        words = ("over", "times", "divided") if self.angle else ("over",)
         ahead = 2 if self.at("by", ahead=1) else 1
-        if (symbol or worded or self.at("over")) and self.at_number(ahead=ahead):
-            raise Ambiguous(
-                f"{quoted(self.span(0) + ' ' + self.peek().text)} … can be read in two ways; "
-                "write parentheses"
-            )
+        doubtful = self.at(*words) or (self.at(*symbols) and not self.glued())
+        if doubtful and self.at_number(ahead=ahead):
+            raise self._two_readings()
+
+    def _two_readings(self) -> Ambiguous:
+        text = quoted(f"{self.span(0)} {self.peek().text}")
+        return Ambiguous(f"{text} … can be read in two ways; write parentheses")
 
     def _function(self) -> Node | None:
         found = self.find(FUNCTIONS)
         if found is None:
             return None
         self.position += found[0]
+        if found[1] == "reciprocal" and self.find(FUNCTIONS) is not None:
+            raise self.misfit('behind "inverse"')  # the inverse sine is the arc sine
         return self.call(found[1])
 
     def call(self, function: Function) -> Node:
         """A function's value; its name has been taken."""
         before, self.angle = self.angle, function in ("sine", "cosine", "tangent")
         try:
-            return apply_function(self, function, self.operand())
+            operand = self.operand()
         finally:
             self.angle = before
+        if function == "absolute" and self.at("minus", "plus"):
+            raise self._two_readings()
+        if function in ("sine", "cosine", "tangent") and isinstance(operand, Number):
+            self.without_unit = self.without_unit or operand.value != 0
+        return apply_function(self, function, operand)
 
     def _logarithm(self) -> Node | None:
         if not self.at("log", "logarithm"):
@@ -213,20 +253,49 @@ class NounReader(SeriesReader):
         if not linked and not self.starts_value():
             return self._aggregate_of_running(name)
         nodes = self._ratio() if name == "ratio" else self._listed()
+        operator = _OPERATORS.get(name)
+        if operator is not None and len(nodes) == 1 and not is_list(nodes[0]):
+            return self.spelled_out(operator, nodes[0])
         node = aggregate(self, name, nodes)
-        if len(nodes) > 1 and not bracketed and self._at_spaced_symbol():
+        listed = len(nodes) > 1 or self.previous.kind is Kind.NUMBER
+        if listed and not bracketed and not self._may_go_on(name):
             raise Ambiguous("the list's end is unclear; write parentheses around it")
         return node
+
+    def _may_go_on(self, name: Aggregate) -> bool:
+        """Whether what follows a list in words leaves no doubt about the list's end."""
+        if self._at_spaced_symbol():
+            return False
+        start = self.position
+        operator = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
+        self.accept(*ARTICLES)
+        parallel = self.find(AGGREGATES) is not None
+        self.position = start
+        # "the sum of 1 and 2 times the sum of 3 and 4" multiplies what reads alike.
+        return operator in (None, "from", *TAILS.get(name, ())) or parallel
 
     def _aggregate_of_running(self, name: Aggregate) -> Node:
         """Read "the sum" for the list of the step before, or for a sum that the step before was."""
         running = self.use_running()
         if is_list(running):
             return aggregate(self, name, [running])
-        made = {"sum": "add", "product": "multiply", "difference": "subtract"}
-        if isinstance(running, Apply) and running.operation == made.get(name, "divide"):
+        if isinstance(running, Apply) and running.operation == _OPERATORS.get(name):
             return running
         raise Refusal(f"it does not say of what the {name} is taken")
+
+    def spelled_out(self, operation: OperationName, left: Node) -> Node:
+        """Read "add 2 + 3", "the sum of 2 plus 3": the operator says again what the noun says.
+
+        Raises:
+            Refusal: no operator follows.
+            Ambiguous: the operators say something else.
+        """
+        if not self.at_operator():
+            raise Refusal(f"{operation} needs a second number (write a space after each comma)")
+        node = self.within("full", lambda: self.expression(left))
+        if isinstance(node, Apply) and node.operation == operation:
+            return node
+        raise Ambiguous(f"the request says {operation}, and its operators say otherwise")
 
     def _ratio(self) -> list[Node]:
         nodes = self.items("to")
@@ -235,7 +304,8 @@ class NounReader(SeriesReader):
     def _remainder(self) -> Node:
         """Read "remainder when 17 is divided by 5", "remainder of 17 and 5"."""
         if self.accept("when", "if", "after"):
-            self.accept("dividing")
+            self.accept("you", "we", "i")
+            self.accept("dividing", "divide")
             left = self.item("is", "by")
             self.accept("is")
             self.accept("divided")
@@ -249,7 +319,10 @@ class NounReader(SeriesReader):
         self.expect("by", "and", "/", "%")
         self.accept("dividing")
         self.accept("by")
-        return self.make("remainder", left, self.near())
+        right = self.near()
+        if not self._may_go_on("remainder"):
+            raise self._two_readings()
+        return self.make("remainder", left, right)
 
     def _dividend(self) -> Node:
         self.list_depth += 1

@@ -4,12 +4,12 @@ import json
 
 from core.ports import DecisionInputs, PerceptionInputs
 from core.turn import PerceptionResult
-from modules.offline.generic import candidates_for
+from modules.offline.arithmetic_plans import needed_tools
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
-from modules.offline.literals import pieces_of
+from modules.offline.pieces import pieces_of
 from modules.offline.ranking import terms
 from modules.offline.refusal import Refusal
-from modules.offline.writer import needed_tools
+from modules.offline.tool_plans import candidates_for
 
 MAX_ENTITIES = 20
 """How many entities a perception lists."""

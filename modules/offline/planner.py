@@ -2,11 +2,11 @@
 
 from core.ports import DecisionInputs
 from core.turn import Attempt
-from modules.offline.generic import write_other_plan, write_tool_plan
+from modules.offline.arithmetic_plans import write_plan
 from modules.offline.grammar import parse
 from modules.offline.history import last_number
-from modules.offline.refusal import Ambiguous, Exhausted, Refusal, quoted
-from modules.offline.writer import write_plan
+from modules.offline.refusal import Decided, Exhausted, Refusal, quoted
+from modules.offline.tool_plans import write_other_plan, write_tool_plan
 
 FAILURE_CHARACTERS = 200
 """How much of a tool's error message a refusal quotes."""
@@ -23,7 +23,7 @@ def plan(inputs: DecisionInputs) -> str:
         return _plan_again(inputs)
     try:
         question = parse(inputs.user_input, last_number(inputs.history))
-    except Ambiguous:
+    except Decided:
         raise
     except Refusal as refusal:
         source = write_tool_plan(inputs)

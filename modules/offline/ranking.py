@@ -17,18 +17,22 @@ NAME_WEIGHT: Final = 2.0
 """How much more a word of the tool's name says than one of its description."""
 
 _STOP_TEXT: Final = (
-    "a all also am an and any are as at be been by can could did do does exactly for "
-    "from get give had has have hello help her here hey hi his how i i'd if in into "
-    "is it its just let let's me my need now of ok okay on one or our out please show "
-    "so some tell than thank thanks that the their them then there these this those "
-    "to up us want was we were what what's when where which who will with would you "
-    "your about out via using kindly "
+    "a am an and are as at be been by can could exactly for from get give hello help here "
+    "hey hi i i'd in into is it its just let let's me my need now of ok okay on or our out please "
+    "show so tell thank thanks that the their them there these this those to up us want was we "
+    "were what what's will with would you your about out via using kindly"
 )
 STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
-"""Words that say nothing about which tool is meant."""
+"""Words that say nothing about which tool is meant, nor how it is to be used.
+
+No words like "all", "if" and "or": a tool that does not know them must not be called.
+"""
 
 CALL_WORDS: Final = frozenset({"call", "use", "run", "invoke", "execute", "tool", "function"})
 """Words around a tool that is called by its name."""
+
+_READING_VERBS: Final = frozenset({"fetch", "find", "get", "list", "read", "search", "show"})
+"""Verbs of tools that change nothing, though their servers may not say so."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "e")
@@ -53,15 +57,26 @@ def terms(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words that speak for one tool; `other` are those outside of its name."""
+    """The words that speak for one tool; `other` are those outside of its name.
+
+    A tool that may change something wants its words as it spells them (`spelled`): "files" is not
+    the `file` of `delete_file`, and "deleted" asks for nothing.
+    """
 
     tool: ToolSpec
     name: frozenset[str]
     other: frozenset[str]
+    spelled: frozenset[str]
+    only_reads: bool
 
     def knows(self, word: str) -> bool:
         """Whether the word (as typed) belongs to the tool."""
-        return bool(terms(word) & (self.name | self.other))
+        alike = bool(terms(word) & (self.name | self.other))
+        return alike and (self.only_reads or self.spells(word))
+
+    def spells(self, word: str) -> bool:
+        """Whether the tool itself writes the word in this way."""
+        return _spelled(word) <= self.spelled
 
 
 class ToolIndex:
@@ -87,5 +102,20 @@ class ToolIndex:
 
 def _vocabulary(tool: ToolSpec) -> Vocabulary:
     name = terms(tool.name)
-    parameters = " ".join(parameter.name for parameter in tool.parameters)
-    return Vocabulary(tool, name, terms(f"{tool.description} {parameters}") - name)
+    described = " ".join([tool.description, *(parameter.name for parameter in tool.parameters)])
+    return Vocabulary(
+        tool,
+        name,
+        terms(described) - name,
+        _spelled(f"{tool.name} {described}"),
+        tool.read_only or _first_word(tool.name) in _READING_VERBS,
+    )
+
+
+def _first_word(name: str) -> str:
+    found = _WORD.search(name)
+    return "" if found is None else found[0].lower()
+
+
+def _spelled(text: str) -> frozenset[str]:
+    return frozenset(match[0].lower() for match in _WORD.finditer(text))

@@ -22,7 +22,11 @@ class Refusal(Exception):
         self.reason = reason
 
 
-class Ambiguous(Refusal):
+class Decided(Refusal):
+    """The request is understood and can't be answered: no tool is to be tried for it."""
+
+
+class Ambiguous(Decided):
     """The request has more than one reading; which ones, says the reason."""
 
 

@@ -2,15 +2,18 @@
 
 from typing import Final
 
-from modules.offline.items import ItemReader
+from modules.offline.items import ItemReader, is_raised
 from modules.offline.lexer import Kind
 from modules.offline.numerals import FRACTIONS
-from modules.offline.refusal import Refusal
+from modules.offline.refusal import Ambiguous, Refusal, quoted
 from modules.offline.tree import Apply, Node, Number, Text
-from modules.offline.vocabulary import CODES, CODES_FILLERS, COUNTED
+from modules.offline.vocabulary import CODES, CODES_FILLERS, COUNTED, RESULT
 
 MAX_ROOT: Final = 1_000
 """The highest "nth root" that is read."""
+
+_BEFORE_TEXT: Final = frozenset({"is", "what's", "show", "me", "find", "get", "print", "give"})
+"""Words behind which one word is the whole text: "hello world in ASCII" is about two."""
 
 _ENDS_OF_TEXT: Final = ".,?!;:)"
 
@@ -32,17 +35,21 @@ class SeriesReader(ItemReader):
         return node
 
     def counted(self, number: Number) -> Node:
-        """Read "10 Fibonacci numbers", "two thirds of 90", or the number itself."""
+        """Read "10 terms of the Fibonacci sequence", "two thirds of 90", or the number itself."""
         parts = FRACTIONS.get(self.peek().text)
         if parts is not None and self.at("of", ahead=1):
             self.position += 2
-            whole = self.near()
+            whole = self._whole()
             if number.value != 1:
                 whole = self.make("multiply", whole, number)
             return self.make("divide", whole, Number(parts))
-        if self.at("fibonacci"):
+        if self._counts_fibonacci():
             return self._count(number)
         return number
+
+    def _counts_fibonacci(self) -> bool:
+        found = self.find(COUNTED)
+        return found is not None and found[1] == "fibonacci"
 
     def counted_first(self) -> Node | None:
         """Read "first 10 Fibonacci numbers"; None if nothing of the kind is here."""
@@ -79,13 +86,12 @@ class SeriesReader(ItemReader):
             self.accept("with", "of", "for")
         self.accept("the")
         self.accept("first")
+        by_length = self.accept("length")
         number = self.read_number()
-        if number is None or not self.accept("terms", "numbers", "elements"):
+        if number is None or not (by_length or self.accept("terms", "numbers", "elements")):
             self.position = start
             return None
-        self.position -= 1
         self.operations += 1
-        self.take()
         return Apply("fibonacci", (number,))
 
     def nth_value(self) -> Node | None:
@@ -101,8 +107,15 @@ class SeriesReader(ItemReader):
         parts = FRACTIONS.get(self.peek().text)
         if parts is not None and self.at("of", ahead=1):
             self.position += 2
-            return self.make("divide", self.near(), Number(parts))
+            return self.make("divide", self._whole(), Number(parts))
         return None
+
+    def _whole(self) -> Node:
+        """What a fraction is taken of."""
+        node = self.near()
+        if is_raised(node):
+            self.check_postfix()
+        return node
 
     def codes_value(self) -> Node | None:
         """Read "ASCII values of the characters in INDIA"; None if nothing of the kind is here."""
@@ -121,15 +134,35 @@ class SeriesReader(ItemReader):
         self.operations += 1
         return Apply("codes", (Text(text),))
 
+    def text_in_codes(self) -> Node | None:
+        """Read "INDIA in ASCII"; None if nothing of the kind is here."""
+        word = self.peek().kind is Kind.WORD
+        whole = self.position == 0 or self.previous.text in _BEFORE_TEXT
+        if not (whole if word else self.peek().kind is Kind.QUOTED):
+            return None
+        if not self.at("in", "to", ahead=1):
+            return None
+        self.position += 2
+        found = self.find(CODES)
+        self.position -= 2
+        if found is None:
+            return None
+        text = self.read_text()
+        self.position += 1 + found[0]
+        return self.codes_of(text)
+
     def read_text(self) -> str:
         """Quoted text, or one word up to the next space, without the punctuation behind it.
 
         Raises:
             Refusal: there is none.
+            Ambiguous: a word such as "it" may mean itself or what it refers to, "a-z" a range.
         """
         if self.peek().kind is Kind.QUOTED:
             return self.take().text
         first = self.peek()
+        refers = self.find(RESULT) is not None
+        begin = self.position
         while self.peek().kind is not Kind.END and (self.peek() is first or self.glued()):
             self.take()
         text = self.source[first.start : self.previous.end].rstrip(_ENDS_OF_TEXT)
@@ -137,4 +170,7 @@ class SeriesReader(ItemReader):
             self.position -= 1
         if not text or first.kind is Kind.END:
             raise Refusal("it does not say which text's character codes are meant")
+        joined = any(t.kind is Kind.SYMBOL for t in self.tokens[begin : self.position])
+        if refers or (joined and len(text) > 1):
+            raise Ambiguous(f"{quoted(text)} may be the text itself or not; put it in quotes")
         return text

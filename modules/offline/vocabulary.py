@@ -12,7 +12,7 @@ Additive: TypeAlias = Literal[
 ]
 ADDITIVE: Final = Phrases[Additive].of(
     {
-        "add": "plus|added to",
+        "add": "plus|added to|added with",
         "subtract": "minus|less|take away",
         "more than": "more than",
         "less than": "less than",
@@ -222,37 +222,59 @@ VERBS: Final = Phrases[Verb].of(
         "negate": "negate",
     }
 )
+_SUMS: Final = ("add", "subtract")
+_PRODUCTS: Final = ("multiply", "divide")
+TAILS: Final[dict[Verb | Aggregate, tuple[Additive | Multiplicative, ...]]] = {
+    "add": _SUMS,
+    "sum": _SUMS,
+    "subtract": _SUMS,
+    "quotient": _SUMS,
+    "ratio": _SUMS,
+    "multiply": _PRODUCTS,
+    "product": (*_SUMS, *_PRODUCTS),
+    "double": _PRODUCTS,
+    "triple": _PRODUCTS,
+}
+"""Operators that may follow a command or list in words: all readings of it give one value, or
+(the product of 2 and 3 plus 4) there is one that people mean."""
+
 NOUN_VERBS: Final = frozenset({"sum", "total", "average", "square", "cube", "double", "triple"})
 """Verbs that are nouns when "of" or a parenthesis follows."""
 
+_TRANSPARENT: Final = (
+    "value of|result of|answer to|results of|expression|following|result if|result when|"
+    "result if i|result if you|result if we|result when i|result when you|result when we"
+)
 LEAD_INS: Final = Phrases[Literal["lead-in"]].of(
     {
         "lead-in": "please|kindly|can you|could you|would you|will you|can i|could i|may i|"
-        "i want to know|i need to know|i'd like to know|i would like to know|i want you to|"
+        "i'd like to|i would like to|know|i want you to|"
         "i would like you to|i'd like you to|i need you to|i want to|i need to|i want|i need|"
         "let's|lets|let us|tell me|give me|show me|help me|help me to|do you know|"
         "what is|what's|whats|what are|what does|what do you get when you|"
+        "what do you get when|what do you get if|what do i get when|what do i get if|"
         "what do you get if you|what do i get when i|what do i get if i|what do we get if we|"
         "what do we get when we|what happens if you|what happens when you|what do you get from|"
-        "what will|what would|what about|how about|how much is|how much are|how much does|"
+        "what will|what would|what will be|what would be|what do|what about|how about|"
+        "how much is|how much are|how much does|"
         "how much do|how many is|how many are|what is the value of|"
         "calculate|compute|evaluate|work out|figure out|solve|find|find out|determine|get|return|"
         "print|output|list|generate|display|report|write down|do|perform|"
+        "show|give|produce|what number is|create a list of|make a list of|a list of|list of|"
+        "this :|this expression|this problem|this calculation|"
+        "math|maths|quick math|simple math|do the math|quick|"
         "hey|hi|hello|ok|okay|so|well|just|also|and|now|then|next|quickly|first of all|"
         "quick question|"
         "me|us|you|there|tell me what|tell me how much|know what|know how much|if i|if you|"
         "which is|which one is|which number is|"
         "if we|when i|when you|"
         "use that to|with that|from that|after that|afterwards|finally|lastly|"
-        "value of|result of|answer to|results of|the value of|the result of|the answer to|"
-        "the results of|expression|following|i wonder|i'm wondering|math question"
+        f"{_TRANSPARENT}|i wonder|i'm wondering|i wonder what|i'm wondering what|math question"
     }
 )
 """Words before a question that do not change what is asked."""
 
-TRANSPARENT: Final = Phrases[Literal["lead-in"]].of(
-    {"lead-in": "value of|result of|answer to|results of|expression|following"}
-)
+TRANSPARENT: Final = Phrases[Literal["lead-in"]].of({"lead-in": _TRANSPARENT})
 """Lead-ins that may have an article before them."""
 
 TRAILERS: Final = Phrases[Literal["trailer"]].of(
@@ -279,6 +301,24 @@ COMPARATIVES: Final = Phrases[Literal["largest", "smallest"]].of(
         "smallest": "smaller|less|lower|smallest|lowest|lesser|least",
     }
 )
+
+COMBINED: Final = Phrases[Literal["sum", "product"]].of(
+    {
+        "sum": "added together|added|summed|together|add up to|summed up|combined",
+        "product": "multiplied together|multiplied",
+    }
+)
+"""What is done with the values before these words: "2 and 3 added together"."""
+
+LIST_INTRODUCTIONS: Final = Phrases[Literal["list"]].of(
+    {
+        "list": "numbers|the numbers|these numbers|following numbers|the following numbers|"
+        "the following|following|two numbers|the two numbers|these two numbers|values|the values|"
+        "these values|the following values|list|the list|this list|the following list|these|"
+        "all of these|all of the following|the list of numbers"
+    }
+)
+"""Words before a list that is spelled out behind them."""
 
 ANGLE_UNITS: Final = {
     "degrees": "degrees",

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from modules.offline.refusal import Refusal
+from modules.offline.refusal import Ambiguous, Decided, Refusal
 from modules.offline.tree import Apply, Each, Node, Number, OperationName, Sequence, is_list
 from modules.offline.vocabulary import SHAPES, Aggregate, Function
 
@@ -37,6 +37,8 @@ def apply_function(maker: Maker, function: Function, operand: Node) -> Node:
         return Sequence(tuple(apply_function(maker, function, item) for item in operand.items))
     if function == "reciprocal":
         return maker.make("divide", Number(1), operand)
+    if function == "tangent" and _is_right_angle(operand):
+        raise Decided("the tangent of a right angle is not defined")
     operation, rest = _shape(function)
     if is_list(operand):
         return Each(operation, operand, rest)
@@ -63,6 +65,11 @@ def aggregate(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
 def _pair(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
     if len(nodes) != 2:
         raise Refusal(f"the {name} needs two numbers, {len(nodes)} given")
+    match name, nodes:
+        case "difference", [Number(left), Number(right)] if left < right:
+            raise Ambiguous(f"the difference may be {right} - {left} or {left} - {right}")
+        case _:
+            pass
     return maker.make(_PAIRS[name], *nodes)
 
 
@@ -92,6 +99,16 @@ def _exponents(nodes: list[Node]) -> tuple[Node, ...] | None:
             return None
         found.append(node.arguments[0])
     return tuple(found)
+
+
+def _is_right_angle(node: Node) -> bool:
+    match node:
+        case Apply("radians", (Number(degrees),)):
+            return degrees % 180 == 90
+        case Apply("negate", (positive,)):
+            return _is_right_angle(positive)
+        case _:
+            return False
 
 
 def _shape(function: Function) -> tuple[OperationName, tuple[Node, ...]]:

@@ -10,8 +10,8 @@ from core.turn import FINAL_ANSWER
 from modules.offline.arguments import Filling, fill
 from modules.offline.calls import CallStyle
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS
-from modules.offline.literals import Piece, pieces_of
 from modules.offline.operations import OPERATIONS
+from modules.offline.pieces import Piece, pieces_of
 from modules.offline.ranking import CALL_WORDS, ToolIndex, Vocabulary
 from modules.offline.refusal import Ambiguous, Refusal
 
@@ -24,6 +24,15 @@ NEXT_BEST: Final = 0.5
 NAMED_OUTRIGHT_BONUS: Final = 100.0
 """Added to the score of a tool that is called by its exact name."""
 
+_ASKING: Final = frozenset({"what", "what's", "how", "why", "does", "should"})
+"""Words of a question about a tool that is called by its name."""
+
+_POLITE_START: Final = re.compile(
+    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|just|let's|lets|let us|(?:can|could|would|"
+    r"will) you|i(?:'d like| would like| want| need)(?: you)? to)\b[\s,!.]*)*",
+    re.IGNORECASE,
+)
+
 _ARITHMETIC: Final = frozenset(operation.tool for operation in OPERATIONS.values())
 
 
@@ -34,10 +43,17 @@ class Candidate:
     tool: ToolSpec
     score: float
     filling: Filling
+    near_miss: bool = False
+    """Whether the request also has words for which the tool has no use."""
 
 
 def candidates_for(inputs: DecisionInputs) -> list[Candidate]:
     """The tools that the request speaks of in all its words, best first."""
+    return [candidate for candidate in _ranked(inputs) if not candidate.near_miss]
+
+
+def _ranked(inputs: DecisionInputs) -> list[Candidate]:
+    """The tools that the request speaks of, near misses too, best first."""
     request = inputs.user_input
     if len(request) > MAX_REQUEST_CHARACTERS:
         return []
@@ -57,15 +73,25 @@ def write_tool_plan(inputs: DecisionInputs) -> str | None:
     Raises:
         Refusal: two tools are as likely, or an argument is missing or in doubt.
     """
-    candidates = candidates_for(inputs)
+    ranked = _ranked(inputs)
+    candidates = [candidate for candidate in ranked if not candidate.near_miss]
     if not candidates:
+        if ranked:
+            _check(ranked[0])
         return None
-    best, *others = candidates
-    if others and others[0].score >= TOO_CLOSE * best.score:
-        names = " and ".join(c.tool.qualified_name for c in candidates[:3])
-        raise Ambiguous(f"several tools fit the request: {names}; name the one you mean")
+    best = _best(candidates)
     _check(best)
-    return _plan(inputs, best, _fallback(inputs, best, others))
+    return _plan(inputs, best, _fallback(inputs, best, [c for c in candidates if c is not best]))
+
+
+def _best(candidates: list[Candidate]) -> Candidate:
+    """The one that is meant: of those that rank alike, the only one that can be called."""
+    close = [c for c in candidates if c.score >= TOO_CLOSE * candidates[0].score]
+    able = [c for c in close if c.filling.complete]
+    if len(close) == 1 or (len(able) == 1 and able[0].tool.read_only):
+        return able[0] if able else close[0]
+    names = " and ".join(c.tool.qualified_name for c in close[:3])
+    raise Ambiguous(f"several tools fit the request: {names}; name the one you mean")
 
 
 def write_other_plan(inputs: DecisionInputs) -> str | None:
@@ -86,19 +112,34 @@ def _candidate(
     index: ToolIndex, vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]
 ) -> Candidate | None:
     outright = _named_outright(vocabulary.tool, request)
+    if outright is not None and any(p.text.lower() in _ASKING for p in pieces):
+        return None  # "what does reset_all do" asks about the tool
     if outright is not None:
         pieces = tuple(p for p in pieces if not (p.start < outright[1] and p.end > outright[0]))
     elif vocabulary.tool.name in _ARITHMETIC:
         return None  # plain words for these are the grammar's; what it refuses is refused
+    if not (vocabulary.only_reads or _is_asked(vocabulary, request, pieces)):
+        return None
     filling = fill(vocabulary, request, pieces)
     score = index.score(vocabulary, filling.matched)
     if outright is not None:
         return Candidate(vocabulary.tool, score + NAMED_OUTRIGHT_BONUS, filling)
     named = vocabulary.name & filling.matched
     enough = (named and len(filling.matched) > 1) or named == vocabulary.name
-    if not enough or filling.unknown:
-        return None
-    return Candidate(vocabulary.tool, score, filling)
+    return Candidate(vocabulary.tool, score, filling, bool(filling.unknown)) if enough else None
+
+
+def _is_asked(vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]) -> bool:
+    """Whether the request begins with a word of the tool, or with "use": it tells to do it."""
+    polite = _POLITE_START.match(request)
+    begin = 0 if polite is None else polite.end()
+    first = next((piece for piece in pieces if piece.start >= begin), None)
+    return (
+        first is None
+        or first.kind != "word"
+        or first.text.lower() in CALL_WORDS
+        or vocabulary.spells(first.text)
+    )
 
 
 def _named_outright(tool: ToolSpec, request: str) -> tuple[int, int] | None:
