@@ -8,6 +8,7 @@ import difflib
 import json
 import keyword
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,9 @@ from core.values import Json, JsonObject
 
 NEAREST_NAMES_SHOWN = 3
 """How many similar names an unknown-tool error offers."""
+
+JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
+"""Longer text stays text even if it is JSON: parsing it would hold up the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class ToolSpec:
         (name, inner), *_ = properties.items()
         if name != "input":
             return None
-        return name if _object(self._resolve(inner).get("properties")) else None
+        return name if isinstance(self._resolve(inner).get("properties"), dict) else None
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -309,9 +313,10 @@ def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:
     for tool in tools:
         known.setdefault(tool.qualified_name, tool)
     taken = {_path(tool) for tool in known.values() if _keeps_its_name(tool)}
+    tried: Counter[str] = Counter()
     for tool in known.values():
         if not _keeps_its_name(tool):
-            tool = _with_free_alias(tool, taken)
+            tool = _with_free_alias(tool, taken, tried)
             taken.add(_path(tool))
         yield tool
 
@@ -320,12 +325,12 @@ def _keeps_its_name(tool: ToolSpec) -> bool:
     return tool.alias is not None or tool.identifier == tool.name
 
 
-def _with_free_alias(tool: ToolSpec, taken: set[str]) -> ToolSpec:
-    number = 1
-    free = tool
+def _with_free_alias(tool: ToolSpec, taken: set[str], tried: Counter[str]) -> ToolSpec:
+    """The tool under the first free name; `tried` remembers how far each name was counted."""
+    path, free = _path(tool), tool
     while _path(free) in taken:
-        number += 1
-        free = replace(tool, alias=f"{tool.identifier}_{number}")
+        tried[path] += 1
+        free = replace(tool, alias=f"{tool.identifier}_{tried[path] + 1}")
     return free
 
 
@@ -346,7 +351,7 @@ def _object(value: Json) -> JsonObject:
 
 
 def _parse_object(text: str) -> Json:
-    if not text.lstrip().startswith("{"):
+    if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
         return text
     try:
         return json.loads(text)

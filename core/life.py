@@ -82,6 +82,7 @@ def _import_stdio_client() -> "type[StdioClient]":
     try:
         from core.stdio_client import StdioClient
 
+        _keep_off_the_terminal("client", "mcp")
         # The SDK imports it when it first checks a result: a quarter of a second, in a call.
         importlib.import_module("jsonschema")
         gc.freeze()
@@ -89,6 +90,16 @@ def _import_stdio_client() -> "type[StdioClient]":
         if collecting:
             gc.enable()
     return StdioClient
+
+
+def _keep_off_the_terminal(*loggers: str) -> None:
+    """Let these loggers write nowhere unless somebody listens.
+
+    The SDK logs a traceback for every odd notification, and with no handler at all Python
+    writes warnings to stderr, where a server could then flood the terminal.
+    """
+    for name in loggers:
+        logging.getLogger(name).addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +234,7 @@ class Life:
 
     def _fail(self, error: ServerStartError) -> None:
         if self.opened.done():
-            _log.warning("server '%s' ended badly: %s", self._spec.id, error)
+            _log.warning("server '%s' ended badly: %r", self._spec.id, str(error))
             return
         self.opened.set_exception(error)
         self.opened.exception()  # seen, so that nobody has to be waiting

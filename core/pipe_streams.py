@@ -23,6 +23,9 @@ UNREAD_MESSAGES_MAX = 1000
 UNSENT_BYTES_MAX = 64 * 1024
 """A request waits while more than this is waiting for room in the pipe."""
 
+UNSENT_BYTES_CAP = 64 * 1024 * 1024
+"""Answers to a server's own requests don't wait; if it asks and never reads, it is given up."""
+
 
 class Inbox:
     """The read stream: messages that have arrived, for one reader."""
@@ -105,8 +108,8 @@ class Inbox:
 class Outbox:
     """The write stream: lines go to the pipe at once while it has room, else when it has."""
 
-    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
-        """`on_broken` is told when the pipe takes no more."""
+    def __init__(self, descriptor: int, on_broken: Callable[[str], None]) -> None:
+        """`on_broken` is told why the pipe takes no more, as a sentence's end after the server."""
         self._descriptor = descriptor
         self._on_broken = on_broken
         self._loop = asyncio.get_running_loop()
@@ -162,6 +165,9 @@ class Outbox:
         if self._broken:
             raise anyio.BrokenResourceError
         if self._unsent:
+            if len(self._unsent) > UNSENT_BYTES_CAP:
+                self._break("stopped reading what it is sent")
+                raise anyio.BrokenResourceError
             self._unsent += line
             return
         sent = self._try_write(line)
@@ -182,9 +188,12 @@ class Outbox:
         except BlockingIOError:
             return 0
         except OSError:
-            self.break_off()
-            self._on_broken()
+            self._break("closed its input")
             return 0
+
+    def _break(self, why: str) -> None:
+        self.break_off()
+        self._on_broken(why)
 
     def _forget_unsent(self) -> None:
         if self._unsent:

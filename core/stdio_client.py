@@ -5,6 +5,7 @@ needed. Enter and leave a `StdioClient` in one task (anyio's rule); calls come f
 """
 
 import math
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self, assert_never, cast
@@ -13,6 +14,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     AudioContent,
+    CallToolRequest,
+    CallToolRequestParams,
     CallToolResult,
     EmbeddedResource,
     ImageContent,
@@ -27,6 +30,7 @@ from pydantic_core import PydanticSerializationError
 
 from core.catalog import ContentBlock, ToolResult, ToolSpec
 from core.errors import CallRefused, ServerStartError
+from core.output_check import is_cheap_to_check, steps_to_check
 from core.spawn import SpawnedServer, StopGrace
 from core.transport import StdioTransport
 from core.values import Json, JsonObject
@@ -34,6 +38,9 @@ from core.version import __version__
 
 TOOL_PAGES_MAX = 100
 """A server whose tool list has more pages is taken to be paging in circles."""
+
+TOOL_NAME_CHARACTERS_MAX = 256
+"""A tool with a longer name is left out; the protocol asks for 128 at most."""
 
 SCHEMA_ERROR_CHARACTERS_SHOWN = 500
 """How much of the SDK's report on a result that breaks its schema is passed on."""
@@ -51,6 +58,7 @@ class StdioClient:
         # one, at which old servers fail and silent ones cost ten seconds.
         self._client = Client(self.transport, mode="legacy", cache=None, client_info=who)
         self._scopes = AsyncExitStack()
+        self._steps_to_check: dict[str, int] = {}
 
     async def __aenter__(self) -> Self:
         """Shake hands.
@@ -74,6 +82,8 @@ class StdioClient:
     async def list_tools(self) -> list[ToolSpec]:
         """All tools of the server, all pages; of two with the same name the first.
 
+        Tools whose name nobody could write down are left out.
+
         Raises:
             ServerStartError: the list has no last page.
         """
@@ -84,9 +94,11 @@ class StdioClient:
         for _ in range(TOOL_PAGES_MAX):
             page = await self._client.list_tools(cursor=cursor)
             for tool in page.tools:
-                found.setdefault(tool.name, _tool_spec(self._server, tool))
+                if _can_be_named(tool.name):
+                    found.setdefault(tool.name, _tool_spec(self._server, tool))
             cursor = page.next_cursor
             if not cursor:
+                self._learn_schemas(found.values())
                 return list(found.values())
         raise ServerStartError(
             self._server,
@@ -105,9 +117,12 @@ class StdioClient:
         """
         _refuse_non_finite(arguments)
         try:
-            # The session's own method: the high-level one adds only what protocols from 2026 on
-            # ask for, which a session in legacy mode never speaks.
-            result = await self._session.call_tool(tool, arguments)
+            # Not `call_tool`: beyond what protocols from 2026 on ask for, it adds only a check
+            # against the output schema, in which a hostile server could trap us for ever.
+            params = CallToolRequestParams(name=tool, arguments=arguments)
+            result = await self._session.send_request(
+                CallToolRequest(params=params), CallToolResult
+            )
         except MCPError as error:
             if self.transport.is_down:
                 return None
@@ -115,9 +130,28 @@ class StdioClient:
         except PydanticSerializationError as error:
             raise CallRefused(f"the arguments of '{tool}' are not valid text: {error}") from error
         except (RuntimeError, ValueError) as error:
-            report = str(error)[:SCHEMA_ERROR_CHARACTERS_SHOWN]
-            return _failure(f"the server's answer does not fit what it promised: {report}")
-        return _tool_result(result)
+            return _broken_promise(error)
+        return await self._breach(tool, result) or _tool_result(result)
+
+    def _learn_schemas(self, tools: Iterable[ToolSpec]) -> None:
+        """Note which output schemas can be checked, and how many steps each takes a value."""
+        self._steps_to_check = {
+            tool.name: steps
+            for tool in tools
+            if (steps := steps_to_check(tool.output_schema)) is not None
+        }
+
+    async def _breach(self, tool: str, result: CallToolResult) -> ToolResult | None:
+        """What a result breaks of its tool's output schema, where that can be told quickly."""
+        steps = self._steps_to_check.get(tool)
+        content: Json = result.structured_content
+        if result.is_error or steps is None or not is_cheap_to_check(content, steps):
+            return None
+        try:
+            await self._session.validate_tool_result(tool, result)
+        except Exception as error:  # noqa: BLE001 - a foreign schema can make the checker raise all
+            return _broken_promise(error)
+        return None
 
 
 def _tool_spec(server: str, tool: Tool) -> ToolSpec:
@@ -131,6 +165,16 @@ def _tool_spec(server: str, tool: Tool) -> ToolSpec:
         read_only=bool(hints and hints.read_only_hint),
         idempotent=bool(hints and hints.idempotent_hint),
     )
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a tool's name can stand in a prompt and on a line of the terminal."""
+    return 0 < len(name) <= TOOL_NAME_CHARACTERS_MAX and name.isprintable()
+
+
+def _broken_promise(error: Exception) -> ToolResult:
+    report = str(error)[:SCHEMA_ERROR_CHARACTERS_SHOWN]
+    return _failure(f"the server's answer does not fit what it promised: {report}")
 
 
 def _failure(text: str) -> ToolResult:

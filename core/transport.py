@@ -60,7 +60,6 @@ class StdioTransport:
         self._ended = False
         self._grace = grace or StopGrace()
         self._watch = ExitWatch(spawned)
-        self._message_bytes_max = message_bytes_max
         self._splitter = LineSplitter(message_bytes_max)
         self._inbox = Inbox()
         self._outbox: Outbox | None = None
@@ -135,16 +134,14 @@ class StdioTransport:
 
     def _take(self, chunk: bytes) -> None:
         try:
-            lines = self._splitter.feed(chunk)
-        except MessageTooLong:
-            self._lose(f"sent a message of more than {self._message_bytes_max:,} bytes")
-            return
-        for line in lines:
-            message = parse_line(line)
-            if message is None:
-                self._note_stray(line)
-            elif not self._inbox.put(SessionMessage(message)):
-                self._stop_reading()
+            for line in self._splitter.feed(chunk):
+                message = parse_line(line)
+                if message is None:
+                    self._note_stray(line)
+                elif not self._inbox.put(SessionMessage(message)):
+                    self._stop_reading()
+        except MessageTooLong as cap:
+            self._lose(f"sent a message of more than {cap}")
 
     def _note_stray(self, line: bytes) -> None:
         text = line[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace").strip()
@@ -166,9 +163,9 @@ class StdioTransport:
         if self._outbox is not None:
             self._outbox.break_off()
 
-    def _on_write_refused(self) -> None:
+    def _on_write_refused(self, why: str) -> None:
         self._ended = True
-        self._lose("closed its input")
+        self._lose(why)
 
     async def _end_after_exit(self) -> None:
         with suppress(asyncio.CancelledError):

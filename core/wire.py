@@ -24,8 +24,12 @@ MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 """A server that sends a longer line loses its session: we would have to hold it in memory."""
 
 
+MESSAGE_CONTAINERS_MAX = 1_000_000
+"""Brackets and braces that open in one line: each may cost us a hundred bytes, the server one."""
+
+
 class MessageTooLong(Exception):
-    """A line grew past the cap."""
+    """A line grew past a cap, which the text names."""
 
 
 class LineSplitter:
@@ -50,7 +54,7 @@ class LineSplitter:
             self._pending.clear()
         self._pending += rest
         if len(self._pending) > self._bytes_max or any(len(n) > self._bytes_max for n in lines):
-            raise MessageTooLong
+            raise MessageTooLong(f"{self._bytes_max:,} bytes")
         return lines
 
 
@@ -59,7 +63,12 @@ def parse_line(line: bytes) -> JSONRPCMessage | None:
 
     A reply that is broken but whose id can be read becomes an error reply to that id, so that
     its call fails now and not at its timeout.
+
+    Raises:
+        MessageTooLong: it holds so many lists and objects that we would run out of memory.
     """
+    if line.count(b"[") + line.count(b"{") > MESSAGE_CONTAINERS_MAX:
+        raise MessageTooLong(f"{MESSAGE_CONTAINERS_MAX:,} lists and objects")
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:

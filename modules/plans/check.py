@@ -38,34 +38,41 @@ def check_plan(source: str, tools: ToolCatalog) -> PlanFailure | None:
         return None  # the sandbox will say what it needs to
     except NotParsed as error:
         return PlanFailure("syntax", str(error))
-    if (failure := _check_entry_point(tree, source)) is not None:
-        return failure
     names = PlanNames(tree, tools)
+    if (failure := _check_entry_point(tree, names, source)) is not None:
+        return failure
     for node in sorted(_tool_uses(names), key=lambda node: node.lineno):
         if (message := _mistake(node, names)) is not None:
             return _failure_at("tool", message, node.lineno, source)
     return None
 
 
-def _check_entry_point(tree: ast.Module, source: str) -> PlanFailure | None:
+def _check_entry_point(tree: ast.Module, names: PlanNames, source: str) -> PlanFailure | None:
     """`solve` must be bound at top level (also under `if` or `try`) and take no arguments."""
-    functions = [
-        node
-        for node in _top_level(tree)
-        if isinstance(node, FunctionNode) and node.name == ENTRY_POINT
-    ]
-    if functions:
-        arguments = functions[-1].args
-        needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-        if needed > 0 or None in arguments.kw_defaults:
-            message = f"{ENTRY_POINT}() must take no arguments"
-            return _failure_at("syntax", message, functions[-1].lineno, source)
+    outside = list(_top_level(tree))
+    if any(map(_binds_entry_point, outside)) or any(map(_declares_it_global, names.nodes)):
         return None
-    bound = any(
-        isinstance(node, ast.Name) and node.id == ENTRY_POINT and isinstance(node.ctx, ast.Store)
-        for node in _top_level(tree)
-    )
-    return None if bound else PlanFailure("syntax", NO_SOLVE)
+    functions = [
+        node for node in outside if isinstance(node, FunctionNode) and node.name == ENTRY_POINT
+    ]
+    if not functions:
+        return PlanFailure("syntax", NO_SOLVE)
+    arguments = functions[-1].args
+    needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    if needed > 0 or None in arguments.kw_defaults:
+        message = f"{ENTRY_POINT}() must take no arguments"
+        return _failure_at("syntax", message, functions[-1].lineno, source)
+    return None
+
+
+def _binds_entry_point(node: ast.AST) -> bool:
+    """Whether it gives the name to a value, of which nothing more is known here."""
+    return isinstance(node, ast.Name) and node.id == ENTRY_POINT and isinstance(node.ctx, ast.Store)
+
+
+def _declares_it_global(node: ast.AST) -> bool:
+    """Whether it lets a function bind `solve` for the module."""
+    return isinstance(node, ast.Global) and ENTRY_POINT in node.names
 
 
 def _top_level(tree: ast.Module) -> Iterator[ast.AST]:

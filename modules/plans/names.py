@@ -7,17 +7,19 @@ hands of whoever wrote the plan.
 import ast
 import builtins
 import warnings
+from collections import deque
 from collections.abc import Iterator
 
 from core.catalog import ToolCatalog, ToolSpec, as_identifier
+from modules.plans.values import is_plain_value
 from modules.sandbox.prelude import ENTRY_POINT
 
 TOOLS = "tools"
 CLIENT = "mcp"
 CALL_TOOL = "call_tool"
 
-MAX_PARSED_CHARACTERS = 16 * 1024
-"""Longer plans are not looked at before they run: dense text of this size parses in about 50 ms."""
+MAX_PARSED_CHARACTERS = 8 * 1024
+"""Longer plans are not looked at before they run: the densest of this size take some 100 ms."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -59,7 +61,8 @@ class PlanNames:
     """The names that a plan binds, and with them what its calls mean.
 
     A plan may give a tool's name to a function or import of its own: then the bare name means
-    that. A plain assignment is different: it is how plans shadow a tool by accident.
+    that. So it does where the name may be bound to a function in any other way. An assignment of
+    a plain value is different: it is how plans shadow a tool by accident.
     """
 
     def __init__(self, tree: ast.Module, tools: ToolCatalog) -> None:
@@ -70,10 +73,13 @@ class PlanNames:
         self.assigned: set[str] = set()
         self.nodes: list[ast.AST] = []
         self._star_import = False
-        for node in ast.walk(tree):
+        waiting = deque[ast.AST]([tree])
+        while waiting:
+            node = waiting.popleft()
             self.nodes.append(node)
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
+                waiting.append(child)
         for node in self.nodes:
             self._note(node)
         self.servers = {as_identifier(tool.server) for tool in tools}
@@ -88,6 +94,10 @@ class PlanNames:
             return None
         parts.reverse()
         return ".".join(parts[:2]) if parts[0] in self.servers else parts[0]
+
+    def has_door(self, name: str) -> bool:
+        """Whether `tools` or `mcp` means ours everywhere in the plan."""
+        return name not in self.assigned and name not in self.own
 
     def called_tool(self, call: ast.Call) -> ToolSpec | None:
         """The tool that `tools.x(…)` or a bare `x(…)` calls, if that is certain."""
@@ -124,8 +134,7 @@ class PlanNames:
         return self.tools.get(name)
 
     def _is_door(self, node: ast.expr, name: str) -> bool:
-        rebound = name in self.assigned or name in self.own
-        return isinstance(node, ast.Name) and node.id == name and not rebound
+        return isinstance(node, ast.Name) and node.id == name and self.has_door(name)
 
     def _ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         while (parent := self.parents.get(node)) is not None:
@@ -141,23 +150,50 @@ class PlanNames:
             case ast.Import(names=names) | ast.ImportFrom(names=names):
                 self._note_import(node, names)
             case ast.Name(id=name, ctx=ast.Store()):
-                (self.own if self._is_alias(node) else self.assigned).add(name)
+                (self.assigned if self._gets_plain_value(node) else self.own).add(name)
+            case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as name), ctx=ast.Store()):
+                self.own.add(name)  # the plan changes the door: nothing is certain behind it
+            case ast.ExceptHandler(name=str() as name):
+                self.assigned.add(name)
+            case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+                self.own.add(name)
+            case ast.MatchMapping(rest=str() as name):
+                self.own.add(name)
             case _:
                 pass
 
     def _note_import(self, node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> None:
         for alias in names:
+            if imports_door(node, alias):
+                continue
             if alias.name == "*":
                 self._star_import = True
-            elif not imports_door(node, alias):
+            else:
                 self.own.add(alias.asname or alias.name.partition(".")[0])
 
-    def _is_alias(self, node: ast.Name) -> bool:
-        """Whether the name is bound to another name or a lambda: it may well be a function."""
-        parent = self.parents.get(node)
-        return isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and isinstance(
-            parent.value, ast.Lambda | ast.Name | ast.Attribute
-        )
+    def _gets_plain_value(self, name: ast.Name) -> bool:
+        """Whether what a name is bound to here is certainly no function."""
+        node: ast.AST = name
+        while isinstance(node := self.parents[node], ast.Tuple | ast.List | ast.Starred):
+            pass
+        match node:
+            case ast.Assign(value=value) | ast.NamedExpr(value=value):
+                return is_plain_value(value, self._looks_like_tool_call)
+            case ast.AnnAssign(value=value):
+                return value is None or is_plain_value(value, self._looks_like_tool_call)
+            case ast.For(iter=values) | ast.comprehension(iter=values):
+                return is_plain_value(values, self._looks_like_tool_call)
+            case _:
+                return isinstance(node, ast.AugAssign)
+
+    def _looks_like_tool_call(self, call: ast.Call) -> bool:
+        """Whether it calls a tool's bare name, or something of `tools` or `mcp`."""
+        func = call.func
+        if isinstance(func, ast.Name):
+            return func.id in self.tools and not is_builtin(func.id)
+        while isinstance(func, ast.Attribute):
+            func = func.value
+        return isinstance(func, ast.Name) and func.id in (TOOLS, CLIENT)
 
 
 def is_builtin(name: str) -> bool:

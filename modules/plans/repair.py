@@ -22,21 +22,16 @@ from modules.plans.names import (
     is_builtin,
     parse,
 )
+from modules.plans.values import CONTAINER_BUILTINS, SCALAR_BUILTINS
 from modules.sandbox.prelude import ENTRY_POINT
 
 _VALUE_PARENTS = (
-    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.FormattedValue, ast.Subscript),
-    *(ast.Attribute, ast.If, ast.While, ast.For, ast.Assert, ast.Return, ast.AugAssign),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.Subscript),
+    *(ast.Attribute, ast.If, ast.While, ast.For, ast.Assert, ast.AugAssign),
 )
 """Nodes whose expressions must be values: an unawaited call there can only be a slip."""
 
-_VALUE_BUILTINS = frozenset(
-    {
-        *("abs", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list"),
-        *("max", "min", "print", "range", "repr", "reversed", "round", "set", "sorted"),
-        *("str", "sum", "tuple", "type", "zip"),
-    }
-)
+_VALUE_BUILTINS = SCALAR_BUILTINS | CONTAINER_BUILTINS
 """Builtins that want values; `asyncio.gather` and a list's `append` may want the call itself."""
 
 MAX_REPAIRS = 50
@@ -84,6 +79,7 @@ class _Repair:
         self._line_starts = _line_starts(source)
         self._encoded = source.encode()
         self._reads = list(_reads(self._names.nodes))
+        self._awaits_results = _awaits_results(self._names.nodes)
         self._kept_unawaited = {n.id for n in self._reads if not self._is_value_use(n)}
         self.edits: list[_Edit] = []
 
@@ -125,7 +121,7 @@ class _Repair:
 
     def _shadowed_tool(self, call: ast.Call) -> ToolSpec | None:
         """The tool that it calls by a bare name which the plan or Python uses for a value."""
-        if not isinstance(call.func, ast.Name) or TOOLS in self._names.assigned:
+        if not isinstance(call.func, ast.Name) or not self._names.has_door(TOOLS):
             return None
         name = call.func.id
         if name not in self._names.assigned and not is_builtin(name):
@@ -141,9 +137,11 @@ class _Repair:
         )
         return may_await and self._is_wanted(call)
 
-    def _is_wanted(self, call: ast.Call) -> bool:
+    def _is_wanted(self, call: ast.expr) -> bool:
         """Whether the call's value, not the call itself, is what its place wants."""
         match self._names.parents[call]:
+            case ast.BoolOp() as choice:
+                return self._is_wanted(choice)
             case ast.Expr():
                 return True
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -158,10 +156,32 @@ class _Repair:
         if isinstance(parent, ast.keyword):
             parent = self._names.parents[parent]
         if isinstance(parent, ast.Call):
-            return self._is_tool_call(parent) or _takes_values(parent)
+            return self._is_tool_call(parent) or self._takes_values(parent)
+        if isinstance(parent, ast.BoolOp):
+            return self._is_value_use(parent)
+        if isinstance(parent, ast.Return):
+            return self._returns_values(parent)
         if isinstance(parent, ast.comprehension):
             return parent.iter is node or node in parent.ifs
         return isinstance(parent, _VALUE_PARENTS)
+
+    def _returns_values(self, statement: ast.Return) -> bool:
+        """Whether it ends `solve`, or a function whose results nobody awaits once more."""
+        scope = self._names.scope_of(statement)
+        is_solve = isinstance(scope, FunctionNode) and scope.name == ENTRY_POINT
+        return is_solve or not self._awaits_results
+
+    def _takes_values(self, call: ast.Call) -> bool:
+        """Whether a function that isn't a tool can only want plain values."""
+        match call.func:
+            case ast.Name(id=name):
+                return name in _VALUE_BUILTINS and self._names.has_door(name)
+            case ast.Attribute(value=ast.Name(id="json" | "math")):
+                return True
+            case ast.Attribute(value=ast.Constant(value=str())):
+                return True
+            case _:
+                return False
 
     def _wants_list(self, node: ast.GeneratorExp) -> bool:
         """Whether a generator awaits, and its place takes a list as well."""
@@ -217,7 +237,7 @@ class _Repair:
     def _drop_doors(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Replace an import of the doors by what it would bind, or `pass`; other names stay."""
         doors = _doors(statement)
-        kept = [alias for alias in statement.names if alias not in doors]
+        kept = [alias for alias in statement.names if not imports_door(statement, alias)]
         parts = [f"import {_alias_text(alias)}" for alias in kept]
         parts += [text for alias in doors if (text := _binding(statement, alias))]
         text = "; ".join(parts) or "pass"
@@ -272,17 +292,26 @@ def _reads(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
             yield node
 
 
-def _takes_values(call: ast.Call) -> bool:
-    """Whether a function that isn't a tool can only want plain values."""
-    match call.func:
-        case ast.Name(id=name):
-            return name in _VALUE_BUILTINS
-        case ast.Attribute(value=ast.Name(id="json" | "math")):
-            return True
-        case ast.Attribute(value=ast.Constant(value=str())):
-            return True
-        case _:
-            return False
+def _awaits_results(nodes: Iterable[ast.AST]) -> bool:
+    """Whether the result of an `await` is awaited in turn: then functions may return calls."""
+    awaited: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Await(value=ast.Await()):
+                return True
+            case ast.Await(value=ast.Name(id=name)):
+                awaited.add(name)
+            case ast.Call(func=ast.Attribute(attr="gather"), args=args):
+                names = [arg.value if isinstance(arg, ast.Starred) else arg for arg in args]
+                awaited |= {name.id for name in names if isinstance(name, ast.Name)}
+            case _:
+                pass
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in awaited for target in node.targets)
+        and any(isinstance(part, ast.Await) for part in ast.walk(node.value))
+        for node in nodes
+    )
 
 
 def _doors(statement: ast.Import | ast.ImportFrom) -> list[ast.alias]:
@@ -299,7 +328,8 @@ def _binding(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
         return f"{alias.asname} = {alias.name}" if alias.asname else ""
     if alias.name == CALL_TOOL:
         return f"{alias.asname or CALL_TOOL} = {CLIENT}.{CALL_TOOL}"
-    return f"{alias.asname} = {statement.module}.{alias.name}" if alias.asname else ""
+    name = alias.asname or (alias.name if is_builtin(alias.name) else None)
+    return f"{name} = {statement.module}.{alias.name}" if name else ""
 
 
 def _line_starts(source: str) -> list[int]:

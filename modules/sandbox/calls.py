@@ -11,13 +11,27 @@ from core.errors import CallRefused, WorldError
 from core.ports import CallTool
 from core.turn import ToolCall
 from core.values import Json
-from modules.sandbox.limits import CallOutcome, RequestedCall
+from modules.plans.text import shorten
+from modules.sandbox.limits import (
+    KIB,
+    MAX_TOOL_ERROR_CHARACTERS,
+    MAX_TOOL_RESULT_BYTES,
+    CallOutcome,
+    RequestedCall,
+)
+from modules.sandbox.values import NotJson, TooLarge, to_json
 
 END_TIMEOUT_SECONDS = 5.0
 """Bound on each wait for something that has been told to end: a cancelled call, a killed worker."""
 
 UNFINISHED_CALL = "not finished: the plan ended before this call did"
 """Recorded as the error of a call that was cancelled with its plan."""
+
+
+SMALL_RESULT_BYTES = 64 * KIB
+"""Results up to this size are rebuilt on the event loop, where it takes some milliseconds."""
+
+_UNUSABLE = "the tool's result can't be used"
 
 
 class PlanCalls:
@@ -62,26 +76,49 @@ class PlanCalls:
         ok, recorded = False, cast("Json", UNFINISHED_CALL)
         try:
             result = await self._sent(request)
-            if isinstance(result, str):
-                recorded = result
-                return CallOutcome(error=result)
-            ok, recorded = True, result.value
-            return CallOutcome(_raw_content(result) if request.raw else recorded)
+            value = recorded = await _usable(result.value)
+            if request.raw:
+                value = await _usable(_raw_content(result))
+            ok = True
+            return CallOutcome(value)
+        except _CallFailed as failed:
+            recorded = shorten(str(failed), MAX_TOOL_ERROR_CHARACTERS)
+            return CallOutcome(error=recorded)
         finally:
             seconds = time.perf_counter() - began
             self._records[position] = ToolCall(
                 request.tool.qualified_name, request.arguments, ok, recorded, seconds
             )
 
-    async def _sent(self, request: RequestedCall) -> ToolResult | str:
-        """The result, or the text of an error that the plan may handle."""
+    async def _sent(self, request: RequestedCall) -> ToolResult:
+        """The result, if there is one that isn't too big to look at."""
         try:
             result = await self._call(request.tool, request.arguments)
         except (CallRefused, WorldError) as error:
-            return str(error) or type(error).__name__
+            raise _CallFailed(str(error) or type(error).__name__) from error
         if result.is_error:
-            return result.text or f"{request.tool.name} failed without a message"
+            raise _CallFailed(result.text or f"{request.tool.name} failed without a message")
+        if (
+            sum(len(b.text or "") + len(b.data or "") for b in result.content)
+            > MAX_TOOL_RESULT_BYTES
+        ):
+            raise _CallFailed(f"{_UNUSABLE}: it is larger than {MAX_TOOL_RESULT_BYTES:,} bytes")
         return result
+
+
+class _CallFailed(Exception):
+    """A call gave no result; the text is for the plan, which may handle it."""
+
+
+async def _usable(value: Json) -> Json:
+    """A server's value as plain JSON within bounds; a big one is rebuilt in a thread."""
+    try:
+        try:
+            return to_json(value, max_bytes=SMALL_RESULT_BYTES)
+        except TooLarge:
+            return await asyncio.to_thread(to_json, value, max_bytes=MAX_TOOL_RESULT_BYTES)
+    except (NotJson, TooLarge) as reason:
+        raise _CallFailed(f"{_UNUSABLE}: {reason}") from reason
 
 
 def _raw_content(result: ToolResult) -> Json:

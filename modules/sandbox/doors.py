@@ -13,7 +13,10 @@ from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog, ToolSpec
 from core.errors import CallRefused
 from core.values import Json, JsonObject
 from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, TOOL_DOOR
-from modules.sandbox.values import NotJson, TooLarge, to_json
+from modules.sandbox.values import JsonRebuilder, NotJson, TooLarge
+
+MAX_NAME_CHARACTERS = 300
+"""Longer names of tools are refused unread: looking for similar ones takes the square of it."""
 
 RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
 """What a call of `mcp.call_tool` in another form is told."""
@@ -27,7 +30,7 @@ class Doors:
     """The tools on offer to one plan, behind `tools.<name>`, `mcp.call_tool` and bare names."""
 
     def __init__(self, tools: ToolCatalog, max_argument_bytes: int) -> None:
-        """Offer `tools`; each call's arguments may have `max_argument_bytes` of JSON each."""
+        """Offer `tools`; a call's arguments may have `max_argument_bytes` of JSON in all."""
         self._tools = tools
         self._offered = tuple(tools)
         self._max_argument_bytes = max_argument_bytes
@@ -72,9 +75,12 @@ class Doors:
         arguments = args[1] if len(args) > 1 else rest.pop("arguments", rest)
         if not isinstance(name, str) or len(args) > 2:
             raise CallRefused(RAW_CALL_FORM)
+        if len(name) > MAX_NAME_CHARACTERS:
+            raise CallRefused(f"no tool has a name of {len(name):,} characters")
         return self._tools.resolve(name), (), _named({} if arguments is None else arguments)
 
     def _undefined(self, name: str) -> str:
+        name = name[:MAX_NAME_CHARACTERS]
         known = [self._tools.plan_name(tool) for tool in self._offered]
         near = difflib.get_close_matches(name, known, NEAREST_NAMES_SHOWN, cutoff=0.5)
         hint = f"; did you mean {', '.join(f'tools.{n}' for n in near)}?" if near else ""
@@ -85,21 +91,22 @@ class Doors:
     ) -> tuple[list[Json], JsonObject]:
         names = [parameter.name for parameter in tool.parameters][: len(args)]
         names += [str(position) for position in range(len(names) + 1, len(args) + 1)]
-        by_position = [self._value(tool, n, v) for n, v in zip(names, args, strict=True)]
-        return by_position, {n: self._value(tool, n, v) for n, v in kwargs.items()}
+        room = JsonRebuilder(self._max_argument_bytes)  # for all: they may share one big text
+        by_position = [_value(room, tool, n, v) for n, v in zip(names, args, strict=True)]
+        return by_position, {n: _value(room, tool, n, v) for n, v in kwargs.items()}
 
-    def _value(self, tool: ToolSpec, name: str, value: object) -> Json:
-        try:
-            return to_json(value, max_bytes=self._max_argument_bytes)
-        except NotJson as kind:
-            raise CallRefused(
-                f"{tool.name}() argument '{name}' is {kind}; "
-                "give text, numbers, booleans, lists, dicts or None"
-            ) from kind
-        except TooLarge as reason:
-            raise CallRefused(
-                f"{tool.name}() argument '{name}' can't be sent: {reason}"
-            ) from reason
+
+def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Json:
+    try:
+        room.rebuild(name)
+        return room.rebuild(value)
+    except NotJson as kind:
+        raise CallRefused(
+            f"{tool.name}() argument '{name}' is {kind}; "
+            "give text, numbers, booleans, lists, dicts or None"
+        ) from kind
+    except TooLarge as reason:
+        raise CallRefused(f"{tool.name}() argument '{name}' can't be sent: {reason}") from reason
 
 
 def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:

@@ -14,8 +14,15 @@ from core.values import Json, JsonObject
 MAX_TOOL_CALLS_PER_PLAN = 5
 """Tool calls that one plan may send, unless a `SandboxLimits` says otherwise."""
 
+MAX_TOOL_ERROR_CHARACTERS = 4000
+"""Longest error of a tool call, refusals included, that a plan, its retry and the memory see."""
+
 KIB = 1024
 MIB = 1024 * KIB
+
+
+MAX_TOOL_RESULT_BYTES = 8 * MIB
+"""Size of one tool result, in bytes of JSON; it is held as plan value, record and memory item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,7 @@ class SandboxLimits:
         memory_bytes: Heap of the plan, in bytes.
         recursion_depth: Calls within calls. As in CPython a plan may catch the RecursionError.
         printed_bytes: Text printed, in bytes of UTF-8.
-        result_bytes: Size of the returned value, and of one call's arguments, in bytes of JSON.
+        result_bytes: Size of the returned value, and of all arguments of a call, in bytes of JSON.
         source_bytes: The plan's text, in bytes of UTF-8.
         tool_calls: Number of tool calls sent.
 
@@ -82,7 +89,7 @@ class RequestedCall:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a tool call ended, as the plan gets it: a value, or an error to raise."""
+    """How a tool call ended, as the plan gets it: plain JSON within bounds, or an error."""
 
     value: Json = None
     error: str | None = None

@@ -28,9 +28,11 @@ from pydantic_monty import (
 from core.catalog import ToolCatalog
 from core.errors import CallRefused
 from core.turn import PlanFailure
+from modules.plans.text import shorten
 from modules.sandbox.doors import Doors, UnknownFunction
 from modules.sandbox.failures import failure_of
 from modules.sandbox.limits import (
+    MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
     Finished,
     PlanState,
@@ -186,13 +188,11 @@ class PlanSession:
         name = snapshot.function_name
         self._solve_missing = self._solve_missing or name == ENTRY_POINT
         try:
-            args = cast("tuple[object, ...]", snapshot.args)
-            kwargs = cast("dict[str, object]", snapshot.kwargs)
-            tool, arguments, raw = self._doors.admit(name, args, kwargs)
+            tool, arguments, raw = self._doors.admit(name, *_arguments(snapshot))
         except UnknownFunction as unknown:
             return snapshot.resume({"exc_type": "NameError", "message": str(unknown)})
-        except (CallRefused, ValueError) as refused:  # ValueError: an integer too long to cross
-            return self._raise_inside(snapshot, str(refused))
+        except CallRefused as refused:
+            return self._raise_inside(snapshot, shorten(str(refused), MAX_TOOL_ERROR_CHARACTERS))
         if self._calls_reserved >= self._limits.tool_calls:
             self._limit = f"the plan made more than {self._limits.tool_calls} tool calls"
             return self._raise_inside(snapshot, self._limit)
@@ -206,15 +206,10 @@ class PlanSession:
 
     def _result(self, outcome: CallOutcome) -> ExternalSettledResult:
         """An outcome as the interpreter takes it."""
-        error = outcome.error
-        if error is None:
-            try:
-                value = to_json(outcome.value, max_bytes=self._limits.memory_bytes)
-                return {"return_value": value}
-            except (NotJson, TooLarge) as reason:
-                error = f"the tool's result can't be used: {reason}"
-        self._tool_errors.add(error)
-        return {"exc_type": "RuntimeError", "message": error}
+        if outcome.error is None:
+            return {"return_value": outcome.value}
+        self._tool_errors.add(outcome.error)
+        return {"exc_type": "RuntimeError", "message": outcome.error}
 
     def _halted(self, snapshot: FutureSnapshot | MontyComplete) -> PlanState:
         if self._limit is not None:  # an exception for it was raised inside, and swallowed
@@ -229,7 +224,7 @@ class PlanSession:
 
     def _completed(self, snapshot: MontyComplete) -> Finished:
         try:
-            output: object = snapshot.output
+            output = _output(snapshot)
             value = to_json(output, max_bytes=self._limits.result_bytes, sets_as_lists=True)
         except (TooLarge, ValueError) as reason:  # ValueError: an integer of too many digits
             return Finished(failure=PlanFailure("limit", f"{ENTRY_POINT}()'s result: {reason}"))
@@ -275,6 +270,23 @@ class _Printed:
         if self._left_bytes < 0 and not self.overflown:
             self.overflown = True
             self._stop()
+
+
+def _arguments(snapshot: FunctionSnapshot) -> tuple[tuple[object, ...], dict[str, object]]:
+    """What a call was given, as Python objects."""
+    try:
+        args = cast("tuple[object, ...]", snapshot.args)
+        return args, cast("dict[str, object]", snapshot.kwargs)
+    except Exception as error:  # a plan's own object, as a key say, may raise anything
+        raise CallRefused(f"an argument can't leave the sandbox: {error}") from error
+
+
+def _output(snapshot: MontyComplete) -> object:
+    """The plan's value as a Python object; raises `NotJson` where there is none."""
+    try:
+        return snapshot.output
+    except Exception as error:  # a plan's own object, as a key say, may raise anything
+        raise NotJson(f"a value that can't leave the sandbox: {error}") from error
 
 
 def _named_function(name: str) -> Callable[[], None]:

@@ -10,12 +10,16 @@ from collections.abc import Iterable
 from typing import cast
 
 from core.values import Json
+from modules.plans.text import shorten
 
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""
 
 MAX_INTEGER_DIGITS = 4300
 """Digits of an integer; the default of `sys.set_int_max_str_digits`, above which `str` fails."""
+
+MAX_NAME_CHARACTERS = 100
+"""Longest class name that a message quotes."""
 
 BITS_PER_DIGIT = 3.3219280948873626
 """log2(10)."""
@@ -41,18 +45,20 @@ def to_json(value: object, *, max_bytes: int, sets_as_lists: bool = False) -> Js
         NotJson: there is no JSON for it.
         TooLarge: it is too big or too deep.
     """
-    return _Rebuilder(max_bytes, sets_as_lists).rebuild(value, MAX_DEPTH_LEVELS)
+    return JsonRebuilder(max_bytes, sets_as_lists=sets_as_lists).rebuild(value)
 
 
-class _Rebuilder:
-    """One conversion, with the room that is left for it."""
+class JsonRebuilder:
+    """`to_json` for values that share one bound on their size."""
 
-    def __init__(self, max_bytes: int, sets_as_lists: bool) -> None:
+    def __init__(self, max_bytes: int, *, sets_as_lists: bool = False) -> None:
+        """Leave room for `max_bytes` in all."""
         self._max_bytes = max_bytes
         self._left_bytes = max_bytes
         self._sets_as_lists = sets_as_lists
 
-    def rebuild(self, value: object, levels: int) -> Json:
+    def rebuild(self, value: object, levels: int = MAX_DEPTH_LEVELS) -> Json:
+        """One more value, at most so many levels deep; raises what `to_json` does."""
         if value is None or isinstance(value, bool):
             self._spend(4)
             return value
@@ -124,5 +130,7 @@ def _kind_of(value: object) -> str:
     """What to call a value of the interpreter in a message: "a set", "an object of class A"."""
     kind = type(value).__name__
     if kind == "MontyClassProxy":
-        return f"an object of class {getattr(value, 'name', '?')}"
+        return (
+            f"an object of class {shorten(str(getattr(value, 'name', '?')), MAX_NAME_CHARACTERS)}"
+        )
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -35,6 +35,11 @@ class TestParameters:
         assert spec.wrapper == "input"
         assert [p.name for p in spec.parameters] == ["n"]
 
+    def test_a_wrapper_without_fields_is_still_sent(self) -> None:
+        spec = flat(properties={"input": {"type": "object", "properties": {}}}, required=["input"])
+        assert spec.parameters == ()
+        assert spec.bind((), {}) == {"input": {}}
+
     @pytest.mark.parametrize(
         "properties",
         [

@@ -221,3 +221,12 @@ def test_every_name_becomes_an_identifier_that_python_reads_back(name: str) -> N
     assert isinstance(attribute, ast.Attribute)
     assert attribute.attr == made
     assert as_identifier(made) == made
+
+
+def test_a_thousand_names_that_look_the_same_are_all_told_apart() -> None:
+    names = [f"a{number:010b}".replace("0", "-").replace("1", "+") for number in range(1000)]
+    catalog = ToolCatalog(tool(name) for name in names)
+    spelled = [catalog.plan_name(spec) for spec in catalog]
+    assert spelled[:2] == ["a__________", "a___________2"]
+    assert len(set(spelled)) == len(names)
+    assert [catalog.resolve(name).name for name in spelled] == names

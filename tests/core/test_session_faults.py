@@ -1,6 +1,7 @@
 """Servers that fail, each a real process: nothing hangs, nothing leaks, the others go on."""
 
 import asyncio
+import logging
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -218,3 +219,37 @@ async def test_rounds_of_life_and_death_leak_no_descriptor_and_no_process() -> N
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("tool", ["regex", "references", "circle", "old", "big"])
+async def test_a_schema_or_result_that_would_trap_the_check_is_not_checked(tool: str) -> None:
+    async with dispatcher(server("trapping")) as (multi, _):
+        result = await multi.call_tool(tool, {})
+    assert not result.is_error
+    assert result.structured is not None
+
+
+@pytest.mark.parametrize("tool", ["broken", "invalid"])
+async def test_a_result_that_breaks_its_schema_is_an_error_of_the_tool(tool: str) -> None:
+    async with dispatcher(server("trapping")) as (multi, _):
+        result = await multi.call_tool(tool, {})
+    assert result.is_error
+    assert "does not fit what it promised" in result.text
+
+
+async def test_tools_that_nobody_can_name_are_left_out() -> None:
+    async with dispatcher(server("trapping")) as (multi, _):
+        assert all(tool.name.isprintable() and tool.name for tool in multi.catalog)
+        assert len(multi.catalog) == 7
+
+
+async def test_what_the_sdk_has_to_say_of_odd_messages_stays_off_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with dispatcher(server("trapping")):
+        pass
+    for name in ("mcp", "client"):
+        assert logging.getLogger(name).hasHandlers()
+        handlers = logging.getLogger(name).handlers
+        assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
+    assert capsys.readouterr().err == ""

@@ -20,11 +20,18 @@ from mcp_types import (
 )
 
 from config.servers import ServerSpec
-from core.pipe_streams import UNREAD_MESSAGES_MAX, Inbox, Outbox
+from core.pipe_streams import UNREAD_MESSAGES_MAX, UNSENT_BYTES_CAP, Inbox, Outbox
 from core.shutdown import ExitWatch
 from core.spawn import StopGrace, has_exited, spawn
 from core.transport import StdioTransport
-from core.wire import LineSplitter, MessageTooLong, encode, parse_line
+from core.wire import (
+    MESSAGE_BYTES_MAX,
+    MESSAGE_CONTAINERS_MAX,
+    LineSplitter,
+    MessageTooLong,
+    encode,
+    parse_line,
+)
 
 QUICK = StopGrace(stdin_seconds=0.3, term_seconds=0.3, kill_seconds=5.0, lost_seconds=0.3)
 PING = JSONRPCNotification(jsonrpc="2.0", method="ping")
@@ -245,3 +252,27 @@ async def test_a_process_that_has_ended_already_is_seen_at_once() -> None:
         assert await watch.exits_within(0)
     spawned.stdin.close()
     spawned.stdout.close()
+
+
+def test_a_line_of_too_many_lists_is_refused_before_it_fills_our_memory() -> None:
+    with pytest.raises(MessageTooLong, match="lists and objects"):
+        parse_line(b"[" * (MESSAGE_CONTAINERS_MAX + 1))
+
+
+async def test_a_line_of_too_many_lists_loses_the_session_with_a_clear_reason() -> None:
+    script = f"head -c {MESSAGE_CONTAINERS_MAX + 1} /dev/zero | tr '\\0' '['; echo; exec sleep 60"
+    async with open_transport(script, MESSAGE_BYTES_MAX) as (transport, inbox, _):
+        with pytest.raises(anyio.EndOfStream):
+            await inbox.receive()
+    assert transport.loss == "sent a message of more than 1,000,000 lists and objects"
+
+
+async def test_answers_to_a_server_that_never_reads_do_not_pile_up_for_ever() -> None:
+    answer = SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="x" * 1_000_000))
+    async with open_transport("exec sleep 60") as (transport, _, outbox):
+        for _ in range(UNSENT_BYTES_CAP // 1_000_000 + 1):
+            await outbox.send(answer)
+        with pytest.raises(anyio.BrokenResourceError):
+            await outbox.send(answer)
+        assert transport.is_down
+    assert transport.loss == "stopped reading what it is sent"

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.plans.check import check_plan, normalise_plan
-from tests.modules.sandbox_tools import CATALOG, Tools, run, solve
+from modules.sandbox import Sandbox
+from tests.modules.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 HEAD = "import asyncio\n"
 
@@ -37,6 +39,9 @@ REPAIRS = [
     # a variable that shadows the tool
     (solve("remainder = await remainder(a=7, b=4)", "return remainder"), 3),
     (solve("remainder = remainder(a=7, b=4)", "return f'{remainder}'"), "3"),
+    (solve("add = int((await tools.add(1, 2)) or 0)", "return await add(add, 1)"), 4),
+    (solve("for add in range(2):", "    add = await add(add, 1)", "return add"), 2),
+    (solve("add: int", "add = [await add(1, 2)][0]", "return add"), 3),
     (solve("add = (await add(1, 2)) + tools.add(1, 2)", "return add"), 6),
     # a generator that holds an await
     (solve("return sum(await tools.add(i, 1) for i in range(3))"), 6),
@@ -87,6 +92,28 @@ async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object
         "add = lambda a, b: a + b\n" + solve("return str(add(1, 2))"),
         "async def use(add):\n    return str(add(1, 2))\n" + solve("return await use(max)"),
         "tools = make()\n" + solve("return str(tools.add(1, 2))"),
+        # a name that may well be a function is not a tool's name used by accident
+        solve("add = partial(tools.add, 1)", "return await add(b=2)"),
+        solve("add = tools.echo if x else None", "return await add(1, 2)"),
+        solve("add = ops['%']", "return await add(1, 2)"),
+        solve("add = [tools.echo][0]", "return await add(1, 2)"),
+        solve("add = max([tools.echo])", "return await add(1, 2)"),
+        solve("add, x = tools.echo, 1", "return await add(1, 2)"),
+        solve("for add in (tools.add, tools.echo):", "    await add(1, 2)"),
+        solve("for _, add in enumerate([tools.echo]):", "    await add(1, 2)"),
+        solve("return [await add(1, 2) for add in fs]"),
+        # a call that is handed on, to be awaited elsewhere
+        solve("return await (tools.add(1, 2) or tools.echo(1))"),
+        solve("x = tools.add(1, 2)", "return await (x or None)"),
+        "async def late():\n    return tools.add(1, 2)\n" + solve("return await (await late())"),
+        "async def late():\n    return tools.add(1, 2)\n"
+        + solve("x = await late()", "return await x"),
+        HEAD
+        + "async def late():\n    return tools.add(1, 2)\n"
+        + solve("x = [await late()]", "return await asyncio.gather(*x)"),
+        "def tools():\n    return 1\n" + solve("return await sum(1, 2)"),
+        solve("tools.add = 1", "return str(tools.add(1, 2))"),
+        "async def print(x):\n    return await x\n" + solve("await print(tools.add(1, 2))"),
         solve("return next(await tools.add(i, 1) for i in range(3))"),
         solve("return sum(i for i in range(3))"),
         solve("return sum(await add(i, 1) async for i in numbers())"),
@@ -155,6 +182,13 @@ def test_a_certain_mistake_with_a_tool_is_found_with_its_line(
         "if True:\n    def solve():\n        return 1",
         "try:\n    solve = make()\nexcept ValueError:\n    pass",
         "async def solve(x=1, *, y=2):\n    return x",
+        "async def solve(x):\n    return x\nsolve = partial(solve, 1)",
+        "def main():\n    global solve\n    def solve():\n        return 1\nmain()",
+        solve("tools.plus = tools.add", "return await tools.plus(1, 2)"),
+        solve("match 1:", "    case tools:", "        return tools.real"),
+        solve("match [1]:", "    case [*tools]:", "        return tools.count(1)"),
+        solve("match {}:", "    case {**tools}:", "        return tools.keys()"),
+        solve("try:", "    pass", "except Exception as tools:", "    return tools.args"),
         solve("return '\\d'"),
         solve('d = {"a": 1}', 'return f"{d["a"]}"'),
         solve("x = 1") + "\n" + "x = 1\n" * 4000,
@@ -174,8 +208,8 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
         ("class C:\n    def solve(self):\n        pass", None, "no solve()"),
         ("async def solve(request):\n    pass", 1, "no arguments"),
         ("\n\nasync def solve(*, x):\n    pass", 3, "no arguments"),
-        ("-" * 10_000 + "1", None, "too deeply"),
-        ("1" + "+1" * 8_000, None, "too deeply"),
+        ("-" * 8_000 + "1", None, "too deeply"),
+        ("1" + "+1" * 4_000, None, "too deeply"),
         ("(" * 300 + ")" * 300, 1, "SyntaxError"),
         ("a\0b", None, ""),
         ("a = '\ud800'", None, "characters"),
@@ -189,6 +223,16 @@ def test_a_text_that_cannot_be_a_plan_is_a_syntax_failure(
     assert failure.kind == "syntax"
     assert words in failure.message
     assert line is None or failure.line == line
+
+
+async def test_an_import_of_a_tool_with_a_builtins_name_still_binds_it() -> None:
+    offered = ToolCatalog([spec("max", ["values"])])
+    plan = "from tools import max\n" + solve("return (await asyncio.gather(max([1])))[0]")
+    async with Sandbox() as sandbox:
+        repaired = normalise_plan(HEAD + plan, offered)
+        result = await sandbox.run(repaired, offered, Tools())
+    assert result.failure is None
+    assert [call.tool for call in result.calls] == ["math.max"]
 
 
 pieces = st.sampled_from(

@@ -1,11 +1,14 @@
 """Hostile plans gain nothing: no file, no environment, no process, no socket, no foreign tool."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from core.catalog import ToolCatalog
+from core.catalog import ContentBlock, ToolCatalog, ToolResult, ToolSpec
+from core.values import JsonObject
 from modules.sandbox import Sandbox
+from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MAX_TOOL_RESULT_BYTES
 from tests.modules.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 PLANTED = "correct horse battery staple"
@@ -101,3 +104,89 @@ async def test_texts_that_break_parsers_are_plain_failures(plan: str) -> None:
     result = await run(plan)
     assert result.failure is not None
     assert result.failure.kind == "syntax"
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["return {A(): 1}", "return {(A(),)}", "return await tools.echo({A()})",
+     "return await __call_tool__(2, [], {A(): 1})",
+     "return collections.namedtuple('P', ['_x'], rename=True)(1)"],
+)  # fmt: skip
+async def test_an_object_that_cannot_cross_is_a_failure_of_the_plan(use: str) -> None:
+    tools = Tools()
+    result = await run(f"import collections\nclass A:\n    pass\n{solve(use)}", tools)
+    assert result.failure is not None
+    assert "can't leave the sandbox" in result.failure.message
+    assert tools.sent == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["tools.echo(*[s for i in range(3000)])", "tools.echo(**{f'k{i}': s for i in range(3000)})",
+     "mcp.call_tool('echo', {f'k{i}': s for i in range(3000)})"],
+)  # fmt: skip
+async def test_arguments_that_share_one_big_text_are_bounded_together(call: str) -> None:
+    result = await run(solve("s = 'x' * 10**6", f"return await {call}"))
+    assert result.failure is not None
+    assert "can't be sent: it is larger than" in result.failure.message
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["mcp.call_tool('x' * 10**6, {})", "tools.add(**{'x' * 10**5: 1})", f"echo({'x' * 9000}=1)"],
+)  # fmt: skip
+async def test_a_refusal_quotes_no_more_of_a_plan_than_anyone_reads(call: str) -> None:
+    result = await run(solve(f"return await {call}"))
+    assert result.failure is not None
+    assert result.failure.kind == "tool"
+    assert len(result.failure.message) <= MAX_TOOL_ERROR_CHARACTERS
+
+
+class _Server:
+    """Answers every call with the same result."""
+
+    def __init__(self, result: ToolResult) -> None:
+        self._result = result
+
+    async def __call__(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        return self._result
+
+
+def _text(text: str, *, is_error: bool = False) -> ToolResult:
+    return ToolResult((ContentBlock("text", text),), is_error=is_error)
+
+
+HALF = "x" * (MAX_TOOL_RESULT_BYTES // 2)
+BIG: JsonObject = {"a": HALF, "b": HALF, "c": HALF}
+DEEP: JsonObject = json.loads('{"a":' * 400 + "1" + "}" * 400)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (_text("E" * 10**6, is_error=True), "EEE"),
+        (_text("x" * (MAX_TOOL_RESULT_BYTES + 1)), "can't be used: it is larger"),
+        (ToolResult((), BIG), "it is larger"),
+        (ToolResult((), DEEP), "nested deeper"),
+        (_text(json.dumps(DEEP)), "nested deeper"),
+    ],
+)
+@pytest.mark.parametrize("call", ["tools.echo(1)", "mcp.call_tool('echo', {'value': 1})"])
+async def test_a_result_beyond_measure_is_a_short_error_of_its_call(
+    call: str, answer: ToolResult, words: str
+) -> None:
+    async with Sandbox() as sandbox:
+        ran = await sandbox.run(solve(f"return await {call}"), CATALOG, _Server(answer))
+    (recorded,) = ran.calls
+    assert not recorded.ok
+    assert ran.failure is not None
+    assert words in ran.failure.message
+    assert len(ran.failure.message) <= MAX_TOOL_ERROR_CHARACTERS
+    assert recorded.result == ran.failure.message
+
+
+async def test_what_is_recorded_of_a_result_can_be_written_down() -> None:
+    async with Sandbox() as sandbox:
+        plan = solve("return await tools.echo(1)")
+        ran = await sandbox.run(plan, CATALOG, _Server(_text('{"a": "\\ud800"}')))
+    assert json.dumps(ran.calls[0].result, ensure_ascii=False).encode() == b'{"a": "?"}'
