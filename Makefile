@@ -1,6 +1,6 @@
 # Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
 .DEFAULT_GOAL := run
-.PHONY: run test check bench eval format clean
+.PHONY: run test check bench format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,6 +10,7 @@ export Q
 
 # uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
 $(READY): pyproject.toml uv.lock
+	@echo 'setting up .venv (once; about a minute)' >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv sync --quiet --locked; \
 	else \

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Location: typing.TypeAlias = tuple[int | str, ...]
 
 _SHOWN_CHARACTERS = 60
+_PYDANTIC_DEMAND = "Input should be "
 _MAPPING_KEY = "[key]"
 """What Pydantic puts behind the name of a map's entry when the name itself is wrong."""
 
@@ -77,6 +78,9 @@ def line_of(document: yaml.Node | None, keys: Location) -> int | None:
 
 def _other(key: str, error: "ErrorDetails") -> str:
     message = error["msg"].removeprefix("Value error, ")
+    if message.startswith(_PYDANTIC_DEMAND):
+        wish = message.removeprefix(_PYDANTIC_DEMAND)
+        return f"{key} is {_shown(error['input'])}; it should be {wish}"
     if isinstance(error["input"], dict | list):
         return f"{key}: {message}"
     return f"{key} is {_shown(error['input'])}: {message}"

@@ -5,11 +5,13 @@ the servers that the request needs, and only then import what is heavy. So impor
 functions that need them.
 """
 
+import contextlib
+import functools
 import gc
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,9 @@ from config.settings import Places, SettingsError, find_places, read_document
 from core.errors import CortexError, ExitCode, UserError
 from core.version import __version__
 from modules.arguments import Arguments, parse_arguments
+from modules.redaction import Redactor
 from modules.request import clean_request, read_request
+from modules.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from core.spawn import SpawnedServer
@@ -30,6 +34,10 @@ marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
 
 
+class _StdoutLost(Exception):
+    """stdout is closed or full: no answer can be given any more, so even the prompt ends."""
+
+
 def run_agent(argv: Sequence[str]) -> int:
     """Run the agent on `argv` (without the program's name) and give its exit code.
 
@@ -37,25 +45,18 @@ def run_agent(argv: Sequence[str]) -> int:
     """
     # Collecting while a thousand modules are imported finds nothing and costs a tenth.
     gc.disable()
-    arguments = parse_arguments(argv, __version__)
+    places: Places | None = None
     try:
+        with _writing_stdout():
+            arguments = parse_arguments(argv, __version__)
         places = find_places(os.environ)
-    except SettingsError as error:
-        return _fail(str(error), ExitCode.BAD_USAGE)
-    try:
         return int(_run(arguments, places))
-    except SettingsError as error:
+    except (SettingsError, UserError) as error:
         return _fail(str(error), ExitCode.BAD_USAGE)
-    except UserError as error:
-        return _fail(str(error), ExitCode.BAD_USAGE)
-    except CortexError as error:
+    except (CortexError, _StdoutLost) as error:
         return _fail(str(error), ExitCode.WORLD_FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # Python flushes stdout once more at exit; there is nobody left to read it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail("stdout was closed before the answer was written", ExitCode.WORLD_FAILED)
     except Exception as error:
         where = _log_to_file(places)
         logger.exception("unexpected error")
@@ -114,7 +115,7 @@ def _run_with_servers(
     from modules.terminal.progress import Progress
 
     loudness = "verbose" if arguments.verbose else "quiet" if arguments.quiet else "normal"
-    progress = Progress(sys.stderr, loudness)
+    progress = Progress(sys.stderr, loudness, Redactor(os.environ))
     conversation = _build(arguments, places, document, profile_file, spawned, progress)
     gc.freeze()
     gc.enable()
@@ -166,9 +167,11 @@ def _build(
 async def _answer_once(
     conversation: "Conversation", request: str, arguments: Arguments
 ) -> ExitCode:
+    import signal
+
     from modules.terminal.repl import interrupting
 
-    with interrupting(conversation.interrupt):
+    with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
         async with conversation:
             outcome = await conversation.ask(request)
             code = _report(conversation, outcome, arguments)
@@ -180,51 +183,102 @@ async def _answer_once(
 async def _interact(
     conversation: "Conversation", arguments: Arguments, places: Places, progress: "Progress"
 ) -> ExitCode:
-    """The prompt on a terminal; a line a request from a pipe."""
-    from modules.terminal.repl import GREETING, Repl, interrupting, piped_lines, typed_lines
+    """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
+
+    At a prompt Ctrl-C stops the running request. SIGTERM, and Ctrl-C where there is no prompt to
+    go back to, end the program in good order: terminal, servers and session as after `exit`.
+    """
+    import asyncio
+    import signal
+
+    from modules.terminal.repl import interrupting
+
+    task = asyncio.current_task()
+
+    def end() -> None:
+        if task is not None:
+            task.cancel()
+
+    typed = sys.stdin.isatty()
+    try:
+        with (
+            interrupting(conversation.interrupt if typed else end, signal.SIGINT),
+            interrupting(end, signal.SIGTERM),
+        ):
+            async with conversation:
+                return await _converse(conversation, arguments, places, progress)
+    except asyncio.CancelledError:
+        return ExitCode(_fail("interrupted", ExitCode.INTERRUPTED))
+
+
+async def _converse(
+    conversation: "Conversation", arguments: Arguments, places: Places, progress: "Progress"
+) -> ExitCode:
+    from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
 
     async def ask(request: str) -> ExitCode:
-        with interrupting(conversation.interrupt):
-            outcome = await conversation.ask(clean_request(request))
+        outcome = await conversation.ask(clean_request(request))
         return _report(conversation, outcome, arguments)
 
     repl = Repl(ask, conversation.new_session, progress.say)
-    async with conversation:
-        if not sys.stdin.isatty():
-            return await repl.run(piped_lines(sys.stdin))
-        if not arguments.quiet:
-            progress.say("loop", GREETING)
-        await repl.run(
-            typed_lines(places.history_file, lambda: progress.say("loop", "Ctrl-D leaves"))
-        )
-        return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+    if not sys.stdin.isatty():
+        return await repl.run(piped_lines(sys.stdin))
+    if not arguments.quiet:
+        progress.say("loop", GREETING)
+    redact = Redactor(os.environ).text
+    on_ctrl_c = functools.partial(progress.say, "loop", "Ctrl-D leaves")
+    await repl.run(typed_lines(places.history_file, redact, on_ctrl_c))
+    if not arguments.quiet and (session := conversation.kept_session_id) is not None:
+        progress.say("memory", f"--session {session} continues this session")
+    return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
 
 
 def _report(conversation: "Conversation", outcome: "RunOutcome", arguments: Arguments) -> ExitCode:
     """Answer to stdout; why there is none, to stderr."""
     from modules.terminal.answer import print_answer, print_json
 
-    if arguments.json:
-        print_json(outcome, conversation.session_id or "", conversation.model_name, sys.stdout)
-    elif outcome.answer is not None:
-        print_answer(outcome.answer, sys.stdout)
+    with _writing_stdout():
+        if arguments.json:
+            print_json(outcome, conversation.session_id or "", conversation.model_name, sys.stdout)
+        elif outcome.answer is not None:
+            print_answer(outcome.answer, sys.stdout)
     if outcome.answer is None:
         _fail(outcome.message, outcome.exit_code)
     return outcome.exit_code
 
 
-def _fail(message: str, code: ExitCode) -> int:
-    """One message on stderr; a closed stderr changes nothing."""
+@contextlib.contextmanager
+def _writing_stdout() -> Generator[None]:
+    """While inside, what is written to stdout arrives, or `_StdoutLost` says why not."""
     try:
-        sys.stderr.write(f"{message}\n")
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        # Python flushes stdout once more at exit; what is left in it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise _StdoutLost("stdout was closed before the answer was written") from error
+        raise _StdoutLost(
+            f"the answer can't be written to stdout: {error.strerror or error}"
+        ) from error
+
+
+def _fail(message: str, code: ExitCode) -> int:
+    """One message on stderr, without secrets; a closed stderr changes nothing."""
+    try:
+        sys.stderr.write(f"{printable(Redactor(os.environ).text(message))}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         pass
     return int(code)
 
 
-def _log_to_file(places: Places) -> str:
+def _log_to_file(places: Places | None) -> str:
     """Let the logger append to the log file and say where that is; stderr if it can't be."""
+    if places is None:
+        return "above"
     try:
         places.log_file.parent.mkdir(parents=True, exist_ok=True)
         logger.addHandler(logging.FileHandler(places.log_file, encoding="utf-8"))

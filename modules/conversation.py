@@ -25,6 +25,9 @@ from modules.recorder import SessionRecorder
 from modules.sandbox import Sandbox
 from modules.tools import describe_tool
 
+INTERRUPTED_EARLY = "interrupted while the servers were starting"
+"""What a run says that was stopped before its loop began."""
+
 
 class Conversation:
     """Answers requests one after the other; `async with` bounds servers and sandbox.
@@ -54,6 +57,7 @@ class Conversation:
         self._memory_folder = memory_folder
         self._listener = listener
         self._resume_id = check_session_id(session_id) if session_id is not None else None
+        self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
         self._memory: MemoryManager | None = None
         self._recorder: SessionRecorder | None = None
@@ -83,6 +87,11 @@ class Conversation:
         return self._memory.session_id if self._memory is not None else self._resume_id
 
     @property
+    def kept_session_id(self) -> str | None:
+        """Id of the current session if it is on the disk, so that it can be continued."""
+        return self._memory.session_id if self._memory and self._memory.is_kept else None
+
+    @property
     def model_name(self) -> str:
         """The model that answers."""
         return self._model.name
@@ -95,18 +104,34 @@ class Conversation:
         """Stop the running request, if there is one; servers stay alive."""
         if self._loop is not None:
             self._loop.interrupt()
+        elif self._preparation is not None:
+            self._preparation.cancel()
 
     async def ask(self, request: str) -> RunOutcome:
-        """Run one request to its end.
+        """Run one request to its end; `interrupt` ends it at any moment.
 
         Raises:
             StorageError: the session that was asked for can't be read.
         """
-        memory, recorder = await self._session()
+        memory, recorder = self._session()
+        # A task of its own: servers that start for the first time may take long.
+        self._preparation = asyncio.create_task(self._prepare(request, memory))
+        try:
+            await asyncio.wait({self._preparation})
+            if self._preparation.cancelled():
+                return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
+            self._loop = AgentLoop(self._preparation.result())
+            return await collect(self._loop.run(), self._recording(recorder), self._listener)
+        finally:
+            self._preparation.cancel()
+            self._preparation = self._loop = None
+
+    async def _prepare(self, request: str, memory: MemoryManager) -> AgentContext:
+        """What a run works with: the session as it is on the disk, and the tools."""
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         await self._dispatcher.initialize()
-        context = AgentContext(
+        return AgentContext(
             request,
             memory.session_id,
             self._dispatcher,
@@ -117,13 +142,8 @@ class Conversation:
             parts=self._parts(),
             history=exchanges(memory.get_session_items()),
         )
-        self._loop = AgentLoop(context)
-        try:
-            return await collect(self._loop.run(), self._recording(recorder), self._listener)
-        finally:
-            self._loop = None
 
-    async def _session(self) -> tuple[MemoryManager, SessionRecorder]:
+    def _session(self) -> tuple[MemoryManager, SessionRecorder]:
         """The session's memory and its recorder, made at the first request."""
         if self._memory is None or self._recorder is None:
             settings = self._profile.memory

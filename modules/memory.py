@@ -127,6 +127,11 @@ class MemoryManager:
         return self._file.path
 
     @property
+    def is_kept(self) -> bool:
+        """Whether there are items, and writing them is neither disabled nor given up."""
+        return self._enabled and bool(self._file.records)
+
+    @property
     def warnings(self) -> list[str]:
         """What the user should know about the file, such as that it was damaged."""
         return list(self._file.warnings)

@@ -11,6 +11,9 @@ MAX_REQUEST_CHARACTERS = 100_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """C0 but for tab and line end, DEL, and C1, whose U+009B drives a terminal like ESC [."""
 
+_NOT_SMUGGLED_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of argv."""
+
 
 def clean_request(text: str) -> str:
     r"""The request without control characters, line ends as `\n`, outer white space dropped.
@@ -23,19 +26,30 @@ def clean_request(text: str) -> str:
             f"the request has more than {MAX_REQUEST_CHARACTERS:,} characters; "
             "shorten it, or put the text into a file and name the file"
         )
-    # Lone surrogates are what argv makes of bytes that are not UTF-8.
-    readable = text.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
-    cleaned = _CONTROL.sub(" ", readable.replace("\r", "\n")).strip()
+    readable = _without_surrogates(text).replace("\r\n", "\n").replace("\r", "\n")
+    cleaned = _CONTROL.sub(" ", readable).strip()
     if not cleaned:
         raise UsageError('the request is empty; say what you want, such as: agent.py "add 5 and 7"')
     return cleaned
+
+
+def _without_surrogates(text: str) -> str:
+    """The text as UTF-8 has it.
+
+    Python hands on bytes of argv that the locale can't read as U+DC80 to U+DCFF (PEP 383): under
+    `LC_ALL=C` all of UTF-8, else what is not UTF-8, which becomes U+FFFD as it does from stdin.
+    """
+    if text.isascii():
+        return text
+    smuggled = _NOT_SMUGGLED_BYTES.sub("\ufffd", text)
+    return smuggled.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def read_request(stream: BinaryIO) -> str:
     """A request from stdin, read only as far as a request may be long; a byte order mark goes.
 
     Raises:
-        UsageError: stdin can't be read (it is a directory, say); else see `clean_request`.
+        UsageError: stdin can't be read (its terminal is gone, say); else see `clean_request`.
     """
     try:
         data = stream.read(4 * MAX_REQUEST_CHARACTERS + 1)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from core.version import __version__
 from modules.arguments import help_text
+from modules.terminal.answer import LABEL
 from tests.command_line import (
     INDIA,
     MATH_SERVER,
@@ -29,8 +31,9 @@ ANSWER = "7.599822246093079e+33"
 def test_the_demonstration_is_answered_on_stdout_alone(tmp_path: Path) -> None:
     done = agent(tmp_path, INDIA)
     assert (done.code, done.out) == (0, f"{ANSWER}\n")
-    assert "[model] offline" in done.err
-    assert "math.int_list_to_exponential_sum" in done.err
+    # The README's first screen, in which only the times may differ.
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert _timeless(f"$ make run\n{done.err}{LABEL} {ANSWER}\n") in _timeless(readme)
     (session,) = session_files(tmp_path)
     items = json.loads(session.read_text(encoding="utf-8"))
     assert {item["type"] for item in items} == {
@@ -40,6 +43,10 @@ def test_the_demonstration_is_answered_on_stdout_alone(tmp_path: Path) -> None:
         "final_answer",
     }
     assert items[-1]["final_answer"] == ANSWER
+
+
+def _timeless(text: str) -> str:
+    return re.sub(r"\(\d+ ms\)", "(… ms)", text)
 
 
 def test_json_is_one_object_and_its_session_id_continues_the_session(tmp_path: Path) -> None:
@@ -218,36 +225,63 @@ def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path) -> None:
     assert b"stdout was closed" in err
 
 
-def test_interrupting_gives_130_and_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["add 5 and 7"], ["--json", "add 5 and 7"], ["--help"]])
+def test_a_full_disk_behind_stdout_is_the_worlds_fault_and_said_in_one_line(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, ROOT / "agent.py", "--quiet", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
+            timeout=30,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"the answer can't be written to stdout: No space left on device\n"
+
+
+def test_what_a_model_says_on_stderr_drives_no_terminal_and_tells_no_secret(
+    tmp_path: Path,
+) -> None:
+    model = script(tmp_path, [{"declined": "\x1b[2Jit is sekret-value-123"}])
+    env = environment(tmp_path, SOME_API_KEY="sekret-value-123")
+    done = agent(tmp_path, "--quiet", "--model", model, "go", env=env)
+    assert (done.code, done.err) == (3, "\\x1b[2Jit is [redacted SOME_API_KEY]\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("piped", [False, True])
+def test_interrupting_gives_130_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals, *, piped: bool
+) -> None:
     marker = tmp_path / "server.pid"
     slow = tmp_path / "slow.py"
     slow.write_text(SLOW_SERVER, encoding="utf-8")
     profile = write_profile(tmp_path, f"id: slow\nscript: {slow}\nargs: [{marker}]")
-    model = script(tmp_path, [plan("return await tools.wait()")])
+    model = script(tmp_path, [plan("return await tools.wait()")] * 2)
+    options = ["--profile", profile, "--model", model, "--verbose"]
     process = subprocess.Popen(
-        [
-            sys.executable,
-            ROOT / "agent.py",
-            "--profile",
-            profile,
-            "--model",
-            model,
-            "--verbose",
-            "x",
-        ],
+        [sys.executable, ROOT / "agent.py", *options, *([] if piped else ["x"])],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(tmp_path),
         text=True,
     )
+    assert process.stdin is not None
     assert process.stderr is not None
+    process.stdin.write("x\ny\n")  # two requests from a pipe: both end
+    process.stdin.flush()
     for line in process.stderr:
         if "calls slow.wait" in line:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
+    assert "calls slow.wait" not in err
     with pytest.raises(ProcessLookupError):
         os.kill(int(marker.read_text(encoding="utf-8")), 0)
 

@@ -2,8 +2,9 @@
 
 import os
 import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pexpect
@@ -26,11 +27,15 @@ def terminals() -> Iterator[list["pexpect.spawn[str]"]]:
 
 
 def open_terminal(
-    terminals: list["pexpect.spawn[str]"], home: Path, *arguments: str, columns: int = 100
+    terminals: list["pexpect.spawn[str]"],
+    home: Path,
+    *arguments: str,
+    columns: int = 100,
+    command: Sequence[str] = (sys.executable, str(ROOT / "agent.py")),
 ) -> "pexpect.spawn[str]":
     terminal: pexpect.spawn[str] = pexpect.spawn(
-        sys.executable,
-        [str(ROOT / "agent.py"), *arguments],
+        command[0],
+        [*command[1:], *arguments],
         env={**environment(home), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
         cwd=str(home),
         encoding="utf-8",
@@ -103,6 +108,80 @@ def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
     assert terminal.exitstatus == 0
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_ctrl_c_is_heard_while_servers_still_start(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    """Without a cached tool list a run begins by waiting for every server."""
+    silent = ROOT / "tests" / "fixtures" / "servers" / "silent_server.py"
+    profile = write_profile(
+        tmp_path,
+        f"id: silent\nscript: {silent}\nstart_timeout_seconds: {10 * WAIT_SECONDS}",
+        f"id: gone\nscript: {tmp_path / 'gone.py'}",
+    )
+    terminal = open_terminal(terminals, tmp_path, "--profile", str(profile))
+    for _ in range(2):
+        say(terminal, "add 1 and 2")
+        terminal.expect_exact("server 'gone' did not start")
+        terminal.sendintr()
+        terminal.expect_exact("interrupted while the servers were starting")
+        terminal.expect_exact(PROMPT)
+    terminal.sendeof()
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+
+
+def test_ctrl_z_suspends_at_the_prompt_and_the_session_goes_on(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    # Only a program that a shell watches can be stopped; the shell goes on when it is.
+    line = 'set -m; "$@"; echo "suspended by $?"; fg'
+    command = ["/bin/sh", "-c", line, "sh", sys.executable, str(ROOT / "agent.py")]
+    terminal = open_terminal(terminals, tmp_path, "--session", "mine", command=command)
+    terminal.send("\x1a")
+    terminal.expect_exact(f"suspended by {128 + signal.SIGTSTP}")
+    terminal.expect_exact(PROMPT)
+    say(terminal, "add 5 and 7")
+    terminal.expect(r"💡 Final Answer: 12\r")
+    terminal.expect_exact(PROMPT)
+    say(terminal, "exit")
+    terminal.expect_exact("--session mine continues this session")
+    terminal.expect(pexpect.EOF)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_sigterm_ends_the_program_in_good_order_at_the_prompt_and_in_a_request(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"], *, busy: bool
+) -> None:
+    model = script(tmp_path, [plan("while True:\n    pass")])
+    terminal = open_terminal(terminals, tmp_path, "--model", model, "--verbose")
+    if busy:
+        say(terminal, "spin")
+        terminal.expect_exact("while True")
+    terminal.kill(signal.SIGTERM)
+    terminal.expect_exact("interrupted")
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert (terminal.exitstatus, terminal.signalstatus) == (130, None)
+
+
+def test_a_dumb_terminal_gets_no_escape_sequences(
+    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+) -> None:
+    command = ["/usr/bin/env", "TERM=dumb", sys.executable, str(ROOT / "agent.py")]
+    terminal = open_terminal(terminals, tmp_path, command=command)
+    shown = terminal.before or ""
+    say(terminal, "add 5 and 7")
+    terminal.expect(r"💡 Final Answer: 12\r")
+    shown += terminal.before or ""
+    terminal.expect_exact(PROMPT)
+    terminal.sendeof()
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+    assert "\x1b" not in shown + (terminal.before or "")
 
 
 def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(

@@ -7,7 +7,7 @@ from typing import TextIO, assert_never
 
 from core.turn import ActionResult, FinalAnswer, FurtherProcessing, PlanFailed, RunOutcome, Step
 from core.values import Json, JsonObject
-from modules.terminal.progress import printable
+from modules.terminal.safe_text import printable
 
 LABEL = "💡 Final Answer:"
 

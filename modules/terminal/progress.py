@@ -1,7 +1,6 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
 import json
-import re
 from typing import Literal, TextIO, TypeAlias, assert_never
 
 from core.events import (
@@ -21,29 +20,31 @@ from core.events import (
 )
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
+from modules.redaction import Redactor
+from modules.terminal.safe_text import printable
 
 Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
 VALUE_CHARACTERS = 200
 """How much of a value one line shows."""
 
-_DRIVES_A_TERMINAL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""C0 and C1 but for tab and line end, line separators, bidirectional overrides, lone surrogates."""
-
 
 class Progress:
     """Writes events to `stream`; "quiet" keeps notices, "verbose" adds plans and stages.
+
+    Secrets are taken out of every line, for stderr often ends in a log.
 
     A `stream` of None, which `sys.stderr` is when a program starts with stderr closed, is told
     nothing.
     """
 
-    def __init__(self, stream: TextIO | None, loudness: Loudness) -> None:
-        """Write nothing yet."""
+    def __init__(
+        self, stream: TextIO | None, loudness: Loudness, redactor: Redactor | None = None
+    ) -> None:
+        """Write nothing yet; without `redactor`, no secrets are known."""
         self._stream = stream
         self._loudness = loudness
+        self._redactor = redactor if redactor is not None else Redactor({})
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -59,7 +60,7 @@ class Progress:
         if self._stream is None:
             return
         try:
-            self._stream.write(f"[{stage}] {printable(text)}\n")
+            self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
             self._stream.flush()
         except (OSError, ValueError):
             self._loudness = "quiet"
@@ -82,7 +83,7 @@ def _normal(event: Event) -> list[tuple[str, str]]:
         case ToolCallProgress():
             return [("tool", _progress_line(event))]
         case Observed(step, text):
-            return [("loop", f"step {step} found {len(text)} characters to work on")]
+            return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
         case Retrying():
             return [("loop", _retry_line(event))]
         case _:
@@ -135,27 +136,24 @@ def value_text(value: Json) -> str:
         return f"<{type(value).__name__} too large to show>"
 
 
-def printable(text: str) -> str:
-    """`text` without characters that could drive a terminal or reorder its line.
-
-    They show as escapes. Newlines and tabs stay, and so do joiners and spaces of all kinds,
-    which emoji and many scripts need.
-    """
-    return _DRIVES_A_TERMINAL.sub(lambda found: _escaped(found.group()), text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
-
-
 def _progress_line(event: ToolCallProgress) -> str:
     total = f"/{event.total:g}" if event.total is not None else ""
     return f"{event.tool}: {event.progress:g}{total} {_short(event.message or '')}".rstrip()
 
 
 def _retry_line(event: Retrying) -> str:
-    left = f"{event.lifelines_left} lifeline{'s' if event.lifelines_left != 1 else ''} left"
-    return f"plan {event.attempt} of step {event.step} failed: {_short(str(event.failure))}; {left}"
+    failed = f"plan {event.attempt} of step {event.step} failed: {_short(str(event.failure))}"
+    match event.lifelines_left:
+        case 0:
+            return f"{failed}; planning again, for the last time"
+        case 1:
+            return f"{failed}; planning again, 1 lifeline left"
+        case left:
+            return f"{failed}; planning again, {left} lifelines left"
+
+
+def _characters(number: int) -> str:
+    return "1 character" if number == 1 else f"{number:,} characters"
 
 
 def _arguments(arguments: dict[str, Json]) -> str:

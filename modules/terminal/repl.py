@@ -70,37 +70,66 @@ class Repl:
             return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED
 
 
-async def typed_lines(history_file: Path, on_ctrl_c: Callable[[], None]) -> AsyncIterator[str]:
+async def typed_lines(
+    history_file: Path, redact: Callable[[str], str], on_ctrl_c: Callable[[], None]
+) -> AsyncIterator[str]:
     """Lines typed at a terminal, with editing and history; ends at Ctrl-D.
 
-    Ctrl-C at the prompt clears the line and calls `on_ctrl_c`.
+    Ctrl-C at the prompt clears the line and calls `on_ctrl_c`, Ctrl-Z suspends the program.
+    `redact` goes over each line before it is written to `history_file`. On a terminal that
+    can't move its cursor (`TERM=dumb`) the terminal's own editing has to do.
     """
     from prompt_toolkit import PromptSession  # late: costs 0.1 s, one-shot runs need none
     from prompt_toolkit.output import create_output
+    from prompt_toolkit.utils import is_dumb_terminal
 
+    if is_dumb_terminal():
+        async for line in _plainly_typed_lines():
+            yield line
+        return
     # The prompt goes to stderr: stdout carries answers only.
     session: PromptSession[str] = PromptSession(
-        history=_history(history_file), output=create_output(stdout=sys.stderr)
+        history=kept_history(history_file, redact),
+        output=create_output(stdout=sys.stderr),
+        enable_suspend=True,
     )
     while True:
         try:
-            yield await session.prompt_async(PROMPT)
+            # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
+            # handler away, and leave Python's own between prompt and request.
+            yield await session.prompt_async(PROMPT, handle_sigint=False)
         except KeyboardInterrupt:
             on_ctrl_c()
         except EOFError:
             return
 
 
-def _history(file: Path) -> "History":
-    """Lines typed before, kept for this user alone; only in memory where there is no disk."""
+async def _plainly_typed_lines() -> AsyncIterator[str]:
+    lines = piped_lines(sys.stdin)
+    line: str | None = ""
+    while line is not None:
+        sys.stderr.write(PROMPT)
+        sys.stderr.flush()
+        if (line := await anext(lines, None)) is not None:
+            yield line
+
+
+def kept_history(file: Path, redact: Callable[[str], str]) -> "History":
+    """Lines typed before, kept for this user alone; only in memory where they can't be written."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    class KeptHistory(FileHistory):
+        def store_string(self, string: str) -> None:
+            # A full disk takes a line from the next run, not the prompt from this one.
+            with contextlib.suppress(OSError):
+                super().store_string(redact(string))
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(str(file))
+    return KeptHistory(str(file))
 
 
 async def piped_lines(stream: TextIO) -> AsyncIterator[str]:
@@ -137,14 +166,14 @@ async def _read(descriptor: int) -> bytes:
 
 
 @contextlib.contextmanager
-def interrupting(action: Callable[[], None]) -> Generator[None]:
-    """While inside, SIGINT and SIGTERM call `action` instead of stopping the program.
+def interrupting(action: Callable[[], None], *signals: signal.Signals) -> Generator[None]:
+    """While inside, the signals call `action` instead of stopping the program.
 
-    Afterwards both do what they did before; asyncio by itself would put Python's defaults there,
+    Afterwards they do what they did before; asyncio by itself would put Python's defaults there,
     not the handler by which `asyncio.run` cancels its main task. Main thread only.
     """
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in signals}
     for number in before:
         loop.add_signal_handler(number, action)
     try:

@@ -52,7 +52,7 @@ def test_a_place_that_the_schema_does_not_describe_allows_anything() -> None:
 
 
 def test_a_map_entry_shows_its_own_value() -> None:
-    assert explained({"table": {"a": "b"}})[0].startswith("'table.a' is 'b': Input should be")
+    assert explained({"table": {"a": "b"}})[0].startswith("'table.a' is 'b'; it should be a")
 
 
 def test_the_whole_document_is_called_the_file() -> None:

@@ -115,6 +115,15 @@ def test_a_flat_session_is_found_again_under_its_full_id(tmp_path: Path) -> None
     assert texts(MemoryManager.open(SESSION, tmp_path, structure="flat")) == ["kept"]
 
 
+def test_a_session_counts_as_kept_while_its_items_reach_the_disk(tmp_path: Path) -> None:
+    memory = MemoryManager(SESSION, tmp_path)
+    assert not memory.is_kept
+    memory.add(note("first"))
+    assert memory.is_kept
+    memory.stop_writing()
+    assert not memory.is_kept
+
+
 def test_disabled_memory_lives_in_the_process_only(tmp_path: Path) -> None:
     memory = MemoryManager.open(SESSION, tmp_path / "memory", enabled=False)
     memory.add(note("here"))

@@ -39,8 +39,10 @@ def test_text_of_all_kinds_stays_as_it_is(request_text: str) -> None:
         ("\x1b[2J\x07add", "[2J add"),
         ("a\x7fb\x9b31mc\x85d", "a b 31mc d"),
         ("a\x0bb\x0cc", "a b c"),
-        ("caf\udce9", "caf?"),
-        ("\ud83d", "?"),
+        ("caf\udce9", "caf\ufffd"),
+        ("caf\udcc3\udca9 \udcf0\udc9f\udc8e\udc89", "café 🎉"),
+        ("\ud83d", "\ufffd"),
+        ("é\udfff\udcff", "é\ufffd\ufffd"),
     ],
 )
 def test_control_characters_and_half_characters_go(raw: str, clean: str) -> None:

@@ -33,14 +33,15 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json
+from modules.redaction import Redactor
 from modules.terminal.progress import (
     VALUE_CHARACTERS,
     Loudness,
     Progress,
     call_line,
-    printable,
     value_text,
 )
+from modules.terminal.safe_text import printable
 
 PLAN = Plan("async def solve():\n    return 'FINAL_ANSWER: 3'")
 FAILURE = PlanFailure("error", "ZeroDivisionError: division by zero", 2, "1 / 0")
@@ -52,10 +53,10 @@ NOTICE = Notice("memory", "the session file was damaged")
 NOTICE_LINE = "[memory] the session file was damaged\n"
 CALL_LINE = "[tool] math.add(a=1, b=[2]) → 3 (3 ms)\n"
 PROGRESS_LINE = "[tool] web.get: 3/10 reading\n"
-OBSERVED_LINE = "[loop] step 1 found 5 characters to work on\n"
+OBSERVED_LINE = "[loop] step 1 found text to go on with (5 characters)\n"
 RETRY_LINE = (
     "[loop] plan 1 of step 1 failed: ZeroDivisionError: division by zero (line 2: 1 / 0); "
-    "2 lifelines left\n"
+    "planning again, 2 lifelines left\n"
 )
 
 TOLD: list[tuple[Event, str, str, str]] = [
@@ -128,9 +129,21 @@ async def test_notices_between_runs_are_told_even_when_quiet() -> None:
     assert stream.getvalue() == "[loop] server 'web' did not start\n"
 
 
-async def test_one_lifeline_is_not_many() -> None:
-    assert (await told(Retrying(1, 1, FAILURE, 1), "normal")).endswith("; 1 lifeline left\n")
-    assert (await told(Retrying(1, 1, FAILURE, 0), "normal")).endswith("; 0 lifelines left\n")
+async def test_one_is_not_many_and_the_last_plan_is_called_so() -> None:
+    assert (await told(Retrying(1, 1, FAILURE, 1), "normal")).endswith(" again, 1 lifeline left\n")
+    assert (await told(Retrying(1, 1, FAILURE, 0), "normal")).endswith(
+        " again, for the last time\n"
+    )
+    assert await told(Observed(2, "x"), "normal") == (
+        "[loop] step 2 found text to go on with (1 character)\n"
+    )
+
+
+async def test_secrets_of_the_environment_are_not_told() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, "normal", Redactor({"SOME_API_KEY": "sekret-value-123"}))
+    await progress(ToolCallFinished(1, ToolCall("t", {"a": "sekret-value-123"}, True, 1, 0)))
+    assert stream.getvalue() == '[tool] t(a="[redacted SOME_API_KEY]") → 1 (0 ms)\n'
 
 
 @pytest.mark.parametrize(

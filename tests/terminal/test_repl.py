@@ -5,14 +5,23 @@ import os
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
 from core.errors import CortexError, ExitCode, ModelUnavailable, StorageError, UsageError
-from modules.terminal.repl import GREETING, MAX_LINE_BYTES, Repl, interrupting, piped_lines
+from modules.terminal.repl import (
+    GREETING,
+    MAX_LINE_BYTES,
+    Repl,
+    interrupting,
+    kept_history,
+    piped_lines,
+)
 
 BOUND_SECONDS = 5
+BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
 async def typed(lines: Sequence[str]) -> AsyncIterator[str]:
@@ -195,6 +204,44 @@ class TestPipedLines:
             assert not asyncio.get_running_loop().remove_reader(stream.fileno())
 
 
+class TestHistory:
+    """Lines that were typed, as the next run finds them."""
+
+    @staticmethod
+    async def lines(file: Path) -> list[str]:
+        return [line async for line in kept_history(file, str).load()]
+
+    async def test_lines_are_kept_newest_first_for_this_user_alone(self, tmp_path: Path) -> None:
+        file = tmp_path / "folder" / "history"
+        for line in ("add 1 and 2", "two\nlines é"):
+            kept_history(file, str).append_string(line)
+        assert await self.lines(file) == ["two\nlines é", "add 1 and 2"]
+        assert file.stat().st_mode & 0o077 == 0
+
+    async def test_what_is_written_has_gone_through_the_redaction(self, tmp_path: Path) -> None:
+        history = kept_history(tmp_path / "history", lambda text: text.replace("secret", "*"))
+        history.append_string("a secret here")
+        assert history.get_strings() == ["a secret here"]
+        assert await self.lines(tmp_path / "history") == ["a * here"]
+
+    async def test_a_disk_that_became_full_costs_the_history_not_the_prompt(
+        self, tmp_path: Path
+    ) -> None:
+        history = kept_history(tmp_path / "history", str)
+        (tmp_path / "history").unlink()
+        (tmp_path / "history").symlink_to("/dev/full")
+        history.append_string("add 1 and 2")
+        assert history.get_strings() == ["add 1 and 2"]
+
+    async def test_where_nothing_can_be_written_lines_are_kept_for_this_run(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").touch()
+        history = kept_history(tmp_path / "file" / "history", str)
+        history.append_string("add 1 and 2")
+        assert history.get_strings() == ["add 1 and 2"]
+
+
 Handler = Callable[[int, FrameType | None], object] | int | None
 
 
@@ -206,7 +253,7 @@ class TestInterrupting:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     async def test_inside_a_signal_calls_the_action(self, number: signal.Signals) -> None:
         called = asyncio.Event()
-        with interrupting(called.set):
+        with interrupting(called.set, *BOTH):
             os.kill(os.getpid(), number)
             async with asyncio.timeout(BOUND_SECONDS):
                 await called.wait()
@@ -220,7 +267,7 @@ class TestInterrupting:
             if len(calls) == 2:
                 twice.set()
 
-        with interrupting(count):
+        with interrupting(count, *BOTH):
             for number in (signal.SIGINT, signal.SIGTERM):
                 os.kill(os.getpid(), number)
             async with asyncio.timeout(BOUND_SECONDS):
@@ -238,10 +285,10 @@ class TestInterrupting:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
             if error is None:
-                with interrupting(lambda: None):
+                with interrupting(lambda: None, *BOTH):
                     assert handlers() != [mine, signal.SIG_IGN]
             else:
-                with pytest.raises(ValueError, match="inside"), interrupting(lambda: None):
+                with pytest.raises(ValueError, match="inside"), interrupting(lambda: None, *BOTH):
                     raise error
             assert handlers() == [mine, signal.SIG_IGN]
         finally:
@@ -253,7 +300,7 @@ class TestInterrupting:
         cleaned: list[str] = []
 
         async def main() -> None:
-            with interrupting(lambda: None):
+            with interrupting(lambda: None, *BOTH):
                 pass
             try:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -263,6 +310,11 @@ class TestInterrupting:
                 cleaned.append("servers ended")
                 raise
 
-        with pytest.raises(KeyboardInterrupt):
-            asyncio.run(main())
+        # A process that a shell started in the background ignores SIGINT from birth.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                asyncio.run(main())
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert cleaned == ["servers ended"]
