@@ -4,7 +4,8 @@ import os
 import sys
 from typing import NoReturn
 
-from modules.app import run_agent
+INTERRUPTED = 130
+"""Exit code of `core.errors.ExitCode.INTERRUPTED`, which may not be imported yet."""
 
 
 def _open_standard_streams() -> None:
@@ -25,7 +26,13 @@ def main() -> NoReturn:
     of a thousand modules, and an import that Ctrl-C left running in a thread.
     """
     _open_standard_streams()
-    code = run_agent(sys.argv[1:])
+    try:
+        from modules.app import run_agent  # here, so that Ctrl-C is met from the first moment
+
+        code = run_agent(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        code = INTERRUPTED
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 from config.schema import AgentProfile, StrategyProfile
 from core.catalog import ToolCatalog, ToolSpec
 from core.memory_item import MemoryItem
-from core.ports import CountingModel, GeneratePlan, RunPlan, SessionMemory, ToolCaller
+from core.ports import CountingModel, Dispatcher, GeneratePlan, RunPlan, SessionMemory
 from core.turn import Exchange, PerceptionResult, UserTurn
 
 __all__ = [
@@ -61,7 +61,7 @@ class AgentContext:
         self,
         user_input: str,
         session_id: str,
-        dispatcher: ToolCaller,
+        dispatcher: Dispatcher,
         mcp_server_descriptions: Mapping[str, str],
         *,
         profile: AgentProfile,

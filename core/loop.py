@@ -57,6 +57,9 @@ OBSERVATION_CHARACTERS = 20_000
 NO_PLAN_ANSWER = "Could not generate valid solve()"
 """What a run says when the model never wrote a plan, in the mission's own words."""
 
+INTERRUPTED = "interrupted before there was an answer"
+"""What a run says that was stopped."""
+
 
 class AgentLoop:
     """Runs one request to its end; `run` is an async generator of events."""
@@ -82,16 +85,15 @@ class AgentLoop:
                 yield event
 
     def interrupt(self) -> None:
-        """Stop the run at its next wait; it ends with an "interrupted" outcome."""
-        if self._task is not None and not self._interrupted:
+        """Stop the run at its next wait, or before it begins; its outcome is "interrupted"."""
+        if not self._interrupted:
             self._interrupted = True
-            self._task.cancel()
+            if self._task is not None:
+                self._task.cancel()
 
     async def _run(self, emit: Emit) -> None:
         context, started = self._context, self._clock()
         used = context.model.usage
-        self._task = asyncio.current_task()
-        await emit(RunStarted(context.session_id, context.user_input, context.model.name))
         status, text = await self._bounded_by_the_world(emit)
         outcome = RunOutcome(
             status,
@@ -108,7 +110,12 @@ class AgentLoop:
 
     async def _bounded_by_the_world(self, emit: Emit) -> tuple[RunStatus, str]:
         """The steps, with outage and interruption turned into a status."""
+        context = self._context
+        if self._interrupted:
+            return "interrupted", INTERRUPTED
+        self._task = asyncio.current_task()
         try:
+            await emit(RunStarted(context.session_id, context.user_input, context.model.name))
             return await self._run_steps(emit)
         except WorldError as error:
             return "failed", str(error)
@@ -116,7 +123,7 @@ class AgentLoop:
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return "interrupted", "interrupted before there was an answer"
+            return "interrupted", INTERRUPTED
         finally:
             self._task = None
 
@@ -131,7 +138,7 @@ class AgentLoop:
                 case Declined():
                     return "no_answer", result.explanation
                 case PlanFailed(failure):
-                    return "no_answer", self._give_up_after(failure)
+                    return "no_answer", self._give_up_after(number, failure)
                 case FurtherProcessing():
                     observation = _shorten(result.text)
                     self._context.user_input_override = _next_input(
@@ -140,7 +147,7 @@ class AgentLoop:
                     await emit(Observed(number, observation))
                 case _:
                     assert_never(result)
-        return "no_answer", self._give_up("the last step still asked for further processing")
+        return "no_answer", self._give_up()
 
     async def _run_step(
         self, number: int, observation: str | None, emit: Emit
@@ -246,6 +253,8 @@ class AgentLoop:
         await emit(ToolCallStarted(call_id, name, arguments))
         started = self._clock()
         try:
+            await self._context.dispatcher.prepare(name)
+            started = self._clock()
             result = await self._context.dispatcher.call_tool(name, arguments)
         except (CallRefused, ServerError) as error:
             if not isinstance(error, ServerError) or isinstance(error, ToolTimeout):
@@ -265,27 +274,31 @@ class AgentLoop:
         self._context.update_subtask_status(call.tool, "success" if call.ok else "failure")
         await emit(ToolCallFinished(call_id, call))
 
-    def _give_up_after(self, failure: PlanFailure) -> str:
+    def _give_up_after(self, step: int, failure: PlanFailure) -> str:
+        """The plain statement of a step whose plans all failed."""
         if failure.kind == "no_plan":
             return NO_PLAN_ANSWER
-        return self._give_up(f"the last plan failed: {failure}")
-
-    def _give_up(self, reason: str) -> str:
-        """The plain statement of a run without an answer, with the best partial result."""
-        strategy = self._context.agent_profile.strategy
-        partial = next(
-            (
-                f" Best partial result: {call.tool} gave {_shorten(json.dumps(call.result), 500)}."
-                for step in reversed(self._steps)
-                for call in reversed(step.result.calls)
-                if call.ok
-            ),
-            "",
-        )
+        plans = _counted(self._steps[-1].attempt, "plan")
         return (
-            f"No answer within {strategy.max_steps} steps and "
-            f"{strategy.max_lifelines_per_step} lifelines each; {reason}.{partial}"
+            f"No answer: {plans} for step {step} failed, the last so: {failure}.{self._partial()}"
         )
+
+    def _give_up(self) -> str:
+        """The plain statement of a run whose steps are spent."""
+        steps = _counted(self._context.agent_profile.strategy.max_steps, "step")
+        return (
+            f"No answer within {steps}: the last one still asked for further "
+            f"processing.{self._partial()}"
+        )
+
+    def _partial(self) -> str:
+        """The newest result of a tool that there is, as a sentence."""
+        for step in reversed(self._steps):
+            for call in reversed(step.result.calls):
+                if call.ok:
+                    shown = _shorten(json.dumps(call.result, ensure_ascii=False), 500)
+                    return f" Best partial result: {call.tool} gave {shown}."
+        return ""
 
 
 async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
@@ -321,3 +334,7 @@ def _shorten(text: str, limit: int = OBSERVATION_CHARACTERS) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… [{len(text) - limit} more characters left out]"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

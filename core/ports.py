@@ -171,3 +171,16 @@ class ToolCaller(Protocol):
     def get_all_tools(self) -> list[ToolSpec]:
         """Every tool that is known."""
         ...
+
+
+class Dispatcher(ToolCaller, Protocol):
+    """The dispatcher, seen from the loop."""
+
+    async def prepare(self, tool_name: str) -> None:
+        """Have the tool's server running, so that a call after this takes only its own time.
+
+        Raises:
+            CallRefused: no such tool, or several.
+            ServerError: the server did not start.
+        """
+        ...

@@ -7,7 +7,8 @@ Light: importing this imports no SDK (see `core.life`).
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +25,9 @@ from core.values import JsonObject
 CLOSE_SECONDS = 10.0
 """Bound on ending all servers, above the sum of one server's graces."""
 
+SLOW_START_SECONDS = 3.0
+"""After so long the user is told which server is being waited for."""
+
 
 class MultiMCP:
     """Long-lived sessions with many servers; use with `async with`, or call `aclose`."""
@@ -37,11 +41,12 @@ class MultiMCP:
         spawned: Mapping[str, SpawnedServer] | None = None,
         on_notice: Callable[[str], Awaitable[None]] | None = None,
         stop_grace: StopGrace | None = None,
+        slow_start_seconds: float = SLOW_START_SECONDS,
     ) -> None:
         """Start nothing.
 
         Processes in `spawned` (by server id) are adopted: used when their server is needed,
-        ended in any case. `on_notice` hears of servers that failed.
+        ended in any case. `on_notice` hears of servers that failed, or start slowly.
 
         Raises:
             ConfigurationError: two servers have the same id.
@@ -63,6 +68,7 @@ class MultiMCP:
             )
         self._cache = cache
         self._on_notice = on_notice
+        self._slow_start_seconds = slow_start_seconds
         settings = ConnectionSettings(SdkLoader(), log_folder, stop_grace or StopGrace())
         self._connections = {
             spec.id: self._connection(spec, settings, (spawned or {}).get(spec.id))
@@ -109,6 +115,19 @@ class MultiMCP:
                 task = asyncio.create_task(self._start(name))
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
+
+    async def prepare(self, tool_name: str) -> None:
+        """Have the tool's server running, so that a call after this takes only its own time.
+
+        Raises:
+            CallRefused: no such tool, or several.
+            ServerError: the server did not start.
+        """
+        server = self.catalog.resolve(tool_name).server
+        connection = self._connections[server]
+        if isinstance(connection, ServerConnection):
+            async with self._telling_when_slow(server):
+                await connection.start()
 
     async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
         """Call `server.tool`, or a bare name that only one server has.
@@ -180,11 +199,30 @@ class MultiMCP:
 
     async def _start(self, name: str) -> None:
         try:
-            await self._connections[name].start()
+            async with self._telling_when_slow(name):
+                await self._connections[name].start()
         except ServerError as error:
             self.failures[name] = error
-            if self._on_notice is not None:
-                await self._on_notice(str(error))
+            await self._tell(str(error))
+
+    @asynccontextmanager
+    async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
+        """Say who is waited for, should it take long."""
+
+        async def tell() -> None:
+            await asyncio.sleep(self._slow_start_seconds)
+            bound = self._specs[name].start_timeout_seconds
+            await self._tell(f"server '{name}' is still starting; it has {bound:g} s for it")
+
+        telling = asyncio.create_task(tell())
+        try:
+            yield
+        finally:
+            telling.cancel()
+
+    async def _tell(self, text: str) -> None:
+        if self._on_notice is not None:
+            await self._on_notice(text)
 
     def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
         """A session has listed its server's tools: believe it over the cache."""

@@ -48,7 +48,7 @@ def run_agent(argv: Sequence[str]) -> int:
     places: Places | None = None
     try:
         with _writing_stdout():
-            arguments = parse_arguments(argv, __version__)
+            arguments = parse_arguments(argv, __version__, Path(sys.argv[0]).name or "agent.py")
         places = find_places(os.environ)
         return int(_run(arguments, places))
     except (SettingsError, UserError) as error:

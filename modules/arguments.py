@@ -52,7 +52,7 @@ class Arguments:
     json: bool
 
 
-def parse_arguments(argv: Sequence[str], version: str) -> Arguments:
+def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
     """Parse `argv` (without the program's name); options may stand before, in and after a request.
 
     Raises:
@@ -60,7 +60,7 @@ def parse_arguments(argv: Sequence[str], version: str) -> Arguments:
     """
     end = argv.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in argv else len(argv)
     shielded = [_SHIELD + word if _SIGNED_NUMBER.match(word) else word for word in argv[:end]]
-    found = _parser(version).parse_intermixed_args(shielded)
+    found = _parser(version, program).parse_intermixed_args(shielded)
     spoken: list[str] = found.request
     words = [*(_bare(word) for word in spoken), *argv[end + 1 :]]
     return Arguments(
@@ -76,7 +76,7 @@ def parse_arguments(argv: Sequence[str], version: str) -> Arguments:
 
 def help_text(version: str) -> str:
     """What `--help` prints."""
-    return _parser(version).format_help()
+    return _parser(version, "agent.py").format_help()
 
 
 def _bare(word: str) -> str:
@@ -92,12 +92,12 @@ class _Parser(argparse.ArgumentParser):
         super().error(f"{message}\n{hint}; options: {self.prog} --help")
 
 
-def _parser(version: str) -> argparse.ArgumentParser:
+def _parser(version: str, program: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="agent.py",
+        prog=program,
         description="Cortex-R answers a request by planning in Python, running the plan in a\n"
         "sandbox, and calling MCP tools. Without a request it opens a prompt.",
-        epilog=f"{EXIT_CODES_HELP}\n{EXAMPLES_HELP}",
+        epilog=f"{EXIT_CODES_HELP}\n{EXAMPLES_HELP.replace('agent.py', program)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -162,13 +162,13 @@ def _automatic(models: ModelsFile, environ: Mapping[str, str]) -> tuple[TextMode
             return model, f"{model.name}: {variable} is set"
     from modules.models.offline import OfflineModel
 
-    hint = (
+    reason = (
         f"{GOOGLE_KEY} alone does not choose Gemini, --model gemini does"
         if environ.get(GOOGLE_KEY, "").strip()
-        else f"set {GEMINI_KEY} to plan with Gemini"
+        else f"{GEMINI_KEY} is not set"
     )
     model = OfflineModel()
-    return model, f"{model.name}: no key of a language model in the environment ({hint})"
+    return model, f"{model.name}: {reason}"
 
 
 def _named(choice: str, models: ModelsFile, environ: Mapping[str, str]) -> TextModel | None:

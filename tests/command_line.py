@@ -79,5 +79,11 @@ def write_profile(folder: Path, *servers: str, strategy: str = "") -> Path:
     return path
 
 
+def without_servers(folder: Path, answer: str = "12") -> list[str]:
+    """Options for a run that needs no server, and so no second: a script gives the answer."""
+    replies = [plan(f'return "FINAL_ANSWER: {answer}"')]
+    return ["--profile", str(write_profile(folder)), "--model", script(folder, replies)]
+
+
 MATH_SERVER = f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}\ndescription: arithmetic"
 """The bundled math server as a profile entry."""

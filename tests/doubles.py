@@ -92,6 +92,9 @@ class FakeDispatcher:
         self._answers = answers
         self.calls: list[tuple[str, JsonObject]] = []
 
+    async def prepare(self, tool_name: str) -> None:
+        """Nothing to start."""
+
     async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
         """The table's answer for the tool."""
         self.calls.append((tool_name, arguments))

@@ -10,7 +10,15 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.command_line import MATH_SERVER, ROOT, environment, plan, script, write_profile
+from tests.command_line import (
+    MATH_SERVER,
+    ROOT,
+    environment,
+    plan,
+    script,
+    without_servers,
+    write_profile,
+)
 from tests.test_end_to_end import SLOW_SERVER
 
 PROMPT = "cortex-r>"
@@ -139,7 +147,8 @@ def test_ctrl_z_suspends_at_the_prompt_and_the_session_goes_on(
     # Only a program that a shell watches can be stopped; the shell goes on when it is.
     line = 'set -m; "$@"; echo "suspended by $?"; fg'
     command = ["/bin/sh", "-c", line, "sh", sys.executable, str(ROOT / "agent.py")]
-    terminal = open_terminal(terminals, tmp_path, "--session", "mine", command=command)
+    options = [*without_servers(tmp_path), "--session", "mine"]
+    terminal = open_terminal(terminals, tmp_path, *options, command=command)
     terminal.send("\x1a")
     terminal.expect_exact(f"suspended by {128 + signal.SIGTSTP}")
     terminal.expect_exact(PROMPT)
@@ -156,7 +165,9 @@ def test_sigterm_ends_the_program_in_good_order_at_the_prompt_and_in_a_request(
     tmp_path: Path, terminals: list["pexpect.spawn[str]"], *, busy: bool
 ) -> None:
     model = script(tmp_path, [plan("while True:\n    pass")])
-    terminal = open_terminal(terminals, tmp_path, "--model", model, "--verbose")
+    bare = str(write_profile(tmp_path))
+    options = ["--profile", bare, "--model", model, "--verbose"]
+    terminal = open_terminal(terminals, tmp_path, *options)
     if busy:
         say(terminal, "spin")
         terminal.expect_exact("while True")
@@ -171,7 +182,7 @@ def test_a_dumb_terminal_gets_no_escape_sequences(
     tmp_path: Path, terminals: list["pexpect.spawn[str]"]
 ) -> None:
     command = ["/usr/bin/env", "TERM=dumb", sys.executable, str(ROOT / "agent.py")]
-    terminal = open_terminal(terminals, tmp_path, command=command)
+    terminal = open_terminal(terminals, tmp_path, *without_servers(tmp_path), command=command)
     shown = terminal.before or ""
     say(terminal, "add 5 and 7")
     terminal.expect(r"💡 Final Answer: 12\r")

@@ -36,16 +36,23 @@ class Exhausted(Refusal):
 
 def quoted(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     """`text` on one line in double quotes: shortened, control characters replaced by spaces."""
-    clean = "".join(c if c.isprintable() else " " for c in text[: limit * 4])
-    clean = re.sub(r"\s+", " ", clean).strip()
+    clean = _on_one_line(text[: limit * 4])
     if len(clean) > limit:
         clean = clean[: limit - 1].rstrip() + "…"
     return f'"{clean}"'
 
 
 def explain(refusal: Refusal) -> str:
-    """The whole message of a declined request: reason, abilities, how to connect a model."""
-    reason = refusal.reason.rstrip(".")
+    """The whole message of a declined request: reason, abilities, how to connect a model.
+
+    The reason may quote the request or a server, so it is kept to printable characters.
+    """
+    reason = _on_one_line(refusal.reason).rstrip(".")
     if isinstance(refusal, Exhausted):
         return f"The offline planner has no other plan. {reason}.\n{CONNECT}"
     return f"The offline planner wrote no plan: {reason}.\n{ABILITIES}\n{CONNECT}"
+
+
+def _on_one_line(text: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return re.sub(r"\s+", " ", printable).strip()

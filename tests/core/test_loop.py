@@ -37,6 +37,7 @@ from core.turn import (
     ToolCall,
     Usage,
 )
+from core.values import JsonObject
 from tests.doubles import (
     FakeDispatcher,
     FakeModel,
@@ -253,6 +254,54 @@ async def test_interrupting_ends_the_run_as_interrupted() -> None:
         loop.interrupt()
         outcome = await task
     assert (outcome.status, outcome.exit_code) == ("interrupted", ExitCode.INTERRUPTED)
+
+
+async def test_interrupting_works_from_before_the_first_event_to_the_last() -> None:
+    """Ctrl-C may come while the start of the run is still being written to memory."""
+    for moment in (None, RunStarted, PlanWritten, StepFinished):
+        loop = AgentLoop(context(FakeParts([Plan("p")], {"p": [FinalAnswer("x")]})))
+        if moment is None:
+            loop.interrupt()
+
+        async def listen(
+            event: Event, moment: type[Event] | None = moment, loop: AgentLoop = loop
+        ) -> None:
+            if type(event) is moment:
+                loop.interrupt()
+
+        async with asyncio.timeout(5):
+            outcome = await collect(loop.run(), listen)
+        assert outcome.status == "interrupted", moment
+
+
+async def test_waiting_for_a_server_is_not_counted_as_the_calls_time() -> None:
+    now = [0.0]
+
+    class SlowToStart(FakeDispatcher):
+        async def prepare(self, tool_name: str) -> None:
+            now[0] += 100
+
+        async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+            now[0] += 1
+            return await super().call_tool(tool_name, arguments)
+
+    async def calls(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        await call(tools.resolve("add"), {"input": {"a": 1}})
+        return FinalAnswer("x")
+
+    add = tool("add", a="integer")
+    dispatcher = SlowToStart([add], {"math.add": value_result(1)})
+    loop = AgentLoop(
+        context(FakeParts([Plan("p")], {"p": [calls]}), dispatcher=dispatcher), lambda: now[0]
+    )
+    seen: list[float] = []
+
+    async def listen(event: Event) -> None:
+        if isinstance(event, ToolCallFinished):
+            seen.append(event.call.seconds)
+
+    await collect(loop.run(), listen)
+    assert seen == [1.0]
 
 
 async def test_closing_the_stream_early_cancels_the_work() -> None:

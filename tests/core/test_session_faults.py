@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.errors import ServerLost, ToolTimeout
+from core.errors import CallRefused, ServerLost, ToolTimeout
 from core.session import MultiMCP
 from core.spawn import LOG_BYTES_MAX
 from tests.core.fixture_servers import QUICK, ROOT, all_gone, ask, dispatcher, is_gone, server
@@ -56,6 +56,30 @@ async def test_failing_servers_are_named_and_the_others_work(tmp_path: Path) -> 
     assert "no-such-program-at-all" in told["absent"]
     for name, text in told.items():
         assert f"server '{name}' did not start" in text
+
+
+async def test_a_server_that_starts_slowly_is_named_while_it_is_waited_for() -> None:
+    notices: list[str] = []
+
+    async def on_notice(text: str) -> None:
+        notices.append(text)
+
+    silent = replace(server("silent"), start_timeout_seconds=0.2)
+    async with (
+        asyncio.timeout(20),
+        MultiMCP(
+            [silent, server("able")],
+            on_notice=on_notice,
+            stop_grace=QUICK,
+            slow_start_seconds=0.1,
+        ) as multi,
+    ):
+        await multi.initialize()
+        assert notices[-2] == "server 'silent' is still starting; it has 0.2 s for it"
+        assert "did not start" in notices[-1]
+        await multi.prepare("echo")
+        with pytest.raises(CallRefused):
+            await multi.prepare("nonsense")
 
 
 async def test_a_banner_on_stdout_does_not_matter() -> None:

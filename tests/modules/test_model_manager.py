@@ -77,7 +77,7 @@ def test_a_key_in_the_environment_chooses_gemini() -> None:
 def test_without_a_key_the_offline_planner_is_chosen(environ: dict[str, str]) -> None:
     manager = choose_model(None, "auto", MODELS, environ)
     assert manager.name == "offline"
-    assert "set GEMINI_API_KEY" in manager.reason
+    assert manager.reason == "offline: GEMINI_API_KEY is not set"
     assert "\n" not in manager.reason
 
 
