@@ -40,13 +40,15 @@ class MultiMCP:
         log_folder: Path | None = None,
         spawned: Mapping[str, SpawnedServer] | None = None,
         on_notice: Callable[[str], Awaitable[None]] | None = None,
+        on_waiting: Callable[[str], Awaitable[None]] | None = None,
         stop_grace: StopGrace | None = None,
         slow_start_seconds: float = SLOW_START_SECONDS,
     ) -> None:
         """Start nothing.
 
         Processes in `spawned` (by server id) are adopted: used when their server is needed,
-        ended in any case. `on_notice` hears of servers that failed, or start slowly.
+        ended in any case. `on_notice` hears of servers that failed, `on_waiting` of those that
+        are still waited for after `slow_start_seconds`.
 
         Raises:
             ConfigurationError: two servers have the same id.
@@ -68,6 +70,7 @@ class MultiMCP:
             )
         self._cache = cache
         self._on_notice = on_notice
+        self._on_waiting = on_waiting
         self._slow_start_seconds = slow_start_seconds
         settings = ConnectionSettings(SdkLoader(), log_folder, stop_grace or StopGrace())
         self._connections = {
@@ -203,7 +206,8 @@ class MultiMCP:
                 await self._connections[name].start()
         except ServerError as error:
             self.failures[name] = error
-            await self._tell(str(error))
+            if self._on_notice is not None:
+                await self._on_notice(str(error))
 
     @asynccontextmanager
     async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
@@ -211,18 +215,16 @@ class MultiMCP:
 
         async def tell() -> None:
             await asyncio.sleep(self._slow_start_seconds)
-            bound = self._specs[name].start_timeout_seconds
-            await self._tell(f"server '{name}' is still starting; it has {bound:g} s for it")
+            if self._on_waiting is not None:
+                bound = self._specs[name].start_timeout_seconds
+                text = f"server '{name}' is still starting; it has {bound:g} s for it"
+                await self._on_waiting(text)
 
         telling = asyncio.create_task(tell())
         try:
             yield
         finally:
             telling.cancel()
-
-    async def _tell(self, text: str) -> None:
-        if self._on_notice is not None:
-            await self._on_notice(text)
 
     def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
         """A session has listed its server's tools: believe it over the cache."""

@@ -152,6 +152,7 @@ def _build(
         log_folder=places.server_logs,
         spawned=spawned,
         on_notice=progress.notice,
+        on_waiting=progress.waiting,
     )
     return Conversation(
         profile,

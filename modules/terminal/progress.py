@@ -55,6 +55,11 @@ class Progress:
         """Tell something that did not come up in a run, such as a server that can't start."""
         await self(Notice("loop", text))
 
+    async def waiting(self, text: str) -> None:
+        """Tell what is being waited for, unless quiet is wanted."""
+        if self._loudness != "quiet":
+            self.say("loop", text)
+
     def say(self, stage: str, text: str) -> None:
         """Write one line, control characters made visible; a closed stderr is no reason to fail."""
         if self._stream is None:

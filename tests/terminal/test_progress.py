@@ -297,3 +297,10 @@ class TestStreamsThatAreGone:
         await progress(Observed(2, "x"))
         await progress(NOTICE)
         assert len(written) == 2
+
+
+async def test_what_is_waited_for_is_told_unless_quiet_is_wanted() -> None:
+    for loudness in get_args(Loudness):
+        stream = io.StringIO()
+        await Progress(stream, loudness).waiting("wait")
+        assert stream.getvalue() == ("" if loudness == "quiet" else "[loop] wait\n")
