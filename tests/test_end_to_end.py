@@ -120,7 +120,8 @@ def test_exit_3_with_an_explanation_when_the_offline_planner_does_not_understand
     bare = str(write_profile(tmp_path))
     done = agent(tmp_path, "--profile", bare, "write a poem about the sea")
     assert (done.code, done.out) == (3, "")
-    assert "GEMINI_API_KEY" in done.err
+    assert "does not understand" in done.err
+    assert "connect a model: set GEMINI_API_KEY" in done.err
 
 
 def test_exit_1_when_the_model_is_down(tmp_path: Path) -> None:
