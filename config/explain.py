@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import BaseModel
 
+from config.json_text import CONTAINER_KINDS, kind_of
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
@@ -17,29 +19,16 @@ _PYDANTIC_DEMAND = "Input should be "
 _MAPPING_KEY = "[key]"
 """What Pydantic puts behind the name of a map's entry when the name itself is wrong."""
 
-
-class RepeatedKey(ValueError):
-    """A JSON object names one key twice."""
-
-
-def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An `object_pairs_hook` for `json.loads` that refuses what RFC 8259 calls unpredictable.
-
-    Raises:
-        RepeatedKey: one key stands twice.
-    """
-    made: dict[str, object] = {}
-    for key, value in pairs:
-        if key in made:
-            raise RepeatedKey(f"key {key!r} stands twice in one object; keep one")
-        made[key] = value
-    return made
+_SERVERS_KEY = "mcp_servers"
+_PRIVATE_KEYS = frozenset({"args", "env", "headers", "url"})
+"""Keys of a server whose values may hold secrets, so that no message quotes them."""
 
 
 def explain_problem(error: "ErrorDetails", schema: type[BaseModel]) -> str:
     """One sentence: which key, what is wrong with it, what `schema` allows there."""
     path = error["loc"]
     key = _dotted(path)
+    value = _value(error)
     match error["type"]:
         case "extra_forbidden":
             return f"unknown key {key}; allowed here: {_allowed_keys(schema, path[:-1])}"
@@ -47,15 +36,15 @@ def explain_problem(error: "ErrorDetails", schema: type[BaseModel]) -> str:
             return f"key {key} is missing"
         case "literal_error":
             allowed = str(error.get("ctx", {}).get("expected", "")).replace("'", "")
-            return f"{key} is {_shown(error['input'])}; allowed: {allowed}"
+            return f"{key} is {value}; allowed: {allowed}"
         case "model_type" | "dict_type":
             allowed = _allowed_keys(schema, path)
-            found = "empty" if error["input"] is None else _shown(error["input"])
+            found = "empty" if error["input"] is None else value
             return f"{key} is {found}; expected a section with keys: {allowed}"
         case "tuple_type":
-            return f"{key} is {_shown(error['input'])}; expected a list"
+            return f"{key} is {value}; expected a list"
         case "string_type":
-            return f"{key} is {_shown(error['input'])}; expected text, in quotes if need be"
+            return f"{key} is {value}; expected text, in quotes if need be"
         case _:
             return _other(key, error)
 
@@ -80,10 +69,10 @@ def _other(key: str, error: "ErrorDetails") -> str:
     message = error["msg"].removeprefix("Value error, ")
     if message.startswith(_PYDANTIC_DEMAND):
         wish = message.removeprefix(_PYDANTIC_DEMAND)
-        return f"{key} is {_shown(error['input'])}; it should be {wish}"
+        return f"{key} is {_value(error)}; it should be {wish}"
     if isinstance(error["input"], dict | list):
         return f"{key}: {message}"
-    return f"{key} is {_shown(error['input'])}: {message}"
+    return f"{key} is {_value(error)}: {message}"
 
 
 def _dotted(path: Location) -> str:
@@ -91,6 +80,15 @@ def _dotted(path: Location) -> str:
     return (
         repr(".".join(str(part) for part in path if part != _MAPPING_KEY)) if path else "the file"
     )
+
+
+def _value(error: "ErrorDetails") -> str:
+    """The wrong value, or only of what kind it is where it may be a secret."""
+    path = error["loc"]
+    shown, kind = _shown(error["input"]), kind_of(error["input"])
+    may_hold_secrets = kind in CONTAINER_KINDS or _PRIVATE_KEYS & set(map(str, path))
+    is_of_a_server = path[:1] == (_SERVERS_KEY,) and _MAPPING_KEY not in path
+    return kind if is_of_a_server and may_hold_secrets else shown
 
 
 def _shown(value: object) -> str:

@@ -4,24 +4,32 @@ Unknown keys and values are errors; `config.settings` turns them into messages t
 file, the line, the key and what is allowed.
 """
 
-import keyword
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
 
+from config.http_address import url_problem
 from config.servers import (
     CALL_TIMEOUT_SECONDS,
+    CONCURRENT_CALLS,
+    LARGEST_RESULT_BYTES,
+    MAX_CONCURRENT_CALLS,
+    MAX_SECONDS,
+    MIN_RESULT_BYTES,
+    PROFILE_ORIGIN,
+    RESULT_BYTES_MAX,
     START_TIMEOUT_SECONDS,
     ConnectionMode,
     ServerSpec,
+    StartMode,
+    plan_name,
     server_spec,
 )
 
 _MEBIBYTE = 1024 * 1024
-
-MAX_SECONDS = 24 * 60 * 60.0
-"""No wait is longer than a day; beyond some centuries the operating system refuses the number."""
 
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
 """A bound on a wait. Strict numbers: YAML's `yes` and `"5"` are mistakes, not numbers."""
@@ -48,7 +56,8 @@ class StrategyProfile(_Section):
     """How plans are made and how often they may fail.
 
     `max_lifelines_per_step` is the number of retries after a step's first plan. `plan_style`
-    is the form of tool calls that the prompts teach; the sandbox runs both.
+    is the form of tool calls that the prompts teach; the sandbox runs both. `tool_prompt_tokens`
+    bounds the signatures of tools in one prompt.
     """
 
     planning_mode: Literal["conservative", "exploratory"] = "conservative"
@@ -57,6 +66,7 @@ class StrategyProfile(_Section):
     max_steps: Count = Field(default=3, ge=1, le=50)
     max_lifelines_per_step: Count = Field(default=3, ge=0, le=50)
     plan_style: Literal["tools", "mcp"] = "tools"
+    tool_prompt_tokens: Count = Field(default=6000, ge=100)
 
 
 class SandboxSection(_Section):
@@ -107,7 +117,12 @@ class PersonaSection(_Section):
 
 
 class ServerEntry(_Section):
-    """One MCP server. `script` is a Python file; `command` and `args` start anything else."""
+    """One MCP server: a program, or a URL that is spoken to over Streamable HTTP.
+
+    `script` is a Python file; `command` and `args` start anything else. `headers` go with every
+    request to a `url`. `start: eager` starts the server with the program, `lazy` when it is
+    needed. Texts may hold variables, see `config.expansion`.
+    """
 
     id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     script: str | None = Field(default=None, min_length=1)
@@ -115,22 +130,57 @@ class ServerEntry(_Section):
     args: tuple[str, ...] = ()
     cwd: str | None = None
     env: dict[str, str] = Field(default_factory=dict[str, str])
+    url: str | None = Field(default=None, min_length=1)
+    headers: dict[str, str] = Field(default_factory=dict[str, str])
     description: str = ""
     capabilities: tuple[str, ...] = ()
     basic_tools: tuple[str, ...] = ()
     connection: ConnectionMode = "persistent"
+    start: StartMode = "lazy"
+    disabled: StrictBool = False
     start_timeout_seconds: Seconds = START_TIMEOUT_SECONDS
     call_timeout_seconds: Seconds = CALL_TIMEOUT_SECONDS
+    tool_timeout_seconds: dict[str, Seconds] = Field(default_factory=dict[str, Seconds])
+    concurrent_calls: Count = Field(default=CONCURRENT_CALLS, ge=1, le=MAX_CONCURRENT_CALLS)
+    result_bytes: Count = Field(
+        default=RESULT_BYTES_MAX, ge=MIN_RESULT_BYTES, le=LARGEST_RESULT_BYTES
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        """One that holds a variable is looked at when its value is known."""
+        if url is not None and "${" not in url and (wrong := url_problem(url)) is not None:
+            raise ValueError(wrong)
+        return url
 
     @model_validator(mode="after")
-    def _has_something_to_start(self) -> "ServerEntry":
-        if self.script is None and self.command is None:
-            raise ValueError("a server needs 'script' (a Python file) or 'command'")
+    def _is_a_program_or_an_address(self) -> "ServerEntry":
+        if self.url is None:
+            if self.script is None and self.command is None:
+                raise ValueError(
+                    "a server needs 'script' (a Python file), 'command', or 'url' (an http or "
+                    "https address)"
+                )
+            if self.headers:
+                raise ValueError("'headers' go with a 'url'; a program gets 'env'")
+        elif self.script is not None or self.command is not None:
+            raise ValueError("a server is a program or a 'url', not both; keep one of them")
+        elif self.args or self.env:
+            raise ValueError("'args' and 'env' go with a program; a 'url' gets 'headers'")
         return self
 
-    def spec(self, root: Path, profile_folder: Path) -> ServerSpec:
-        """How to start it; paths as in `config.servers.server_spec`."""
-        return server_spec(self.model_dump(mode="json", exclude_none=True), root, profile_folder)
+    def spec(
+        self,
+        root: Path,
+        profile_folder: Path,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        origin: str = PROFILE_ORIGIN,
+    ) -> ServerSpec:
+        """How to start or reach it; arguments as in `config.servers.server_spec`."""
+        entry = self.model_dump(mode="json", exclude_none=True)
+        return server_spec(entry, root, profile_folder, environ=environ, origin=origin)
 
 
 class AgentProfile(_Section):
@@ -150,8 +200,7 @@ class AgentProfile(_Section):
         """Ids differ also as plans write them: `tools.<id>.<tool>`, where `-` becomes `_`."""
         seen: dict[str, str] = {}
         for server in servers:
-            name = server.id.replace("-", "_")
-            name = f"{name}_" if keyword.iskeyword(name) else name
+            name = plan_name(server.id)
             if (other := seen.get(name)) is not None:
                 both = f"{other!r} and {server.id!r} look the same in a plan"
                 raise ValueError(f"id used twice: {server.id}" if other == server.id else both)

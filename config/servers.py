@@ -5,13 +5,19 @@ this module reads a profile's raw entries with the standard library alone; `conf
 checks the same entries with full error messages afterwards.
 """
 
+import keyword
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
+from config.expansion import Expander
+from config.http_address import header_problem, url_problem
+
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
+StartMode: TypeAlias = Literal["lazy", "eager"]
 
 START_TIMEOUT_SECONDS = 20.0
 """Default bound on spawn plus MCP handshake; importing an SDK on a busy machine takes seconds."""
@@ -19,29 +25,83 @@ START_TIMEOUT_SECONDS = 20.0
 CALL_TIMEOUT_SECONDS = 60.0
 """Default bound on one tool call."""
 
+CONCURRENT_CALLS = 8
+"""Default bound on the calls that one server works on at once; more wait their turn."""
+
+RESULT_BYTES_MAX = 16 * 1024 * 1024
+"""Default size at which one tool result is cut, in bytes."""
+
+MAX_SECONDS = 24 * 60 * 60.0
+"""No wait is longer than a day; beyond some centuries the operating system refuses the number."""
+
+MAX_CONCURRENT_CALLS = 1000
+MIN_RESULT_BYTES = 1024
+LARGEST_RESULT_BYTES = 1024 * 1024 * 1024
+"""The least and the most that `result_bytes` may be: a note on the cut, and what memory holds."""
+
+PROFILE_ORIGIN = "under mcp_servers in the profile"
+
+_PROBLEMS_SHOWN = 5
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
-    """One stdio MCP server of the profile.
+    """One MCP server: a program that is spoken to over stdio, or a URL (Streamable HTTP).
 
-    `command` is the whole argv; `env` what the server gets beyond the default environment.
-    `capabilities` are the tool names that the profile promises, `basic_tools` those that stay
-    in front of the planner whatever perception hints at.
+    `command` is the whole argv, empty where `url` is set; `env` what the program gets beyond the
+    default environment; `headers` go with every HTTP request. `capabilities` are the tool names
+    that the profile promises, `basic_tools` those that stay in front of the planner whatever
+    perception hints at. `tool_timeout_seconds` overrides `call_timeout_seconds` by tool name.
+
+    `bundled` marks a server of this very program: it ends when its stdin closes, and its tools
+    change with the checkout. `origin` says where the entry stands, for messages ("under
+    mcp_servers in the profile"). `problem` is set where the entry can't be used, a variable that
+    is not set, say: starting the server then fails with this text.
+
+    `secrets` are values that variables brought in and no log or terminal should show; they,
+    `env` and `headers` are left out of the `repr`.
     """
 
     id: str
     command: tuple[str, ...]
     cwd: Path
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     description: str = ""
     capabilities: tuple[str, ...] = ()
     basic_tools: tuple[str, ...] = ()
     connection: ConnectionMode = "persistent"
     start_timeout_seconds: float = START_TIMEOUT_SECONDS
     call_timeout_seconds: float = CALL_TIMEOUT_SECONDS
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    start: StartMode = "lazy"
+    tool_timeout_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    concurrent_calls: int = CONCURRENT_CALLS
+    result_bytes: int = RESULT_BYTES_MAX
+    bundled: bool = False
+    origin: str = PROFILE_ORIGIN
+    problem: str | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def timeout_of(self, tool: str) -> float:
+        """How long a call of this tool may take, in seconds."""
+        return self.tool_timeout_seconds.get(tool, self.call_timeout_seconds)
 
 
-def server_spec(entry: Mapping[str, object], root: Path, profile_folder: Path) -> ServerSpec:
+def plan_name(server_id: str) -> str:
+    """The id as plans write it, in `tools.<id>.<tool>`: ids that share it can't be told apart."""
+    name = server_id.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def server_spec(
+    entry: Mapping[str, object],
+    root: Path,
+    profile_folder: Path,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    origin: str = PROFILE_ORIGIN,
+) -> ServerSpec:
     """The spec of one `mcp_servers` entry.
 
     A relative `script` is looked up in `cwd` where one is given, else in `root` (the checkout),
@@ -49,35 +109,85 @@ def server_spec(entry: Mapping[str, object], root: Path, profile_folder: Path) -
     Python files; given with one, `command` is the interpreter that runs it. A `~` whose home is
     not known stays, so that starting the server names the path that isn't there.
 
+    Variables (`config.expansion`) are taken from `environ`. One that is not set, and an address
+    or header that can't be used, become the spec's `problem`, which names `origin` and key.
+
     Raises:
         KeyError, TypeError, ValueError: the entry is not of the documented form; callers that
             want a message for a person validate with `config.schema` first.
     """
+    server_id = str(entry["id"])
+    expander = Expander(environ, root)
     raw_cwd = entry.get("cwd")
-    cwd = root / _expanded(str(raw_cwd)) if raw_cwd is not None else root
-    command = str(entry.get("command") or sys.executable)
-    args = _strings(entry.get("args"))
-    script = entry.get("script")
-    if script:
-        args = (str(_find_script(str(script), cwd, profile_folder)), *args)
-    elif not entry.get("command"):
-        raise ValueError("a server needs 'script' or 'command'")
-    env = cast("Mapping[object, object]", entry.get("env") or {})
-    connection = str(entry.get("connection", "persistent"))
-    if connection not in ("persistent", "per_call"):
-        raise ValueError("connection is 'persistent' or 'per_call'")
+    cwd = root / _expanded(expander.text("cwd", str(raw_cwd))) if raw_cwd is not None else root
+    url = expander.text("url", str(entry["url"])) if entry.get("url") else None
+    command, bundled = _command(entry, expander, root, cwd, profile_folder)
+    env = expander.private_mapping("env", _texts_by_name(entry, "env"))
+    raw_headers = expander.private_mapping("headers", _texts_by_name(entry, "headers"))
+    headers = {name: value.strip() for name, value in raw_headers.items()}
     return ServerSpec(
-        id=str(entry["id"]),
-        command=(command, *args),
+        id=server_id,
+        command=command,
         cwd=cwd,
-        env={str(key): str(value) for key, value in env.items()},
+        env=env,
         description=str(entry.get("description") or "").strip(),
         capabilities=_strings(entry.get("capabilities")),
         basic_tools=_strings(entry.get("basic_tools")),
-        connection=connection,
+        connection=_connection(entry),
         start_timeout_seconds=_seconds(entry, "start_timeout_seconds", START_TIMEOUT_SECONDS),
         call_timeout_seconds=_seconds(entry, "call_timeout_seconds", CALL_TIMEOUT_SECONDS),
+        url=url,
+        headers=headers,
+        start=_start(entry),
+        tool_timeout_seconds=_seconds_by_tool(entry),
+        concurrent_calls=_count(entry, "concurrent_calls", CONCURRENT_CALLS),
+        result_bytes=_count(entry, "result_bytes", RESULT_BYTES_MAX),
+        bundled=bundled,
+        origin=origin,
+        problem=_problem(server_id, origin, expander.problems, url, headers),
+        secrets=frozenset(expander.secrets),
     )
+
+
+def _command(
+    entry: Mapping[str, object], expander: Expander, root: Path, cwd: Path, profile_folder: Path
+) -> tuple[tuple[str, ...], bool]:
+    """The argv of the server, empty for a URL, and whether it is one of our own."""
+    script, program = entry.get("script"), entry.get("command")
+    if entry.get("url"):
+        if script or program:
+            raise ValueError("a server is either a program or a 'url'")
+        return (), False
+    if not script and not program:
+        raise ValueError("a server needs 'script', 'command' or 'url'")
+    args = expander.texts("args", _strings(entry.get("args")))
+    command = expander.text("command", str(program or sys.executable))
+    if not script:
+        return (command, *args), False
+    path = _find_script(expander.text("script", str(script)), cwd, profile_folder)
+    is_ours = command == sys.executable and _lies_in(path, root / "servers")
+    return (command, str(path), *args), is_ours
+
+
+def _problem(
+    server_id: str, origin: str, found: list[str], url: str | None, headers: Mapping[str, str]
+) -> str | None:
+    """Why the entry can't be used: variables first, for they may be what makes a URL wrong."""
+    problems = list(found)
+    if url is not None and not problems:
+        if (wrong := url_problem(url)) is not None:
+            problems.append(f"key 'url' is {wrong}")
+        if (wrong := header_problem(headers)) is not None:
+            problems.append(wrong)
+    return describe_problems(server_id, origin, problems) if problems else None
+
+
+def describe_problems(server_id: str, origin: str, problems: list[str]) -> str:
+    """The `problem` of a spec: which server, where its entry stands, what is wrong with it."""
+    shown = problems[:_PROBLEMS_SHOWN]
+    if hidden := len(problems) - len(shown):
+        shown.append(f"… and {hidden} more")
+    return f"server '{server_id}' {origin} can't be used: {'; '.join(shown)}"
 
 
 def _find_script(script: str, cwd: Path, profile_folder: Path) -> Path:
@@ -109,8 +219,46 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(str(item) for item in cast("list[object]", value))
 
 
+def _lies_in(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that can't be one
+        return False
+
+
+def _connection(entry: Mapping[str, object]) -> ConnectionMode:
+    mode = str(entry.get("connection", "persistent"))
+    if mode not in ("persistent", "per_call"):
+        raise ValueError("connection is 'persistent' or 'per_call'")
+    return mode
+
+
+def _start(entry: Mapping[str, object]) -> StartMode:
+    mode = str(entry.get("start", "lazy"))
+    if mode not in ("lazy", "eager"):
+        raise ValueError("start is 'lazy' or 'eager'")
+    return mode
+
+
+def _texts_by_name(entry: Mapping[str, object], key: str) -> dict[str, str]:
+    mapping = cast("Mapping[object, object]", entry.get(key) or {})
+    return {str(name): str(value) for name, value in mapping.items()}
+
+
 def _seconds(entry: Mapping[str, object], key: str, default: float) -> float:
     value = entry.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{key} is a number of seconds")
     return float(value)
+
+
+def _seconds_by_tool(entry: Mapping[str, object]) -> dict[str, float]:
+    by_tool = cast("Mapping[str, object]", entry.get("tool_timeout_seconds") or {})
+    return {str(tool): _seconds(by_tool, tool, CALL_TIMEOUT_SECONDS) for tool in by_tool}
+
+
+def _count(entry: Mapping[str, object], key: str, default: int) -> int:
+    value = entry.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{key} is a whole number")
+    return value

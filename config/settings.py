@@ -54,6 +54,11 @@ class Places:
         return self.home / "logs" / "cortex-r.log"
 
     @property
+    def mcp_file(self) -> Path:
+        """The user's own servers, beside those of the profile; `agent.py mcp add` writes it."""
+        return self.home / "config" / "mcp.json"
+
+    @property
     def history_file(self) -> Path:
         """Lines typed at the interactive prompt."""
         return self.home / "history"
@@ -118,7 +123,7 @@ def read_document(path: Path) -> dict[str, object]:
     from config.yaml_text import YamlProblem, load_yaml  # late: `agent.py --help` reads no file
 
     try:
-        document = load_yaml(_read_text(path))
+        document = load_yaml(read_text(path))
     except YamlProblem as problem:
         where = f"{path}:{problem.line}" if problem.line is not None else str(path)
         raise SettingsError(f"{where}: not valid YAML: {problem}") from problem
@@ -170,20 +175,22 @@ def load_models(path: Path) -> "ModelsFile":
 
 
 def _read_json(path: Path) -> object:
-    import json  # late: servers are spawned before anyone asks for a model
+    from config.json_text import JsonProblem, load_json  # late: servers are spawned before
 
-    from config.explain import RepeatedKey, without_repeats
-
-    text = _read_text(path)
+    text = read_text(path)
     try:
-        return json.loads(text, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{path}:{error.lineno}: not valid JSON: {error.msg}") from error
-    except (RepeatedKey, RecursionError, ValueError) as error:
-        raise SettingsError(f"{path}: not valid JSON: {error}") from error
+        return load_json(text)
+    except JsonProblem as problem:
+        where = f"{path}:{problem.line}" if problem.line is not None else str(path)
+        raise SettingsError(f"{where}: not valid JSON: {problem}") from problem
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a configuration file.
+
+    Raises:
+        SettingsError: the file is missing, larger than MAX_CONFIG_BYTES, or not UTF-8.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
@@ -203,7 +210,7 @@ def _explain(error: "ValidationError", schema: "type[BaseModel]", path: Path) ->
 
     try:
         # JSON is YAML but for the tab, which JSON allows between tokens.
-        document = compose_yaml(_read_text(path).replace("\t", " "))
+        document = compose_yaml(read_text(path).replace("\t", " "))
     except SettingsError:  # gone since it was read
         document = None
     problems = error.errors(include_url=False, include_context=True)

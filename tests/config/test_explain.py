@@ -5,7 +5,8 @@ import json
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from config.explain import RepeatedKey, explain_problem, line_of, without_repeats
+from config.explain import explain_problem, line_of
+from config.json_text import RepeatedKey, without_repeats
 from config.yaml_text import MAX_NESTING_LEVELS, YamlProblem, compose_yaml, load_yaml
 
 

@@ -1,5 +1,6 @@
 """One `mcp_servers` entry as a command: paths, defaults, and entries that can't be used."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from config.servers import (
     ServerSpec,
     server_spec,
 )
+from config.settings import ROOT
 
 
 @pytest.fixture
@@ -122,6 +124,10 @@ def test_every_key_arrives(root: Path, beside: Path) -> None:
         "connection": "per_call",
         "start_timeout_seconds": 3,
         "call_timeout_seconds": 4.5,
+        "start": "eager",
+        "tool_timeout_seconds": {"add": 9},
+        "concurrent_calls": 3,
+        "result_bytes": 4096,
     }
     spec = server_spec(entry, root, beside)
     assert spec.env == {"A": "b"}
@@ -130,6 +136,9 @@ def test_every_key_arrives(root: Path, beside: Path) -> None:
     assert spec.basic_tools == ("add",)
     assert spec.connection == "per_call"
     assert (spec.start_timeout_seconds, spec.call_timeout_seconds) == (3.0, 4.5)
+    assert spec.start == "eager"
+    assert (spec.timeout_of("add"), spec.timeout_of("subtract")) == (9.0, 4.5)
+    assert (spec.concurrent_calls, spec.result_bytes) == (3, 4096)
     checked = ServerEntry.model_validate(entry)
     assert checked.spec(root, beside) == spec, "the checked entry and the raw one mean the same"
 
@@ -146,10 +155,127 @@ def test_every_key_arrives(root: Path, beside: Path) -> None:
         {"id": "x", "command": "c", "connection": "sometimes"},
         {"id": "x", "command": "c", "start_timeout_seconds": "5"},
         {"id": "x", "command": "c", "call_timeout_seconds": True},
+        {"id": "x", "command": "c", "url": "https://example.com"},
+        {"id": "x", "script": "s.py", "url": "https://example.com"},
+        {"id": "x", "command": "c", "start": "soon"},
+        {"id": "x", "command": "c", "concurrent_calls": 1.5},
+        {"id": "x", "command": "c", "result_bytes": True},
+        {"id": "x", "command": "c", "tool_timeout_seconds": {"add": "5"}},
+        {"id": "x", "command": "c", "tool_timeout_seconds": [5]},
     ],
 )
 def test_an_entry_of_another_form_is_refused(
     entry: dict[str, object], root: Path, beside: Path
 ) -> None:
-    with pytest.raises((KeyError, TypeError, ValueError)):
+    with pytest.raises((KeyError, TypeError, ValueError, AttributeError)):
         server_spec(entry, root, beside)
+
+
+class TestAddresses:
+    def test_a_url_is_a_server_with_headers_and_no_program(self, root: Path, beside: Path) -> None:
+        entry = {
+            "id": "x",
+            "url": "https://${HOST}/mcp",
+            "headers": {"Authorization": "Bearer ${TOKEN} \n"},
+            "connection": "per_call",
+        }
+        environ = {"HOST": "example.com", "TOKEN": "abc-123-def"}
+        spec = server_spec(entry, root, beside, environ=environ)
+        assert spec.command == ()
+        assert spec.url == "https://example.com/mcp"
+        assert spec.headers == {"Authorization": "Bearer abc-123-def"}
+        assert spec.secrets == {"abc-123-def"}
+        assert spec.problem is None
+        checked = ServerEntry.model_validate(entry)
+        assert checked.spec(root, beside, environ=environ) == spec
+
+    @pytest.mark.parametrize(
+        ("environ", "said"),
+        [
+            ({"TOKEN": "t"}, "key 'url' holds the environment variable URL, which is not set"),
+            ({"URL": "ftp://x", "TOKEN": "t"}, "key 'url' is no usable address; allowed"),
+            ({"URL": "http://x", "TOKEN": "a\r\nb"}, "key 'headers.X-Key' holds a character"),
+            ({"URL": "http://x"}, "key 'headers.X-Key' holds the environment variable TOKEN"),
+        ],
+    )
+    def test_what_cannot_be_used_is_a_problem_of_this_server_alone(
+        self, root: Path, beside: Path, environ: dict[str, str], said: str
+    ) -> None:
+        entry = {"id": "x", "url": "${URL}", "headers": {"X-Key": "${TOKEN}"}}
+        spec = server_spec(entry, root, beside, environ=environ, origin="in FILE")
+        assert spec.problem is not None
+        assert spec.problem.startswith("server 'x' in FILE can't be used: ")
+        assert said in spec.problem
+        assert "a\r" not in spec.problem
+
+    def test_a_spec_that_is_printed_shows_no_secret(self, root: Path, beside: Path) -> None:
+        entry = {"id": "x", "command": "c", "env": {"A": "${TOKEN}", "B": "literal-secret"}}
+        spec = server_spec(entry, root, beside, environ={"TOKEN": "abc-123-def"})
+        headers = {"id": "x", "url": "https://a", "headers": {"B": "literal-secret"}}
+        for shown in (repr(spec), str(server_spec(headers, root, beside))):
+            assert "abc-123-def" not in shown
+            assert "literal-secret" not in shown
+
+
+def test_variables_are_replaced_wherever_a_server_is_described(root: Path, beside: Path) -> None:
+    environ = {"D": "deep", "HOME": "/home/me"}
+    entry = {
+        "id": "x",
+        "command": "${userHome}/bin/run",
+        "args": ["--in=${workspaceFolder}", "$${D}"],
+        "cwd": "${D}/er",
+        "env": {"A": "${D:-x}"},
+    }
+    spec = server_spec(entry, root, beside, environ=environ)
+    assert spec.command == ("/home/me/bin/run", f"--in={root}", "${D}")
+    assert spec.cwd == root / "deep" / "er"
+    assert spec.env == {"A": "deep"}
+    script = server_spec({"id": "x", "script": "${D}.py"}, root, beside, environ=environ)
+    assert script.command[1] == str(root / "deep.py")
+
+
+def test_many_unset_variables_make_one_short_sentence(root: Path, beside: Path) -> None:
+    entry = {"id": "x", "command": "c", "args": [f"${{V{n}}}" for n in range(50)]}
+    problem = server_spec(entry, root, beside, environ={}).problem
+    assert problem is not None
+    assert "key 'args.0' holds the environment variable V0" in problem
+    assert problem.endswith("… and 45 more")
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_bundled"),
+    [
+        ({"script": "servers/math_server.py"}, True),
+        ({"script": "math_server.py", "cwd": "servers"}, True),
+        ({"script": "servers/x.py", "command": sys.executable}, True),
+        ({"script": "servers/x.py", "command": "node"}, False),
+        ({"script": "servers/../mine/x.py"}, False),
+        ({"script": "mine/x.py"}, False),
+        ({"command": sys.executable, "args": ["servers/math_server.py"]}, False),
+        ({"url": "https://example.com"}, False),
+    ],
+)
+def test_only_our_own_scripts_under_our_own_interpreter_are_bundled(
+    root: Path, beside: Path, entry: dict[str, object], is_bundled: bool
+) -> None:
+    assert server_spec({"id": "x", **entry}, root, beside).bundled is is_bundled
+
+
+def test_a_link_that_leaves_the_folder_of_servers_is_not_bundled(root: Path, beside: Path) -> None:
+    mine = touch(root / "mine" / "x.py")
+    (root / "servers").mkdir()
+    (root / "servers" / "x.py").symlink_to(mine)
+    assert not server_spec({"id": "x", "script": "servers/x.py"}, root, beside).bundled
+
+
+def test_describing_a_server_needs_no_heavy_import() -> None:
+    """It happens before anything is spawned."""
+    program = (
+        "import sys; from pathlib import Path; from config.servers import server_spec;"
+        "server_spec({'id': 'x', 'script': 's.py', 'env': {'A': '${HOME}'}}, Path(), Path());"
+        "print(*{'pydantic', 'yaml', 'json', 'asyncio', 'mcp', 'httpx2'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

@@ -1,0 +1,44 @@
+"""Replaces a file's text as a whole: a reader, or a crash, sees the old text or the new one."""
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+PRIVATE_FILE_MODE = 0o600
+"""Mode of a file that wasn't there: what is written may hold tokens."""
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` as UTF-8 in place of what `path` held.
+
+    A link is followed and stays a link; the mode of a file that is there is kept.
+
+    Raises:
+        OSError: a folder or the file can't be written; the old text is untouched then.
+        UnicodeEncodeError: the text holds half a character (a lone surrogate).
+    """
+    data = text.encode()
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), _mode_of(target))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return PRIVATE_FILE_MODE

@@ -1,0 +1,165 @@
+"""Variables in the entries of MCP servers, as the tools that people come from write them.
+
+    ${VAR}, ${env:VAR}    the environment variable VAR; not set is a problem, set but empty is fine
+    ${VAR:-default}       the same, and `default` where VAR is not set or empty (so does a POSIX
+                          shell); with `env:` in front too
+    ${userHome}           the home directory
+    ${workspaceFolder}    the folder of the project that the file belongs to;
+                          ${workspaceFolderBasename} is its name
+    ${pathSeparator}, ${/}  the character between the parts of a path
+    $${                   a literal ${
+
+`${VAR}` and `${VAR:-default}` are Claude Code's, `${env:VAR}` and the named ones those of Cursor
+and VS Code. What comes out is never expanded again. A `$` without a brace stays what it is.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+MAX_EXPANDED_CHARACTERS = 128 * 1024
+"""How much text variables may bring into one server's entry; Linux takes no longer argument."""
+
+MAX_PROBLEMS = 100
+"""How many problems of one entry are kept; nobody reads more."""
+
+MIN_SECRET_CHARACTERS = 6
+"""Shorter values are not kept as secrets: they occur in ordinary text."""
+
+# Patterns are compiled when first used: this module is imported before servers are started.
+
+_PRIVATE_NAME = r"(?:(?:^|_)(?:KEY|PAT)|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$"
+"""How names of secrets end; PAT is a "personal access token"."""
+
+_OPEN_VARIABLES = frozenset(
+    {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+)
+"""Variables that are no secret wherever they are used; most of them every server gets anyway."""
+
+_REFERENCE = r"\$\$\{|\$\{([^{}]*)\}|\$\{"
+_VARIABLE = r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?"
+_INPUT = r"input:([\w.-]{1,60})"
+_CHARACTERS_SHOWN = 60
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a variable, header or URL parameter of this name holds a secret by custom."""
+    return re.search(_PRIVATE_NAME, name.upper().replace("-", "_")) is not None
+
+
+class Expander:
+    """Expands the values of one server's entry, and keeps what it met on the way.
+
+    `folder` is the project's. `problems` are sentences that name key and variable, never a
+    value; `secrets` holds the values of variables that a log or a terminal should not show.
+    """
+
+    def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
+        """Start with nothing met."""
+        self.problems: list[str] = []
+        self.secrets: set[str] = set()
+        self._environ = environ
+        self._folder = folder
+        self._characters_left = MAX_EXPANDED_CHARACTERS
+
+    def text(self, key: str, text: str, *, private: bool = False) -> str:
+        """`text` with its variables replaced; what can't be replaced stays, with a problem.
+
+        `key` is the entry's key, for messages. `private` says that every variable in it counts
+        as a secret, as in `env` and `headers`.
+        """
+        if "${" not in text:
+            return text
+        return re.sub(_REFERENCE, lambda found: self._value(key, found, private), text)
+
+    def texts(self, key: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Each text of a list, as `text`."""
+        return tuple(self.text(f"{key}.{number}", text) for number, text in enumerate(texts))
+
+    def private_mapping(self, key: str, mapping: Mapping[str, str]) -> dict[str, str]:
+        """The values of a mapping, as private texts; its keys stay."""
+        return {
+            name: self.text(f"{key}.{name}", text, private=True) for name, text in mapping.items()
+        }
+
+    def _value(self, key: str, found: re.Match[str], private: bool) -> str:
+        if found[0] == "$${":
+            return "${"
+        body: str | None = found[1]
+        if body is None:
+            return self._unusable(
+                key,
+                found,
+                "a ${ that is not closed, or holds another one; write $${ for a plain ${",
+            )
+        value = self._constant(body)
+        if value is None:
+            variable = re.fullmatch(_VARIABLE, body)
+            if variable is None:
+                return self._unusable(key, found, _why_no_variable(body))
+            value = self._of_environment(variable[1], variable[2], private)
+            if value is None:
+                return self._unusable(key, found, _unset(variable[1]))
+        self._characters_left -= len(value)
+        if self._characters_left < 0:
+            return self._unusable(key, found, "more text than variables may bring in")
+        return value
+
+    def _of_environment(self, name: str, default: str | None, private: bool) -> str | None:
+        value = self._environ.get(name)
+        if default is not None and not value:
+            return default
+        if value is not None and name not in _OPEN_VARIABLES:
+            secret = value.strip()
+            if len(secret) >= MIN_SECRET_CHARACTERS and (private or names_a_secret(name)):
+                self.secrets.add(secret)
+        return value
+
+    def _constant(self, body: str) -> str | None:
+        """The value of a name that stands for the same thing in every file; None for others."""
+        constants: Mapping[str, Callable[[], str]] = {
+            "userHome": self._home,
+            "workspaceFolder": lambda: str(self._folder),
+            "workspaceFolderBasename": lambda: self._folder.name,
+            "pathSeparator": lambda: os.sep,
+            "/": lambda: os.sep,
+        }
+        return constants[body]() if body in constants else None
+
+    def _home(self) -> str:
+        try:
+            return self._environ.get("HOME") or str(Path.home())
+        except RuntimeError:  # a container's user number: starting the server names the path
+            return "~"
+
+    def _unusable(self, key: str, found: re.Match[str], what: str) -> str:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(f"key {shown(key)} holds {what}")
+        return found[0]
+
+
+def shown(text: str) -> str:
+    """A short quoted form of a name that a file gives, without control characters."""
+    if len(text) > _CHARACTERS_SHOWN:
+        text = f"{text[:_CHARACTERS_SHOWN]}…"
+    return repr(text)
+
+
+def _unset(name: str) -> str:
+    return (
+        f"the environment variable {name}, which is not set; set it, or write ${{{name}:-default}}"
+    )
+
+
+def _why_no_variable(body: str) -> str:
+    """Why `${body}` is none. Only the name of an input is quoted: the rest may be a secret."""
+    if (asked := re.fullmatch(_INPUT, body)) is not None:
+        return (
+            f"${{input:{asked[1]}}}, which an editor would ask you for; nobody is asked here: "
+            "put the value into an environment variable and write ${VARIABLE}"
+        )
+    return (
+        "a ${…} that is no variable; allowed: ${VARIABLE}, ${VARIABLE:-default}, "
+        "${env:VARIABLE}, ${workspaceFolder}, ${userHome}, and $${ for a plain ${"
+    )

@@ -1,0 +1,94 @@
+"""What may stand in the `url` and `headers` of a server: checked by hand, without httpx.
+
+Taking addresses apart needs imports of 4 ms, so they stand in the functions: most runs have
+servers of their own only.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
+
+_UNPRINTABLE = r"[\x00-\x20\x7f]"
+_HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+"""A token of RFC 9110, section 5.6.2."""
+
+_HEADER_VALUE = r"[\t\x20-\x7e]*"
+"""Visible ASCII, spaces and tabs: what RFC 9110, section 5.5, lets a new field hold."""
+
+_OPEN_HEADERS = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent"}
+)
+"""Headers that hold no secret; of every other one it is assumed."""
+
+
+def url_problem(url: str) -> str | None:
+    """Why `url` can't be the address of a server, without quoting it; None if it can.
+
+    User names and passwords are refused: messages name the address.
+    """
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        has_place = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets without an IPv6 address, a port that is no number
+        return f"no usable address; allowed: {URL_FORM}"
+    if re.search(_UNPRINTABLE, url) or parts.scheme not in ("http", "https") or not has_place:
+        return f"no usable address; allowed: {URL_FORM}"
+    if parts.username is not None:
+        return "a user name or password, which messages would show; send it in 'headers'"
+    return None
+
+
+def header_problem(headers: Mapping[str, str]) -> str | None:
+    """Which header can't be sent and why, without its value; None if all can.
+
+    A line break in a value would let it write headers of its own (RFC 9110, section 5.5).
+    """
+    for name, value in headers.items():
+        if re.fullmatch(_HEADER_NAME, name) is None:
+            return f"key 'headers' holds {name[:40]!r}, which is no name of a header"
+        if re.fullmatch(_HEADER_VALUE, value) is None:
+            return (
+                f"key 'headers.{name[:40]}' holds a character that a header can't carry; "
+                "allowed: visible ASCII characters and spaces"
+            )
+    return None
+
+
+def may_hold_credentials(header: str) -> bool:
+    """Whether a header of this name may hold a secret; only a few common ones don't."""
+    return header.lower() not in _OPEN_HEADERS
+
+
+def sends_credentials_in_the_clear(url: str, headers: Mapping[str, str]) -> bool:
+    """Whether headers that may hold secrets go to another machine without encryption."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return (
+        parts.scheme == "http"
+        and not _is_loopback(parts)
+        and any(map(may_hold_credentials, headers))
+    )
+
+
+def _is_loopback(parts: "SplitResult") -> bool:
+    """`localhost`, names under it (RFC 6761, section 6.3) and loopback addresses."""
+    host = (parts.hostname or "").removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

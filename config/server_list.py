@@ -1,0 +1,173 @@
+"""All servers of a run, from the profile and from files of `mcp.json` form, each id once."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from config.expansion import MIN_SECRET_CHARACTERS, names_a_secret
+from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
+from config.servers import ServerSpec, plan_name, server_spec
+from config.settings import Places
+
+if TYPE_CHECKING:
+    from config.mcp_json import McpFile
+    from config.schema import AgentProfile
+
+
+@dataclass(frozen=True, slots=True)
+class ServerList:
+    """Servers to use, servers that are switched off, and sentences for the user."""
+
+    specs: tuple[ServerSpec, ...]
+    disabled: tuple[ServerSpec, ...]
+    notes: tuple[str, ...]
+
+
+def server_list(
+    profile: "AgentProfile",
+    places: Places,
+    profile_file: Path,
+    mcp_files: Sequence[Path] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> ServerList:
+    """The profile's servers, then those of `places.mcp_file`, then those of `mcp_files`.
+
+    Of two with one id, or with ids that plans can't tell apart, the first counts, also when it
+    is switched off; a note says which was passed over. An `mcp.json` in the working directory
+    is read only if somebody names it: else a cloned repository could start programs here.
+
+    Raises:
+        SettingsError: a file is no `mcp.json`, or one of `mcp_files` is not there.
+    """
+    origin = _origin(profile_file)
+    gathered = _Gathered()
+    for server in profile.mcp_servers:
+        spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
+        gathered.add(spec, is_disabled=server.disabled)
+    return _with_files(gathered, places, mcp_files, environ)
+
+
+def raw_server_list(
+    document: Mapping[str, object],
+    places: Places,
+    profile_file: Path,
+    mcp_files: Sequence[Path] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> ServerList:
+    """As `server_list`, from a profile that nobody has checked yet: quick, without Pydantic.
+
+    For those who start servers before the profile is checked.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: the profile has a mistake;
+            `config.settings.check_profile` has the message for it.
+        SettingsError: as `server_list`.
+    """
+    origin = _origin(profile_file)
+    gathered = _Gathered()
+    for entry in cast("Sequence[Mapping[str, object]]", document.get("mcp_servers") or ()):
+        spec = server_spec(entry, places.root, profile_file.parent, environ=environ, origin=origin)
+        gathered.add(spec, is_disabled=entry.get("disabled") is True)
+    return _with_files(gathered, places, mcp_files, environ)
+
+
+def secret_values(specs: Iterable[ServerSpec]) -> frozenset[str]:
+    """What no log, trace or terminal should show of these servers' configuration.
+
+    Values of headers (as a whole, and what stands behind `Bearer` and other schemes), of
+    variables that went into `env` and `headers`, and of settings and URL parameters with names
+    such as `API_KEY`; only those of at least MIN_SECRET_CHARACTERS characters.
+    """
+    found: set[str] = set()
+    for spec in specs:
+        found |= spec.secrets
+        found |= {value for name, value in spec.env.items() if names_a_secret(name)}
+        found |= {v for n, v in _url_parameters(spec.url) if names_a_secret(n)}
+        for header, value in spec.headers.items():
+            if may_hold_credentials(header):
+                found |= {value, value.partition(" ")[2].strip()}
+    return frozenset(value for value in found if len(value) >= MIN_SECRET_CHARACTERS)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """The servers so far, each under the name that plans have for it."""
+
+    specs: list[ServerSpec] = field(default_factory=list[ServerSpec])
+    disabled: list[ServerSpec] = field(default_factory=list[ServerSpec])
+    notes: list[str] = field(default_factory=list[str])
+    by_plan_name: dict[str, ServerSpec] = field(default_factory=dict[str, ServerSpec])
+
+    def add(self, spec: ServerSpec, *, is_disabled: bool) -> None:
+        """Take the server in, or note why not."""
+        name = plan_name(spec.id)
+        if (first := self.by_plan_name.get(name)) is not None:
+            alike = "one of that id" if first.id == spec.id else f"'{first.id}', alike in a plan,"
+            self.notes.append(
+                f"server '{spec.id}' {spec.origin} is passed over: {alike} stands {first.origin}"
+            )
+            return
+        self.by_plan_name[name] = spec
+        (self.disabled if is_disabled else self.specs).append(spec)
+        if is_disabled or spec.url is None:
+            return
+        if sends_credentials_in_the_clear(spec.url, spec.headers):
+            self.notes.append(
+                f"server '{spec.id}' {spec.origin}: its headers go over plain http, where others "
+                "can read them; use https if the server has it"
+            )
+
+    def add_file(self, file: "McpFile") -> None:
+        """Take in all that a file says."""
+        self.notes += file.notes
+        for spec in file.specs:
+            self.add(spec, is_disabled=False)
+        for spec in file.disabled:
+            self.add(spec, is_disabled=True)
+
+
+def _with_files(
+    gathered: _Gathered, places: Places, mcp_files: Sequence[Path], environ: Mapping[str, str]
+) -> ServerList:
+    own = [places.mcp_file] if _is_there(places.mcp_file) else []
+    read: set[Path] = set()
+    for path in (*own, *mcp_files):
+        from config.mcp_json import read_mcp_file  # late: most runs have no such file
+
+        if (resolved := _resolved(path)) not in read:
+            # Servers of the user's own file start where the state is, not beside the settings.
+            folder = places.home if path in own else None
+            gathered.add_file(read_mcp_file(path, environ, folder))
+            read.add(resolved)
+    return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes))
+
+
+def _origin(profile_file: Path) -> str:
+    return f"under mcp_servers in {profile_file}"
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a home that may not be entered; writing there has its own message
+        return False
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links that go round; reading has its own message
+        return path
+
+
+def _url_parameters(url: str | None) -> list[tuple[str, str]]:
+    if url is None:
+        return []
+    from urllib.parse import parse_qsl, urlsplit  # late: few runs have a server with an address
+
+    try:
+        return parse_qsl(urlsplit(url).query)
+    except ValueError:  # no usable address: the spec says so
+        return []
