@@ -1,250 +1,135 @@
-"""Tools as the engine sees them: specs, results, and the catalogue that resolves names.
+"""The catalogue of tools: resolves names, and knows which tools a plan was offered.
 
 Nothing here needs a running server or the MCP SDK, so that planning can start from the cached
 tool lists alone.
 """
 
 import difflib
-import json
-import keyword
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from core.errors import CallRefused
-from core.values import Json, JsonObject
+from core.ranking import ToolIndex
+from core.tool_spec import Parameter, ToolSpec, as_identifier
+
+__all__ = [
+    "NEAREST_NAMES_SHOWN",
+    "CatalogKeeper",
+    "Parameter",
+    "ToolCatalog",
+    "ToolSpec",
+    "as_identifier",
+]
 
 NEAREST_NAMES_SHOWN = 3
 """How many similar names an unknown-tool error offers."""
 
-JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
-"""Longer text stays text even if it is JSON: parsing it would hold up the event loop."""
 
+class _Names:
+    """All tools that are known, by every name; shared by the catalogues that offer some of them."""
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One argument of a tool as a plan writes it; `schema` is its JSON Schema."""
-
-    name: str
-    schema: JsonObject
-    required: bool
-
-
-@dataclass(frozen=True)
-class ToolSpec:
-    """A tool that a server offers (MCP `Tool`, 2025-11-25 revision, the fields we use).
-
-    A catalogue sets `alias` where two tools of one server have names that make one identifier.
-    """
-
-    server: str
-    name: str
-    description: str
-    input_schema: JsonObject
-    output_schema: JsonObject | None = None
-    read_only: bool = False
-    idempotent: bool = False
-    alias: str | None = None
-
-    @property
-    def qualified_name(self) -> str:
-        """`server.tool`, unique in a catalogue."""
-        return f"{self.server}.{self.name}"
-
-    @property
-    def identifier(self) -> str:
-        """The name as a Python identifier, for `tools.<identifier>(…)`."""
-        return self.alias or as_identifier(self.name)
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        self.tools = tuple(_told_apart(tools))
+        self.by_qualified = {tool.qualified_name: tool for tool in self.tools}
+        self.by_name: dict[str, list[ToolSpec]] = {}
+        for tool in self.tools:
+            self.by_qualified.setdefault(_path(tool), tool)
+            for name in {tool.name, tool.identifier}:
+                self.by_name.setdefault(name, []).append(tool)
+        self.namespaces = {as_identifier(t.server) for t in self.tools if self.is_shared(t)}
 
     @cached_property
-    def wrapper(self) -> str | None:
-        """Name of the single object argument that wraps all others (`input`), if there is one.
+    def index(self) -> ToolIndex:
+        """What ranks the tools; built when it is first needed."""
+        return ToolIndex(self.tools)
 
-        Servers that take one Pydantic model, as the bundled ones do, have the schema
-        `{"properties": {"input": {…object…}}, "required": ["input"]}`; plans write the inner
-        fields as plain keyword arguments.
-        """
-        properties = _object(self.input_schema.get("properties"))
-        if len(properties) != 1:
-            return None
-        (name, inner), *_ = properties.items()
-        if name != "input":
-            return None
-        return name if isinstance(self._resolve(inner).get("properties"), dict) else None
+    def is_shared(self, tool: ToolSpec) -> bool:
+        """Whether another tool has its name or identifier."""
+        return any(len(self.by_name[name]) > 1 for name in (tool.name, tool.identifier))
 
-    @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The arguments in schema order, the wrapper flattened."""
-        schema = self._arguments_schema
-        required = schema.get("required")
-        names: set[Json] = (
-            {n for n in required if isinstance(n, str)} if isinstance(required, list) else set()
-        )
-        return tuple(
-            Parameter(name, self._resolve(inner), name in names)
-            for name, inner in _object(schema.get("properties")).items()
-        )
+    def own(self, tool: ToolSpec) -> ToolSpec:
+        """The catalogue's copy of a tool, which may have an alias."""
+        return self.by_qualified.get(tool.qualified_name, tool)
 
-    def bind(self, args: Sequence[Json], kwargs: Mapping[str, Json]) -> JsonObject:
-        """Arguments as the server wants them, from a call as a plan wrote it.
-
-        Positional arguments follow schema order; `{"input": {…}}` given as such passes through.
-
-        Raises:
-            CallRefused: too many, unknown, doubled or missing arguments; the message names
-                them and the signature.
-        """
-        if not args and self._is_wrapped(kwargs):
-            return dict(kwargs)
-        known = [p.name for p in self.parameters]
-        if len(args) > len(known):
-            raise CallRefused(
-                f"{self.name}() takes {_counted(len(known))}{_in_brackets(known)}, "
-                f"{len(args)} given"
-            )
-        bound: JsonObject = dict(zip(known, args, strict=False))
-        for name, value in kwargs.items():
-            if name in bound:
-                raise CallRefused(f"{self.name}() got two values for argument '{name}'")
-            if name not in known and not self._takes_more:
-                raise CallRefused(
-                    f"{self.name}() has no argument '{name}'; its arguments are: {', '.join(known)}"
-                )
-            bound[name] = value
-        missing = [p.name for p in self.parameters if p.required and p.name not in bound]
-        if missing:
-            raise CallRefused(
-                f"{self.name}() is missing: {', '.join(missing)}; "
-                f"its arguments are: {', '.join(known)}"
-            )
-        return {self.wrapper: bound} if self.wrapper is not None else bound
-
-    @cached_property
-    def _arguments_schema(self) -> JsonObject:
-        """The schema of the object that holds the arguments."""
-        if self.wrapper is None:
-            return self.input_schema
-        return self._resolve(_object(self.input_schema.get("properties"))[self.wrapper])
-
-    @cached_property
-    def _takes_more(self) -> bool:
-        """Whether arguments beyond the named ones go to the server, to judge there."""
-        more = self._arguments_schema.get("additionalProperties")
-        return more is True or isinstance(more, dict) or not self.parameters
-
-    def _is_wrapped(self, kwargs: Mapping[str, Json]) -> bool:
-        """Whether a call gives the wrapper itself, not an inner argument of the same name."""
-        if self.wrapper is None or set(kwargs) != {self.wrapper}:
-            return False
-        names = {p.name for p in self.parameters}
-        if self.wrapper not in names:
-            return True
-        needed = {p.name for p in self.parameters if p.required}
-        value = kwargs[self.wrapper]
-        return isinstance(value, dict) and needed <= set(value) <= names
-
-    def _resolve(self, schema: Json) -> JsonObject:
-        """Follow local `$ref`s (JSON pointers, RFC 6901); what stands beside one is kept.
-
-        A ref that leads nowhere, or in a circle, counts as a schema without conditions.
-        """
-        found = _object(schema)
-        followed: set[str] = set()
-        while isinstance(ref := found.get("$ref"), str) and ref not in followed:
-            followed.add(ref)
-            beside: JsonObject = {key: value for key, value in found.items() if key != "$ref"}
-            found = {**self._pointed_at(ref), **beside}
-        return found
-
-    def _pointed_at(self, ref: str) -> JsonObject:
-        if not ref.startswith("#/"):
-            return {}
-        target: Json = self.input_schema
-        for part in ref[2:].split("/"):
-            target = _object(target).get(part.replace("~1", "/").replace("~0", "~"))
-        return _object(target)
-
-
-@dataclass(frozen=True, slots=True)
-class ContentBlock:
-    """One piece of a tool result (MCP content block).
-
-    `type` is "text", "image", "audio", "resource" or "resource_link"; `data` is base64.
-    """
-
-    type: str
-    text: str | None = None
-    data: str | None = None
-    mime_type: str | None = None
-    uri: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a server answered; an error of the tool is a value (`is_error`)."""
-
-    content: tuple[ContentBlock, ...]
-    structured: JsonObject | None = None
-    is_error: bool = False
-
-    @property
-    def text(self) -> str:
-        """All text blocks, joined by newlines."""
-        return "\n".join(block.text for block in self.content if block.text is not None)
-
-    @property
-    def value(self) -> Json:
-        """The result as a plan receives it: `{"result": x}` arrives as `x`.
-
-        Structured content first; else text that is a JSON object; else the text; else the
-        blocks themselves as objects (images and the like).
-        """
-        if self.structured is not None:
-            return _unwrap(self.structured)
-        if self.content and all(block.text is not None for block in self.content):
-            return _unwrap(_parse_object(self.text))
-        return [
-            {"type": b.type, "text": b.text, "data": b.data, "mime_type": b.mime_type, "uri": b.uri}
-            for b in self.content
-        ]
+    def candidates(self, name: str) -> list[ToolSpec]:
+        """Every tool that `name` may mean; one for most."""
+        tool = self.by_qualified.get(name)
+        return self.by_name.get(name, []) if tool is None else [tool]
 
 
 class ToolCatalog:
-    """The tools on offer, reachable by bare name, `server.tool`, or Python identifier."""
+    """The tools on offer, reachable by bare name, `server.tool`, or Python identifier.
+
+    A catalogue may know more tools than it offers (`offering`). A name means the same tool
+    whether it is offered or not; one that isn't is refused with the advice to search for it.
+    """
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
-        """Index the tools; order is kept.
+        """Index the tools and offer them all; order is kept.
 
         Of tools with the same server and name the first counts: no call could mean another.
         """
-        self._tools = tuple(_told_apart(tools))
-        self._by_qualified = {tool.qualified_name: tool for tool in self._tools}
-        self._by_name: dict[str, list[ToolSpec]] = {}
-        for tool in self._tools:
-            self._by_qualified.setdefault(_path(tool), tool)
-            for name in {tool.name, tool.identifier}:
-                self._by_name.setdefault(name, []).append(tool)
-        self._namespaces = {as_identifier(t.server) for t in self._tools if self._is_shared(t)}
+        self._names = _Names(tools)
+        self._offered = {tool.qualified_name: tool for tool in self._names.tools}
+
+    def offering(self, tools: Iterable[ToolSpec]) -> "ToolCatalog":
+        """A catalogue that knows the same tools and offers these of them, in this order."""
+        names = self._names
+        wanted = [names.own(tool) for tool in tools if tool.qualified_name in names.by_qualified]
+        catalog = ToolCatalog(())
+        catalog._names = names
+        catalog._offered = {tool.qualified_name: tool for tool in wanted}
+        return catalog
 
     def __iter__(self) -> Iterator[ToolSpec]:
-        """The tools in the order given."""
-        return iter(self._tools)
+        """The tools on offer, in the order given."""
+        return iter(self._offered.values())
 
     def __len__(self) -> int:
-        """Number of tools."""
-        return len(self._tools)
+        """Number of tools on offer."""
+        return len(self._offered)
 
     def __contains__(self, name: object) -> bool:
-        """Whether `name` resolves to exactly one tool."""
-        return isinstance(name, str) and (
-            name in self._by_qualified or len(self._by_name.get(name, ())) == 1
-        )
+        """Whether `name` resolves to exactly one tool, and that is on offer."""
+        return isinstance(name, str) and self.get(name) is not None
+
+    @property
+    def known(self) -> tuple[ToolSpec, ...]:
+        """Every tool, on offer or not, in the order first given."""
+        return self._names.tools
+
+    @property
+    def left_out(self) -> int:
+        """How many tools are known but not on offer."""
+        return len(self.known) - len(self)
 
     def get(self, name: str) -> ToolSpec | None:
-        """The one tool that `name` means, else None."""
-        return self.resolve(name) if name in self else None
+        """The one tool on offer that `name` means, else None."""
+        tool = self.lookup(name)
+        return tool if tool is not None and self.offers(tool) else None
+
+    def lookup(self, name: str) -> ToolSpec | None:
+        """The one tool that `name` means, on offer or not, else None."""
+        candidates = self._names.candidates(name)
+        return candidates[0] if len(candidates) == 1 else None
+
+    def offers(self, tool: ToolSpec) -> bool:
+        """Whether the tool is on offer."""
+        return tool.qualified_name in self._offered
+
+    def has_name(self, name: str) -> bool:
+        """Whether some tool, on offer or not, has this bare name; even if several share it."""
+        return name in self._names.by_name
+
+    def rank(self, request: str) -> dict[str, float]:
+        """How well each known tool fits the request; see `core.ranking.ToolIndex.scores`."""
+        return self._names.index.scores(request)
+
+    def search(self, words: str, limit: int) -> list[ToolSpec]:
+        """The known tools, offered or not, that fit the words; the best first, `limit` at most."""
+        return self._names.index.search(words, limit)
 
     def is_ambiguous(self, tool: ToolSpec) -> bool:
         """Whether a plan must name the tool's server too.
@@ -252,56 +137,73 @@ class ToolCatalog:
         So it is if another server offers a tool of the same name, and if the bare name is
         that of a server whose own tools must be reached through it.
         """
-        own = self._own(tool)
-        return self._is_shared(own) or own.identifier in self._namespaces
-
-    def _is_shared(self, tool: ToolSpec) -> bool:
-        return any(len(self._by_name[name]) > 1 for name in (tool.name, tool.identifier))
+        own = self._names.own(tool)
+        return self._names.is_shared(own) or own.identifier in self._names.namespaces
 
     def plan_name(self, tool: ToolSpec) -> str:
         """What a plan writes after `tools.`: the identifier, or `server.identifier`."""
-        return _path(self._own(tool)) if self.is_ambiguous(tool) else self._own(tool).identifier
-
-    def _own(self, tool: ToolSpec) -> ToolSpec:
-        """The catalogue's copy of a tool, which may have an alias."""
-        return self._by_qualified.get(tool.qualified_name, tool)
+        own = self._names.own(tool)
+        return _path(own) if self.is_ambiguous(own) else own.identifier
 
     def resolve(self, name: str) -> ToolSpec:
-        """The tool that `name` means.
+        """The tool on offer that `name` means.
 
         Raises:
-            CallRefused: no such tool (the nearest names are given), or several servers have
-                one (all are named).
+            CallRefused: no such tool (the nearest names are given), several servers have one
+                (all are named), or it is not on offer (how to find it is said).
         """
-        if (tool := self._by_qualified.get(name)) is not None:
-            return tool
-        candidates = self._by_name.get(name, [])
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
+        candidates = self._names.candidates(name)
+        if len(candidates) > 1:
             names = " or ".join(tool.qualified_name for tool in candidates)
             raise CallRefused(f"'{name}' is offered by several servers; say {names}")
-        near = difflib.get_close_matches(
-            name, dict.fromkeys([*self._by_name, *self._by_qualified]), NEAREST_NAMES_SHOWN, 0.5
+        if not candidates:
+            raise CallRefused(self._unknown(name))
+        if not self.offers(candidates[0]):
+            raise CallRefused(f"{self.not_offered(candidates[0])}{self._near(name)}")
+        return candidates[0]
+
+    def not_offered(self, tool: ToolSpec) -> str:
+        """What a plan that calls a tool without having been offered it is told."""
+        words = " ".join(self.plan_name(tool).replace(".", "_").split("_"))
+        return (
+            f"'{self.plan_name(tool)}' exists but was not offered to this plan; find it first: "
+            f'await search_tools("{words.strip()}")'
         )
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        offered = "" if self._tools else " (no tools are on offer)"
-        raise CallRefused(f"there is no tool '{name}'{hint}{offered}")
+
+    def nearest(self, name: str) -> list[str]:
+        """The names of tools on offer that look most like `name`, a few at most."""
+        names: dict[str, None] = {}
+        for tool in self:
+            names |= {name: None for name in (tool.name, tool.identifier) if name in self}
+        for tool in self:
+            names |= dict.fromkeys((tool.qualified_name, _path(tool)))
+        return difflib.get_close_matches(name, names, NEAREST_NAMES_SHOWN, 0.5)
+
+    def _unknown(self, name: str) -> str:
+        offered = "" if self._offered else " (no tools are on offer)"
+        return f"there is no tool '{name}'{self._near(name)}{offered}"
+
+    def _near(self, name: str) -> str:
+        near = self.nearest(name)
+        return f"; did you mean {', '.join(near)}?" if near else ""
 
 
-def as_identifier(name: str) -> str:
-    """`name` as a Python identifier that a plan can use as an attribute.
+class CatalogKeeper:
+    """Gives the catalogue of a list of tools, the same one while the list stays the same.
 
-    Other characters become `_`, and a keyword gets one behind. Normalised (NFKC), because
-    Python does so with what it parses; not of the `__name` form, which means other things.
+    So what a catalogue builds from its tools is built once a list, not once a prompt.
     """
-    known = unicodedata.normalize("NFKC", name)
-    cleaned = "".join(c if f"_{c}".isidentifier() else "_" for c in known) or "_"
-    if not cleaned.isidentifier():
-        cleaned = f"_{cleaned}"
-    if cleaned.startswith("__"):
-        cleaned = f"tool{cleaned}"
-    return f"{cleaned}_" if keyword.iskeyword(cleaned) else cleaned
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        self._tools: list[ToolSpec] = []
+        self._catalog = ToolCatalog(())
+
+    def catalog_of(self, tools: Sequence[ToolSpec]) -> ToolCatalog:
+        """The catalogue that offers all of these tools."""
+        if self._tools != [*tools]:
+            self._tools, self._catalog = [*tools], ToolCatalog(tools)
+        return self._catalog
 
 
 def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:
@@ -336,30 +238,3 @@ def _with_free_alias(tool: ToolSpec, taken: set[str], tried: Counter[str]) -> To
 
 def _path(tool: ToolSpec) -> str:
     return f"{as_identifier(tool.server)}.{tool.identifier}"
-
-
-def _counted(count: int) -> str:
-    return "no arguments" if count == 0 else f"{count} argument{'s' if count > 1 else ''}"
-
-
-def _in_brackets(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if names else ""
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _parse_object(text: str) -> Json:
-    if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _unwrap(value: Json) -> Json:
-    if isinstance(value, dict) and set(value) == {"result"}:
-        return value["result"]
-    return value

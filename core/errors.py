@@ -8,6 +8,7 @@
     │   ├── ModelUnavailable     the language model can't be reached or refused the call
     │   ├── ServerError          an MCP server
     │   │   ├── ServerStartError     did not start, or did not finish its handshake
+    │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
     │   │   ├── ServerLost           died or closed its pipe; the call's effect is unknown
     │   │   └── ToolTimeout          did not answer a call in time
     │   └── StorageError         session memory can't be read or written
@@ -28,6 +29,7 @@ class ExitCode(IntEnum):
     WORLD_FAILED = 1
     BAD_USAGE = 2
     NO_ANSWER = 3
+    TOOL_FAILED = 4
     INTERRUPTED = 130
 
 
@@ -66,6 +68,10 @@ class ServerError(WorldError):
 
 class ServerStartError(ServerError):
     """The server did not start or did not finish the MCP handshake in time."""
+
+
+class EntryUnusable(ServerStartError):
+    """Nothing was started, and trying again is no use: the server's entry is to be corrected."""
 
 
 class ServerLost(ServerError):

@@ -68,6 +68,19 @@ class ToolCallProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerLogged:
+    """A server wrote a log message (MCP `notifications/message`).
+
+    `level` is one of syslog's (RFC 5424), as the protocol has them: debug, info, notice, warning,
+    error, critical, alert, emergency. May come between runs too.
+    """
+
+    server: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallFinished:
     """A tool call ended, well or not."""
 
@@ -121,6 +134,7 @@ Event: TypeAlias = (
     | PlanWritten
     | ToolCallStarted
     | ToolCallProgress
+    | ServerLogged
     | ToolCallFinished
     | StepFinished
     | Observed

@@ -11,10 +11,12 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import assert_never
 
-from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.calls import RunCalls
+from core.catalog import CatalogKeeper, ToolCatalog, ToolSpec
 from core.channel import EventChannel
+from core.content import ToolResult
 from core.context import AgentContext
-from core.errors import CallRefused, ServerError, ToolTimeout, WorldError
+from core.errors import WorldError
 from core.events import (
     Answered,
     Emit,
@@ -26,8 +28,6 @@ from core.events import (
     RunFinished,
     RunStarted,
     StepFinished,
-    ToolCallFinished,
-    ToolCallStarted,
 )
 from core.memory_item import SANDBOX_STEP
 from core.ports import DecisionInputs
@@ -46,7 +46,6 @@ from core.turn import (
     RunOutcome,
     RunStatus,
     Step,
-    ToolCall,
 )
 from core.values import JsonObject
 
@@ -64,14 +63,23 @@ INTERRUPTED = "interrupted before there was an answer"
 class AgentLoop:
     """Runs one request to its end; `run` is an async generator of events."""
 
-    def __init__(self, context: AgentContext, clock: Callable[[], float] = time.perf_counter):
-        """Work on `context`; `clock` gives seconds for durations."""
+    def __init__(
+        self,
+        context: AgentContext,
+        clock: Callable[[], float] = time.perf_counter,
+        catalogs: CatalogKeeper | None = None,
+    ) -> None:
+        """Work on `context`.
+
+        `clock` gives seconds for durations; `catalogs` may be shared by the runs of a conversation.
+        """
         self._context = context
         self._clock = clock
         self._steps: list[Step] = []
         self._durations = {"perception": 0.0, "decision": 0.0, "action": 0.0}
-        self._failed_calls: dict[str, str] = {}
-        self._next_call_id = 1
+        self._calls = RunCalls(context, clock)
+        self._catalogs = catalogs or CatalogKeeper()
+        self._found_tools: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
 
@@ -197,7 +205,7 @@ class AgentLoop:
         profile = context.agent_profile
         inputs = DecisionInputs(
             user_input=context.current_input,
-            tools=ToolCatalog(context.dispatcher.get_all_tools()),
+            tools=self._catalogs.catalog_of(context.dispatcher.get_all_tools()),
             perception=perception,
             history=context.turn.history,
             failed=tuple(failed),
@@ -215,6 +223,9 @@ class AgentLoop:
             basic_tools=context.basic_tools,
             describe=context.parts.describe_tool,
             force_replan=bool(failed),
+            found_tools=tuple(self._found_tools),
+            request=context.user_input,
+            tool_prompt_tokens=profile.strategy.tool_prompt_tokens,
         )
         decision = await decide(profile.strategy, situation, context.parts.generate_plan)
         self._durations["decision"] += self._clock() - started
@@ -230,49 +241,15 @@ class AgentLoop:
         self._context.log_subtask(SANDBOX_STEP)
 
         async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
-            return await self._call_tool(tool, arguments, emit)
+            return await self._calls.send(tool, arguments, emit)
 
         result = await self._context.parts.run_plan(plan, tools, call)
+        self._found_tools |= dict.fromkeys(result.found)
         self._context.update_subtask_status(
             SANDBOX_STEP, "failure" if isinstance(result, PlanFailed) else "success"
         )
         self._durations["action"] += self._clock() - started
         return result
-
-    async def _call_tool(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> ToolResult:
-        """Send one call of a plan, unless the same call has failed in this run before."""
-        name = tool.qualified_name
-        key = f"{name} {json.dumps(arguments, sort_keys=True)}"
-        if (earlier := self._failed_calls.get(key)) is not None:
-            raise CallRefused(
-                f"{name} failed before with exactly these arguments and was not called again: "
-                f"{earlier}. Use other arguments or another tool"
-            )
-        call_id, self._next_call_id = self._next_call_id, self._next_call_id + 1
-        self._context.log_subtask(name)
-        await emit(ToolCallStarted(call_id, name, arguments))
-        started = self._clock()
-        try:
-            await self._context.dispatcher.prepare(name)
-            started = self._clock()
-            result = await self._context.dispatcher.call_tool(name, arguments)
-        except (CallRefused, ServerError) as error:
-            if not isinstance(error, ServerError) or isinstance(error, ToolTimeout):
-                self._failed_calls[key] = str(error)
-            await self._finish_call(
-                call_id, ToolCall(name, arguments, False, str(error), self._clock() - started), emit
-            )
-            raise
-        if result.is_error:
-            self._failed_calls[key] = result.text
-        value = result.text if result.is_error else result.value
-        call = ToolCall(name, arguments, not result.is_error, value, self._clock() - started)
-        await self._finish_call(call_id, call, emit)
-        return result
-
-    async def _finish_call(self, call_id: int, call: ToolCall, emit: Emit) -> None:
-        self._context.update_subtask_status(call.tool, "success" if call.ok else "failure")
-        await emit(ToolCallFinished(call_id, call))
 
     def _give_up_after(self, step: int, failure: PlanFailure) -> str:
         """The plain statement of a step whose plans all failed."""

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import ToolResult
+from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
 from core.turn import (
     ActionResult,
@@ -159,8 +161,12 @@ class GeneratePlan(Protocol):
 class ToolCaller(Protocol):
     """Sends one tool call: the dispatcher, seen from the sandbox."""
 
-    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         """Call `server.tool` (or an unambiguous bare name) with the server's own arguments.
+
+        `on_progress` hears what the server reports meanwhile.
 
         Raises:
             CallRefused: no such tool, or several.

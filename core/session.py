@@ -2,24 +2,31 @@
 
 `MultiMCP` keeps one long-lived session a server, started when it is first needed; with cached tool
 lists it can say what is on offer with no server up. `MCP` is the one-shot client for debugging.
-Light: importing this imports no SDK (see `core.life`).
 """
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from config.servers import ServerSpec
-from core.catalog import ToolCatalog, ToolResult, ToolSpec
-from core.connection import Connection, PerCallConnection, ServerConnection
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import ToolResult
+from core.dispatch.connection import Connection, PerCallConnection, ServerConnection
+from core.dispatch.hooks import DispatcherHooks
+from core.dispatch.life import ConnectionSettings
+from core.dispatch.log_pump import LogPump
+from core.dispatch.registry import ToolRegistry
+from core.dispatch.status import ServerStatus
+from core.dispatch.tool_cache import ToolCache
+from core.dispatch.tool_pins import ToolPins
 from core.errors import ConfigurationError, ServerError
-from core.life import ConnectionSettings, SdkLoader
-from core.spawn import SpawnedServer, StopGrace
-from core.tool_cache import ToolCache
+from core.mcp.hooks import OnProgress, SessionHooks
+from core.process.spawn import SpawnedServer, StopGrace
+from core.process.watchdog import Watchdog
 from core.values import JsonObject
 
 CLOSE_SECONDS = 10.0
@@ -37,48 +44,58 @@ class MultiMCP:
         server_configs: Sequence[ServerSpec],
         *,
         cache: ToolCache | None = None,
+        pins: ToolPins | None = None,
         log_folder: Path | None = None,
         spawned: Mapping[str, SpawnedServer] | None = None,
-        on_notice: Callable[[str], Awaitable[None]] | None = None,
-        on_waiting: Callable[[str], Awaitable[None]] | None = None,
+        hooks: DispatcherHooks | None = None,
         stop_grace: StopGrace | None = None,
         slow_start_seconds: float = SLOW_START_SECONDS,
     ) -> None:
         """Start nothing.
 
         Processes in `spawned` (by server id) are adopted: used when their server is needed,
-        ended in any case. `on_notice` hears of servers that failed, `on_waiting` of those that
-        are still waited for after `slow_start_seconds`.
+        ended in any case. `pins` remembers the definitions that were first seen; without it
+        changed ones are used as they come.
 
         Raises:
             ConfigurationError: two servers have the same id.
         """
-        self.server_tools: dict[str, list[ToolSpec]] = {}
-        """The known tools by server id, in the order of the configuration."""
-        self.tool_map: dict[str, ToolSpec] = {}
-        """The known tools by bare name, or by `server.tool` where a name is shared."""
-        self.catalog = ToolCatalog(())
         self.failures: dict[str, ServerError] = {}
         """Why a server is left out, by id."""
-        self._specs = {spec.id: spec for spec in server_configs}
-        if len(self._specs) < len(server_configs):
-            ids = [spec.id for spec in server_configs]
-            twice = sorted({name for name in ids if ids.count(name) > 1})
-            raise ConfigurationError(
-                f"mcp_servers in the profile has several servers with the id {', '.join(twice)}; "
-                "give each its own"
-            )
+        self._specs = _by_id(server_configs)
+        self._registry = ToolRegistry(self._specs)
+        self._listings: dict[str, list[ToolSpec]] = {}
         self._cache = cache
-        self._on_notice = on_notice
-        self._on_waiting = on_waiting
+        self._pins = pins
+        self._hooks = hooks or DispatcherHooks()
         self._slow_start_seconds = slow_start_seconds
-        settings = ConnectionSettings(SdkLoader(), log_folder, stop_grace or StopGrace())
+        self._logs = LogPump(self._hooks.on_log)
+        said = SessionHooks(on_log=self._logs.put, ask=self._hooks.ask)
+        grace = stop_grace or StopGrace()
+        guards = (one.watchdog for one in (spawned or {}).values() if one.watchdog is not None)
+        watchdog = next(guards, None) or Watchdog(grace)
+        settings = ConnectionSettings(log_folder, grace, said, watchdog=watchdog)
         self._connections = {
             spec.id: self._connection(spec, settings, (spawned or {}).get(spec.id))
             for spec in server_configs
         }
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def server_tools(self) -> dict[str, list[ToolSpec]]:
+        """The known tools by server id, in the order of the configuration."""
+        return self._registry.server_tools
+
+    @property
+    def tool_map(self) -> dict[str, ToolSpec]:
+        """The known tools by bare name, or by `server.tool` where a name is shared."""
+        return self._registry.tool_map
+
+    @property
+    def catalog(self) -> ToolCatalog:
+        """The known tools, with the names that they can be called by."""
+        return self._registry.catalog
 
     async def __aenter__(self) -> Self:
         """Nothing to wait for: servers start when needed."""
@@ -98,14 +115,19 @@ class MultiMCP:
 
         From the cache where it knows them, with nothing started; else those servers start
         together. One that fails is noted (`failures`, `on_notice`) and left out. Servers whose
-        tools are known already are not asked again. Unknown ids are passed over.
+        tools are known already are not asked again. Unknown ids are passed over. In the background
+        those begin to start that are to do so eagerly, or whose cached tools are old.
         """
         wanted = self._wanted(server_ids)
         unknown = [name for name in wanted if name not in self.server_tools]
+        soon = {name for name in wanted if self._specs[name].start == "eager"}
         for name in unknown:
             if self._cache and (tools := self._cache.load(self._specs[name])) is not None:
-                self._learn(name, tools)
+                await self._learn(name, tools)
+                if self._cache.is_old(self._specs[name]):
+                    soon.add(name)
         silent = [name for name in unknown if name not in self.server_tools]
+        await self.start(soon)
         await asyncio.gather(*(self._start(name) for name in silent))
 
     async def start(self, server_ids: Collection[str] | None = None) -> None:
@@ -123,26 +145,31 @@ class MultiMCP:
         """Have the tool's server running, so that a call after this takes only its own time.
 
         Raises:
-            CallRefused: no such tool, or several.
+            CallRefused: no such tool, or several, or one that was left out.
             ServerError: the server did not start.
         """
-        server = self.catalog.resolve(tool_name).server
+        server = self._registry.resolve(tool_name).server
         connection = self._connections[server]
-        if isinstance(connection, ServerConnection):
+        if isinstance(connection, ServerConnection) and not connection.is_up:
             async with self._telling_when_slow(server):
                 await connection.start()
 
-    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         """Call `server.tool`, or a bare name that only one server has.
 
         The server is started if need be. An error of the tool is a value (`is_error`).
+        `on_progress` hears what the server reports meanwhile.
 
         Raises:
-            CallRefused: no such tool, or several, or arguments that JSON can't carry.
+            CallRefused: no such tool, or several, or one that was left out, or arguments that
+                JSON can't carry.
             ServerError: the server did not start, died, or did not answer in time.
         """
-        tool = self.catalog.resolve(tool_name)
-        result = await self._connections[tool.server].call(tool.name, arguments)
+        await self.prepare(tool_name)
+        tool = self._registry.resolve(tool_name)  # its server may have listed it anew
+        result = await self._connections[tool.server].call(tool, arguments, on_progress)
         self.failures.pop(tool.server, None)
         return result
 
@@ -164,6 +191,18 @@ class MultiMCP:
             name: self._specs[name].description or f"tools: {', '.join(t.name for t in tools)}"
             for name, tools in self.server_tools.items()
         }
+
+    def status(self) -> list[ServerStatus]:
+        """How each server is, in the order of the configuration; starts nothing."""
+        return [connection.status() for connection in self._connections.values()]
+
+    async def ping(self, server_id: str) -> float:
+        """Seconds that a server takes to answer a ping; it is started if need be.
+
+        Raises:
+            ServerError: it did not start, or did not answer.
+        """
+        return await self._connections[server_id].ping()
 
     async def aclose(self) -> None:
         """End all servers at once, those never used too; safe to call twice.
@@ -187,12 +226,13 @@ class MultiMCP:
             _, pending = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
         for task in pending:
             task.cancel()
+        await self._logs.aclose()
 
     def _connection(
         self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
     ) -> Connection:
-        def on_tools(tools: list[ToolSpec]) -> None:
-            self._listed(spec, tools)
+        async def on_tools(tools: list[ToolSpec]) -> None:
+            await self._listed(spec, tools)
 
         kind = PerCallConnection if spec.connection == "per_call" else ServerConnection
         return kind(spec, settings, spawned, on_tools)
@@ -206,8 +246,7 @@ class MultiMCP:
                 await self._connections[name].start()
         except ServerError as error:
             self.failures[name] = error
-            if self._on_notice is not None:
-                await self._on_notice(str(error))
+            await self._hooks.on_notice(str(error))
 
     @asynccontextmanager
     async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
@@ -215,10 +254,9 @@ class MultiMCP:
 
         async def tell() -> None:
             await asyncio.sleep(self._slow_start_seconds)
-            if self._on_waiting is not None:
-                bound = self._specs[name].start_timeout_seconds
-                text = f"server '{name}' is still starting; it has {bound:g} s for it"
-                await self._on_waiting(text)
+            bound = self._specs[name].start_timeout_seconds
+            text = f"server '{name}' is still starting; it has {bound:g} s for it"
+            await self._hooks.on_waiting(text)
 
         telling = asyncio.create_task(tell())
         try:
@@ -226,22 +264,36 @@ class MultiMCP:
         finally:
             telling.cancel()
 
-    def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
+    async def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
         """A session has listed its server's tools: believe it over the cache."""
         self.failures.pop(spec.id, None)
-        if self.server_tools.get(spec.id) != tools:
-            self._learn(spec.id, tools)
-            if self._cache is not None:
-                self._cache.store(spec, tools)
+        if self._listings.get(spec.id) != tools:
+            await self._learn(spec.id, tools)
+        if self._cache is not None:
+            self._cache.store(spec, tools)
 
-    def _learn(self, name: str, tools: list[ToolSpec]) -> None:
-        known = {**self.server_tools, name: tools}
-        self.server_tools = {spec: known[spec] for spec in self._specs if spec in known}
-        self.catalog = ToolCatalog(tool for tools in self.server_tools.values() for tool in tools)
-        self.tool_map = {
-            tool.qualified_name if self.catalog.is_ambiguous(tool) else tool.name: tool
-            for tool in self.catalog
-        }
+    async def _learn(self, name: str, tools: list[ToolSpec]) -> None:
+        """Offer the tools whose definitions are new, or the ones that were first seen."""
+        self._listings[name] = tools
+        if self._pins is None:
+            self._registry.learn(name, tools, ())
+            return
+        admitted = await self._pins.admit(self._specs[name], tools, self._hooks.approve)
+        for note in admitted.notes:
+            await self._hooks.on_notice(note)
+        self._registry.learn(name, admitted.tools, admitted.refused)
+
+
+def _by_id(server_configs: Sequence[ServerSpec]) -> dict[str, ServerSpec]:
+    specs = {spec.id: spec for spec in server_configs}
+    if len(specs) < len(server_configs):
+        ids = [spec.id for spec in server_configs]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        raise ConfigurationError(
+            f"mcp_servers in the profile has several servers with the id {', '.join(twice)}; "
+            "give each its own"
+        )
+    return specs
 
 
 class MCP:
@@ -263,7 +315,7 @@ class MCP:
             connection="per_call",
         )
         self._connection = PerCallConnection(
-            spec, ConnectionSettings(SdkLoader(), log_folder, StopGrace())
+            spec, ConnectionSettings(log_folder, StopGrace(), SessionHooks())
         )
 
     async def list_tools(self) -> list[ToolSpec]:

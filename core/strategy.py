@@ -1,7 +1,8 @@
 """Planning strategies: which tools a plan sees, in which order, and which prompt asks for it.
 
 Perception's choice of servers is right in nine of ten requests only (see the design page), so
-it ranks tools and hides none while they fit the prompt.
+it ranks tools and hides none while they fit the prompt. When there are more, those that the
+request's words fit best are offered (`core.ranking`), and a plan may search for the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +14,20 @@ from core.catalog import ToolCatalog, ToolSpec
 from core.memory_item import SANDBOX_STEP, MemoryItem
 from core.ports import DecisionInputs, GeneratePlan, PlanReply
 
-TOOL_PROMPT_CHARACTERS = 24_000
-"""Budget for tool descriptions in a prompt, about 6,000 tokens; the lowest ranked are left out."""
+CHARACTERS_PER_TOKEN = 4
+"""What a token is taken for: close enough for English and code, and no tokeniser is needed."""
+
+DETAILS_SHARE = 0.25
+"""The part of the budget that is left to the parameters of the first tools when not all fit."""
+
+FOUND_SHARE = 0.5
+"""The part of the rest that tools which a plan has found may take before the basic tools."""
+
+HINTED_TOOL_WEIGHT = 0.4
+"""What perception's hint adds to a tool's score, where the best fit of words alone has 1."""
+
+SELECTED_SERVER_WEIGHT = 0.25
+"""What perception's choice of a server adds to the score of each of its tools."""
 
 PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
     "conservative": "prompts/decision_prompt_conservative.txt",
@@ -27,9 +40,11 @@ PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
 class Situation:
     """What a strategy decides from.
 
-    `inputs.tools` holds every tool; `basic_tools` are qualified names that rank high always;
-    `describe` renders one tool as it stands in the prompt. `force_replan` is set when an
-    earlier plan of this step failed.
+    `inputs.tools` holds every tool; `basic_tools` are qualified names that rank high always, and
+    `found_tools` those of tools that plans of this run have searched for; `describe` renders one
+    tool as it stands in the prompt. `force_replan` is set when an earlier plan of this step
+    failed. Where not all tools fit into `tool_prompt_tokens`, `request` ranks them: the user's,
+    without what steps have added to it.
     """
 
     inputs: DecisionInputs
@@ -37,6 +52,9 @@ class Situation:
     basic_tools: frozenset[str]
     describe: Callable[[ToolSpec, ToolCatalog], str]
     force_replan: bool = False
+    found_tools: Sequence[str] = ()
+    request: str = ""
+    tool_prompt_tokens: int = 6_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +149,51 @@ def _perceived_tools(situation: Situation) -> list[ToolSpec]:
 
 
 def _within_budget(situation: Situation, first: Sequence[ToolSpec]) -> DecisionInputs:
-    """`first`, the basic tools, then all others, as many as the prompt holds, each once."""
+    """The inputs with the tools that the prompt offers, in its order.
+
+    While all fit: `first`, the basic tools, then all others. Else those that were found, because
+    a plan asked for them, the basic tools, then by how well they fit the request, as many as
+    there is room for.
+    """
     catalog = situation.inputs.tools
+    room: float = situation.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     basic = [tool for tool in catalog if tool.qualified_name in situation.basic_tools]
-    ranked = {tool.qualified_name: tool for tool in [*first, *basic, *catalog]}
+    everything = catalog.offering([*first, *basic, *catalog])
+    if len(_first_that_fit(everything, situation, room)) == len(everything):
+        return replace(situation.inputs, tools=everything)
+    found = [tool for name in situation.found_tools if (tool := catalog.get(name)) is not None]
+    remembered = first if situation.force_replan else ()
+    room *= 1 - DETAILS_SHARE
+    asked_for = _first_that_fit(catalog.offering(found), situation, room * FOUND_SHARE)
+    ranked = catalog.offering([*asked_for, *basic, *found, *remembered, *_by_fit(situation)])
+    kept = _first_that_fit(ranked, situation, room)
+    return replace(situation.inputs, tools=catalog.offering(kept or [*ranked][:1]))
+
+
+def _first_that_fit(tools: ToolCatalog, situation: Situation, room: float) -> list[ToolSpec]:
+    """The first tools, up to the one whose line is too long for what is left of `room`.
+
+    No more of them are described than that: it takes a tenth of a millisecond each.
+    """
     kept: list[ToolSpec] = []
-    room = TOOL_PROMPT_CHARACTERS
-    for tool in ranked.values():
-        room -= len(situation.describe(tool, catalog))
-        if room < 0 and kept:
+    for tool in tools:
+        room -= len(situation.describe(tool, tools)) + 1
+        if room < 0:
             break
         kept.append(tool)
-    return replace(situation.inputs, tools=ToolCatalog(kept))
+    return kept
+
+
+def _by_fit(situation: Situation) -> list[ToolSpec]:
+    """All tools by the request's words, with perception's hint and servers unless those failed."""
+    catalog, perception = situation.inputs.tools, situation.inputs.perception
+    scores = catalog.rank(situation.request or situation.inputs.user_input)
+    best = max(scores.values(), default=1.0)
+    fit = {name: score / best for name, score in scores.items()}
+    if not situation.force_replan:
+        hint = (perception.tool_hint or "").lower()
+        for tool in catalog:
+            hinted = HINTED_TOOL_WEIGHT if hint and hint in tool.name.lower() else 0.0
+            chosen = SELECTED_SERVER_WEIGHT if tool.server in perception.selected_servers else 0.0
+            fit[tool.qualified_name] = fit.get(tool.qualified_name, 0.0) + hinted + chosen
+    return sorted(catalog, key=lambda tool: -fit.get(tool.qualified_name, 0.0))

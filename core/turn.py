@@ -123,10 +123,14 @@ class NoPlan:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix."""
+    """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix.
+
+    Here and below, `found` are the qualified names of the tools that the plan searched for.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,7 @@ class FurtherProcessing:
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,7 @@ class PlanFailed:
 
     failure: PlanFailure
     calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
 
 
 ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | PlanFailed

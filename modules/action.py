@@ -8,7 +8,8 @@ import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import ToolResult
 from core.ports import CallTool, ToolCaller
 from core.turn import (
     FINAL_ANSWER,
@@ -53,14 +54,14 @@ async def run_plan(
     """
     ran = await _run_checked(plan.source, tools, call, sandbox)
     if ran.failure is not None:
-        return PlanFailed(ran.failure, ran.calls)
+        return PlanFailed(ran.failure, ran.calls, ran.found)
     text = format_result(ran.value).strip()
     answer, further = text.removeprefix(FINAL_ANSWER), text.removeprefix(FURTHER_PROCESSING)
     if answer != text and answer.strip():
-        return FinalAnswer(answer.strip(), ran.calls)
+        return FinalAnswer(answer.strip(), ran.calls, ran.found)
     if further != text and further.strip():
-        return FurtherProcessing(further.strip(), ran.calls)
-    return PlanFailed(PlanFailure("no_verdict", _no_verdict(ran.value)), ran.calls)
+        return FurtherProcessing(further.strip(), ran.calls, ran.found)
+    return PlanFailed(PlanFailure("no_verdict", _no_verdict(ran.value)), ran.calls, ran.found)
 
 
 async def run_python_sandbox(

@@ -5,37 +5,33 @@ the servers that the request needs, and only then import what is heavy. So impor
 functions that need them.
 """
 
-import contextlib
 import functools
 import gc
 import logging
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.settings import Places, SettingsError, find_places, read_document
 from core.errors import CortexError, ExitCode, UserError
 from core.version import __version__
-from modules.arguments import Arguments, parse_arguments
-from modules.redaction import Redactor
+from modules.arguments import Arguments, is_command, parse_arguments
 from modules.request import clean_request, read_request
-from modules.terminal.safe_text import printable
+from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
 
 if TYPE_CHECKING:
-    from core.spawn import SpawnedServer
+    from core.process.spawn import SpawnedServer
+    from core.session import MultiMCP
     from core.turn import RunOutcome
+    from modules.commands.at_prompt import PromptCommands
     from modules.conversation import Conversation
     from modules.terminal.progress import Progress
 
 logger = logging.getLogger("cortex_r")
 marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
-
-
-class _StdoutLost(Exception):
-    """stdout is closed or full: no answer can be given any more, so even the prompt ends."""
 
 
 def run_agent(argv: Sequence[str]) -> int:
@@ -46,27 +42,35 @@ def run_agent(argv: Sequence[str]) -> int:
     # Collecting while a thousand modules are imported finds nothing and costs a tenth.
     gc.disable()
     places: Places | None = None
+    complaints = Complaints(os.environ)
+    program = Path(sys.argv[0]).name or "agent.py"
     try:
-        with _writing_stdout():
-            arguments = parse_arguments(argv, __version__, Path(sys.argv[0]).name or "agent.py")
+        if is_command(argv):
+            from modules.commands.parser import parse_command
+            from modules.commands.run import run_command
+
+            with writing_stdout():
+                command = parse_command(argv, program)
+            places = find_places(os.environ)
+            return int(run_command(command, places, complaints, os.environ))
+        with writing_stdout():
+            arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
-        return int(_run(arguments, places))
+        return int(_run(arguments, places, complaints))
     except (SettingsError, UserError) as error:
-        return _fail(str(error), ExitCode.BAD_USAGE)
-    except (CortexError, _StdoutLost) as error:
-        return _fail(str(error), ExitCode.WORLD_FAILED)
+        return int(complaints.fail(str(error), ExitCode.BAD_USAGE))
+    except (CortexError, StdoutLost) as error:
+        return int(complaints.fail(str(error), ExitCode.WORLD_FAILED))
     except KeyboardInterrupt:
-        return _fail("interrupted", ExitCode.INTERRUPTED)
+        return int(complaints.fail("interrupted", ExitCode.INTERRUPTED))
     except Exception as error:
         where = _log_to_file(places)
         logger.exception("unexpected error")
-        return _fail(
-            f"a bug in Cortex-R: {type(error).__name__}: {error}; details: {where}",
-            ExitCode.WORLD_FAILED,
-        )
+        bug = f"a bug in Cortex-R: {type(error).__name__}: {error}; details: {where}"
+        return int(complaints.fail(bug, ExitCode.WORLD_FAILED))
 
 
-def _run(arguments: Arguments, places: Places) -> ExitCode:
+def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
     request = None
     if arguments.request == "-":
         request = read_request(sys.stdin.buffer)
@@ -74,206 +78,198 @@ def _run(arguments: Arguments, places: Places) -> ExitCode:
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     document = read_document(profile_file)
-    spawned = _spawn_early(request, document, profile_file, places)
+    spawned = _spawn_early(request, arguments, document, profile_file, places)
     marks.debug("spawned")
     try:
-        return _run_with_servers(arguments, places, request, document, profile_file, spawned)
+        run = _Run(arguments, places, complaints, profile_file, document, spawned)
+        return run.answer(request)
     finally:
         _end_unused(spawned)
 
 
 def _spawn_early(
-    request: str | None, document: Mapping[str, object], profile_file: Path, places: Places
+    request: str | None,
+    arguments: Arguments,
+    document: Mapping[str, object],
+    profile_file: Path,
+    places: Places,
 ) -> "dict[str, SpawnedServer]":
     if request is None:
         return {}
-    from modules.prespawn import prespawn
+    from modules.prespawn import early_specs, prespawn
 
-    return prespawn(request, document, places.root, profile_file, places.server_logs)
+    specs = early_specs(document, places, profile_file, arguments.mcp_config, os.environ)
+    return prespawn(request, specs, places.server_logs)
 
 
 def _end_unused(spawned: "dict[str, SpawnedServer]") -> None:
     """End what nobody adopted; servers that were in use have ended before, in good order."""
     if not spawned:
         return
-    from core.spawn import StopGrace, terminate
+    from core.process.spawn import StopGrace, terminate
 
     for server in spawned.values():
         terminate(server, StopGrace(stdin_seconds=0))
 
 
-def _run_with_servers(
-    arguments: Arguments,
-    places: Places,
-    request: str | None,
-    document: Mapping[str, object],
-    profile_file: Path,
-    spawned: "dict[str, SpawnedServer]",
-) -> ExitCode:
-    import asyncio
+class _Run:
+    """One request, or the prompt, from the checked profile to the exit code."""
 
-    from modules.terminal.progress import Progress
+    def __init__(
+        self,
+        arguments: Arguments,
+        places: Places,
+        complaints: Complaints,
+        profile_file: Path,
+        document: Mapping[str, object],
+        spawned: "dict[str, SpawnedServer]",
+    ) -> None:
+        """Keep what the run begins with."""
+        self._arguments = arguments
+        self._places = places
+        self._complaints = complaints
+        self._profile_file = profile_file
+        self._document = document
+        self._spawned = spawned
 
-    loudness = "verbose" if arguments.verbose else "quiet" if arguments.quiet else "normal"
-    progress = Progress(sys.stderr, loudness, Redactor(os.environ))
-    conversation = _build(arguments, places, document, profile_file, spawned, progress)
-    gc.freeze()
-    gc.enable()
-    marks.debug("imported")
-    if request is not None:
-        return asyncio.run(_answer_once(conversation, request, arguments))
-    return asyncio.run(_interact(conversation, arguments, places, progress))
+    def answer(self, request: str | None) -> ExitCode:
+        """Answer the request; without one, whatever is typed or piped in."""
+        import asyncio
 
+        conversation, dispatcher, progress = self._build()
+        gc.freeze()
+        gc.enable()
+        marks.debug("imported")
+        if request is not None:
+            return asyncio.run(self._answer_once(conversation, request))
+        return asyncio.run(self._interact(conversation, dispatcher, progress))
 
-def _build(
-    arguments: Arguments,
-    places: Places,
-    document: Mapping[str, object],
-    profile_file: Path,
-    spawned: "dict[str, SpawnedServer]",
-    progress: "Progress",
-) -> "Conversation":
-    """Choose and join the concrete parts."""
-    from config.settings import check_profile, load_models
-    from core.session import MultiMCP
-    from core.tool_cache import ToolCache
-    from modules.conversation import Conversation
-    from modules.model_manager import choose_model
-    from modules.sandbox import Sandbox, SandboxLimits
+    def _build(self) -> "tuple[Conversation, MultiMCP, Progress]":
+        """Choose and join the concrete parts."""
+        from config.server_list import secret_values, server_list
+        from config.settings import check_profile, load_models
+        from modules.composition import ServerAccess, build_dispatcher, open_display
+        from modules.conversation import Conversation
+        from modules.model_manager import choose_model
+        from modules.redaction import Redactor
+        from modules.sandbox import Sandbox, SandboxLimits
 
-    profile = check_profile(document, profile_file)
-    models = load_models(places.config_file("models.json"))
-    model = choose_model(arguments.model, profile.llm.text_generation, models, os.environ)
-    if not arguments.quiet:
-        progress.say("model", model.reason)
-    dispatcher = MultiMCP(
-        [server.spec(places.root, profile_file.parent) for server in profile.mcp_servers],
-        cache=ToolCache(places.cache),
-        log_folder=places.server_logs,
-        spawned=spawned,
-        on_notice=progress.notice,
-        on_waiting=progress.waiting,
-    )
-    return Conversation(
-        profile,
-        model,
-        dispatcher,
-        Sandbox(SandboxLimits(**profile.sandbox.model_dump())),
-        places.home / profile.memory.storage.base_dir,
-        progress,
-        arguments.session,
-    )
+        arguments, places = self._arguments, self._places
+        profile = check_profile(self._document, self._profile_file)
+        servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
+        self._complaints.redactor = Redactor(
+            os.environ, secret_values((*servers.specs, *servers.disabled))
+        )
+        redactor, verbose = self._complaints.redactor, arguments.verbose
+        display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
+        progress = display.progress
+        models = load_models(places.config_file("models.json"))
+        wanted = profile.llm.text_generation
+        model = choose_model(arguments.model, wanted, models, os.environ, redactor)
+        if not arguments.quiet:
+            progress.say("model", model.reason)
+            for note in servers.notes:
+                progress.say("mcp", note)
+        sandbox = Sandbox(SandboxLimits(**profile.sandbox.model_dump()))
+        access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
+        dispatcher = build_dispatcher(servers.specs, places, display, access, self._spawned)
+        conversation = Conversation(
+            profile,
+            model,
+            dispatcher,
+            sandbox,
+            places.home / profile.memory.storage.base_dir,
+            progress,
+            arguments.session,
+            redactor,
+        )
+        return conversation, dispatcher, progress
 
+    async def _answer_once(self, conversation: "Conversation", request: str) -> ExitCode:
+        import signal
 
-async def _answer_once(
-    conversation: "Conversation", request: str, arguments: Arguments
-) -> ExitCode:
-    import signal
+        from modules.terminal.repl import interrupting
 
-    from modules.terminal.repl import interrupting
-
-    with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
-        async with conversation:
-            outcome = await conversation.ask(request)
-            code = _report(conversation, outcome, arguments)
-            marks.debug("answered")
-    marks.debug("closed")
-    return code
-
-
-async def _interact(
-    conversation: "Conversation", arguments: Arguments, places: Places, progress: "Progress"
-) -> ExitCode:
-    """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
-
-    At a prompt Ctrl-C stops the running request. SIGTERM, and Ctrl-C where there is no prompt to
-    go back to, end the program in good order: terminal, servers and session as after `exit`.
-    """
-    import asyncio
-    import signal
-
-    from modules.terminal.repl import interrupting
-
-    task = asyncio.current_task()
-
-    def end() -> None:
-        if task is not None:
-            task.cancel()
-
-    typed = sys.stdin.isatty()
-    try:
-        with (
-            interrupting(conversation.interrupt if typed else end, signal.SIGINT),
-            interrupting(end, signal.SIGTERM),
-        ):
+        with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
             async with conversation:
-                return await _converse(conversation, arguments, places, progress)
-    except asyncio.CancelledError:
-        return ExitCode(_fail("interrupted", ExitCode.INTERRUPTED))
+                outcome = await conversation.ask(request)
+                code = self._report(conversation, outcome)
+                marks.debug("answered")
+        marks.debug("closed")
+        return code
 
+    async def _interact(
+        self, conversation: "Conversation", dispatcher: "MultiMCP", progress: "Progress"
+    ) -> ExitCode:
+        """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
 
-async def _converse(
-    conversation: "Conversation", arguments: Arguments, places: Places, progress: "Progress"
-) -> ExitCode:
-    from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
+        At a prompt Ctrl-C stops what is running. SIGTERM, and Ctrl-C where there is no prompt to
+        go back to, end the program in good order: terminal, servers and session as after `exit`.
+        """
+        import asyncio
+        import signal
 
-    async def ask(request: str) -> ExitCode:
-        outcome = await conversation.ask(clean_request(request))
-        return _report(conversation, outcome, arguments)
+        from modules.commands.at_prompt import PromptCommands
+        from modules.terminal.repl import interrupting
 
-    repl = Repl(ask, conversation.new_session, progress.say)
-    if not sys.stdin.isatty():
-        return await repl.run(piped_lines(sys.stdin))
-    if not arguments.quiet:
-        progress.say("loop", GREETING)
-    redact = Redactor(os.environ).text
-    on_ctrl_c = functools.partial(progress.say, "loop", "Ctrl-D leaves")
-    await repl.run(typed_lines(places.history_file, redact, on_ctrl_c))
-    if not arguments.quiet and (session := conversation.kept_session_id) is not None:
-        progress.say("memory", f"--session {session} continues this session")
-    return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+        task = asyncio.current_task()
+        commands = PromptCommands(dispatcher, progress.say)
 
+        def end() -> None:
+            if task is not None:
+                task.cancel()
 
-def _report(conversation: "Conversation", outcome: "RunOutcome", arguments: Arguments) -> ExitCode:
-    """Answer to stdout; why there is none, to stderr."""
-    from modules.terminal.answer import print_answer, print_json
+        def interrupt() -> None:
+            commands.interrupt()
+            conversation.interrupt()
 
-    with _writing_stdout():
-        if arguments.json:
-            print_json(outcome, conversation.session_id or "", conversation.model_name, sys.stdout)
-        elif outcome.answer is not None:
-            print_answer(outcome.answer, sys.stdout)
-    if outcome.answer is None:
-        _fail(outcome.message, outcome.exit_code)
-    return outcome.exit_code
-
-
-@contextlib.contextmanager
-def _writing_stdout() -> Generator[None]:
-    """While inside, what is written to stdout arrives, or `_StdoutLost` says why not."""
-    try:
+        typed = sys.stdin.isatty()
         try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except OSError as error:
-        # Python flushes stdout once more at exit; what is left in it has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise _StdoutLost("stdout was closed before the answer was written") from error
-        raise _StdoutLost(
-            f"the answer can't be written to stdout: {error.strerror or error}"
-        ) from error
+            with (
+                interrupting(interrupt if typed else end, signal.SIGINT),
+                interrupting(end, signal.SIGTERM),
+            ):
+                async with conversation:
+                    return await self._converse(conversation, commands, progress)
+        except asyncio.CancelledError:
+            return self._complaints.fail("interrupted", ExitCode.INTERRUPTED)
 
+    async def _converse(
+        self, conversation: "Conversation", commands: "PromptCommands", progress: "Progress"
+    ) -> ExitCode:
+        from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
 
-def _fail(message: str, code: ExitCode) -> int:
-    """One message on stderr, without secrets; a closed stderr changes nothing."""
-    try:
-        sys.stderr.write(f"{printable(Redactor(os.environ).text(message))}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        pass
-    return int(code)
+        async def ask(line: str) -> ExitCode:
+            if (code := await commands.run(line)) is not None:
+                return code
+            outcome = await conversation.ask(clean_request(line))
+            return self._report(conversation, outcome)
+
+        repl = Repl(ask, conversation.new_session, progress.say)
+        if not sys.stdin.isatty():
+            return await repl.run(piped_lines(sys.stdin))
+        if not self._arguments.quiet:
+            progress.say("loop", GREETING)
+        redact = self._complaints.redactor.text
+        on_ctrl_c = functools.partial(progress.say, "loop", "Ctrl-D leaves")
+        await repl.run(typed_lines(self._places.history_file, redact, on_ctrl_c))
+        if not self._arguments.quiet and (session := conversation.kept_session_id) is not None:
+            progress.say("memory", f"--session {session} continues this session")
+        return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+
+    def _report(self, conversation: "Conversation", outcome: "RunOutcome") -> ExitCode:
+        """Answer to stdout; why there is none, to stderr."""
+        from modules.terminal.answer import print_answer, print_json
+
+        with writing_stdout():
+            if self._arguments.json:
+                session = conversation.session_id or ""
+                print_json(outcome, session, conversation.model_name, sys.stdout)
+            elif outcome.answer is not None:
+                print_answer(outcome.answer, sys.stdout)
+        if outcome.answer is None:
+            self._complaints.fail(outcome.message, outcome.exit_code)
+        return outcome.exit_code
 
 
 def _log_to_file(places: Places | None) -> str:

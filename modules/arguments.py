@@ -13,24 +13,38 @@ exit codes:
   1    the world failed: model, server or disk (or a bug of ours: see the log it names)
   2    bad usage or configuration
   3    no answer within the steps and lifelines, or a request that the model declined
+  4    the tool of `call` answered with an error
   130  interrupted
+"""
 
+_ENVIRONMENT_HELP = """\
 environment:
   GEMINI_API_KEY   makes Gemini the model; without it the offline planner answers
   CORTEX_HOME      where sessions, caches and logs are kept
 """
 
-EXAMPLES_HELP = """\
+_COMMANDS_HELP = """\
+commands (only as the very first word; quoted with others, or behind --, it is a request):
+  mcp    list, try, add and remove MCP servers; see: agent.py mcp --help
+  call   call one tool, with no model involved; see: agent.py call --help
+"""
+
+_EXAMPLES_HELP = """\
 examples:
   agent.py "add 5 and 7, then multiply the result by 3"
   echo "factorial of 12" | agent.py -
   agent.py --json "15% of 80" | jq .answer
+  agent.py mcp list
+  agent.py call add a=5 b=7
   agent.py -2^2                  (a minus before a digit, a dot or a bracket is a sign)
-  agent.py -- -x is what?        (behind --, nothing is an option)
+  agent.py -- -x is what?        (behind --, nothing is an option or a command)
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
 
-_END_OF_OPTIONS = "--"
+COMMANDS = ("mcp", "call")
+"""First words that make a command of the command line."""
+
+END_OF_OPTIONS = "--"
 
 _SHIELD = " "
 """In front of a word, keeps argparse from taking it for an option."""
@@ -41,15 +55,26 @@ _SIGNED_NUMBER = re.compile(r"-[\d.(]")
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A parsed command line; `request` is None for the interactive prompt, "-" for stdin."""
+    """A parsed command line; `request` is None for the interactive prompt, "-" for stdin.
 
-    request: str | None
-    model: str | None
-    profile: Path | None
-    session: str | None
-    verbose: bool
-    quiet: bool
-    json: bool
+    `mcp_config` are files with more servers; `allow_tool_changes` takes tool definitions that
+    changed since their first use as they are now.
+    """
+
+    request: str | None = None
+    model: str | None = None
+    profile: Path | None = None
+    session: str | None = None
+    mcp_config: tuple[Path, ...] = ()
+    allow_tool_changes: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    json: bool = False
+
+
+def is_command(argv: Sequence[str]) -> bool:
+    """Whether `argv` is a command for `modules.commands`, not a request."""
+    return bool(argv) and argv[0] in COMMANDS
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
@@ -58,16 +83,19 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help` and `--version`.
     """
-    end = argv.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in argv else len(argv)
+    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
     shielded = [_SHIELD + word if _SIGNED_NUMBER.match(word) else word for word in argv[:end]]
     found = _parser(version, program).parse_intermixed_args(shielded)
     spoken: list[str] = found.request
+    files: list[str] = found.mcp_config
     words = [*(_bare(word) for word in spoken), *argv[end + 1 :]]
     return Arguments(
         request=" ".join(words) if words else None,
         model=_bare(found.model) if found.model is not None else None,
         profile=Path(_bare(found.profile)) if found.profile is not None else None,
         session=_bare(found.session) if found.session is not None else None,
+        mcp_config=tuple(Path(_bare(file)) for file in files),
+        allow_tool_changes=found.allow_tool_changes,
         verbose=found.verbose,
         quiet=found.quiet,
         json=found.json,
@@ -77,6 +105,32 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
 def help_text(version: str) -> str:
     """What `--help` prints."""
     return _parser(version, "agent.py").format_help()
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say where servers are configured; requests and commands share them."""
+    parser.add_argument(
+        "--profile", metavar="FILE", help="a profile in place of config/profiles.yaml"
+    )
+    parser.add_argument(
+        "--mcp-config",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="servers of this mcp.json too; may be given again",
+    )
+    parser.add_argument(
+        "--allow-tool-changes",
+        action="store_true",
+        help="accept tools whose definition has changed since their first use",
+    )
+
+
+def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
+    """`--verbose`, which shows what `verbose` says, and `--quiet`; not both."""
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("--verbose", action="store_true", help=verbose)
+    loudness.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _bare(word: str) -> str:
@@ -93,11 +147,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(version: str, program: str) -> argparse.ArgumentParser:
+    told = (_COMMANDS_HELP, EXIT_CODES_HELP, _ENVIRONMENT_HELP, _EXAMPLES_HELP)
     parser = _Parser(
         prog=program,
         description="Cortex-R answers a request by planning in Python, running the plan in a\n"
         "sandbox, and calling MCP tools. Without a request it opens a prompt.",
-        epilog=f"{EXIT_CODES_HELP}\n{EXAMPLES_HELP.replace('agent.py', program)}",
+        epilog="\n".join(told).replace("agent.py", program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -107,13 +162,9 @@ def _parser(version: str, program: str) -> argparse.ArgumentParser:
         metavar="NAME",
         help="a name from config/models.json, gemini:MODEL, offline, or scripted:FILE",
     )
-    parser.add_argument(
-        "--profile", metavar="FILE", help="a profile in place of config/profiles.yaml"
-    )
+    add_source_options(parser)
     parser.add_argument("--session", metavar="ID", help="continue this session")
-    loudness = parser.add_mutually_exclusive_group()
-    loudness.add_argument("--verbose", action="store_true", help="show every stage and plan")
-    loudness.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")
     parser.add_argument("--version", action="version", version=f"cortex-r {version}")
     return parser

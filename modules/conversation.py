@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from core.catalog import ToolCatalog
+from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
@@ -22,6 +22,7 @@ from modules.memory import MemoryManager, check_session_id, exchanges, new_sessi
 from modules.model_manager import ModelManager
 from modules.perception import run_perception
 from modules.recorder import SessionRecorder
+from modules.redaction import Redactor
 from modules.sandbox import Sandbox
 from modules.tools import describe_tool
 
@@ -44,8 +45,11 @@ class Conversation:
         memory_folder: Path,
         listener: Emit,
         session_id: str | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
+
+        `redactor` goes over what the session keeps.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -56,9 +60,11 @@ class Conversation:
         self._sandbox = sandbox
         self._memory_folder = memory_folder
         self._listener = listener
+        self._redactor = redactor
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
+        self._catalogs = CatalogKeeper()
         self._memory: MemoryManager | None = None
         self._recorder: SessionRecorder | None = None
         self._stack = contextlib.AsyncExitStack()
@@ -120,7 +126,7 @@ class Conversation:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
-            self._loop = AgentLoop(self._preparation.result())
+            self._loop = AgentLoop(self._preparation.result(), catalogs=self._catalogs)
             return await collect(self._loop.run(), self._recording(recorder), self._listener)
         finally:
             self._preparation.cancel()
@@ -153,7 +159,7 @@ class Conversation:
                 enabled=settings.memory_service,
                 structure=settings.storage.structure,
             )
-            self._recorder = SessionRecorder(self._memory, settings)
+            self._recorder = SessionRecorder(self._memory, settings, redactor=self._redactor)
         return self._memory, self._recorder
 
     async def _tell_warnings(self, memory: MemoryManager) -> None:

@@ -9,6 +9,7 @@ from config.schema import AgentProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, ModelRequest, PlanReply, TextModel
+from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import (
     Attempt,
     Declined,
@@ -92,7 +93,10 @@ def decision_prompt(inputs: DecisionInputs, prompt_path: str, profile: AgentProf
         f"Behaviour: {', '.join(persona.behavior_tags) or 'as you see fit'}.",
         "language_notes": PLAN_LANGUAGE_NOTES,
         "examples": load_prompt(f"prompts/plan_examples_{inputs.plan_style}.txt").strip(),
-        "tool_descriptions": summarize_tools(list(inputs.tools)) or "(no tools are available)",
+        "tool_descriptions": summarize_tools(
+            inputs.tools, profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+        )
+        or "(no tools are available)",
         "max_tool_calls": str(inputs.max_tool_calls),
         "history": _history_text(inputs.history),
         "perception": _perception_text(inputs.perception),

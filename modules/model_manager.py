@@ -118,15 +118,21 @@ def built_in_models() -> ModelsFile:
 
 
 def choose_model(
-    flag: str | None, profile_choice: str, models: ModelsFile, environ: Mapping[str, str]
+    flag: str | None,
+    profile_choice: str,
+    models: ModelsFile,
+    environ: Mapping[str, str],
+    redactor: Redactor | None = None,
 ) -> ModelManager:
-    """The manager of the model that `select_model` finds; secrets of `environ` stay out of errors.
+    """The manager of the model that `select_model` finds.
+
+    `redactor`, by default one that knows the secrets of `environ`, goes over its errors.
 
     Raises:
         UserError: see `select_model`.
     """
     model, reason = select_model(flag, profile_choice, models, environ)
-    return ModelManager(model, reason, redactor=Redactor(environ))
+    return ModelManager(model, reason, redactor=redactor or Redactor(environ))
 
 
 def select_model(

@@ -1,8 +1,8 @@
 """Starts the servers that a request will most likely need, before anything heavy is imported.
 
-Importing the MCP SDK takes a second in the client and in every server; started first, the
-servers import on another core while we do. The guess is by words alone and costs microseconds;
-a server that was guessed wrongly is ended unused, one that was missed starts when it is called.
+A server boots on another core while we import the engine and plan. The guess is by words alone
+and costs microseconds; a server that was guessed wrongly is ended unused, one that was missed
+starts when it is called.
 """
 
 import re
@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from config.servers import ServerSpec, server_spec
+from config.server_list import raw_server_list
+from config.servers import ServerSpec
+from config.settings import Places, SettingsError
 from core.errors import ServerError
-from core.spawn import SpawnedServer, spawn
+from core.process.spawn import SpawnedServer, spawn
+from core.process.watchdog import Watchdog
 
 _WORD = re.compile(r"[a-z]{3,}")
 _STEM_LETTERS = 5
@@ -25,43 +28,60 @@ _STOP_WORDS = frozenset(
 
 
 def likely_servers(request: str, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
-    """The persistent servers whose description or tool names share a word with the request.
+    """The servers whose description or tool names share a word with the request.
 
-    A profile with one server has no choice to make.
+    A profile with one server has no choice to make; one that is to start eagerly always counts.
+    Only what is a program that lives on and can be started is given at all.
     """
-    persistent = [spec for spec in specs if spec.connection == "persistent"]
+    startable = [spec for spec in specs if _can_start_early(spec)]
     if len(specs) == 1:
-        return persistent
+        return startable
     wanted = _stems(request)
-    return [spec for spec in persistent if wanted & _stems(_words_of(spec))]
+    return [spec for spec in startable if spec.start == "eager" or wanted & _stems(_words_of(spec))]
 
 
-def prespawn(
-    request: str, document: Mapping[str, object], root: Path, profile: Path, logs: Path
-) -> dict[str, SpawnedServer]:
-    """Spawn the likely servers of a raw profile; what can't be read or started is left for later.
-
-    The profile is checked, and a failing server reported, by those who need them.
-    """
+def prespawn(request: str, specs: Sequence[ServerSpec], logs: Path) -> dict[str, SpawnedServer]:
+    """Spawn the likely servers; one that can't be started is left for later, and told then."""
     started: dict[str, SpawnedServer] = {}
-    for spec in likely_servers(request, _readable_specs(document, root, profile)):
+    watchdog = Watchdog()
+    for spec in likely_servers(request, specs):
         try:
-            started[spec.id] = spawn(spec, logs)
+            started[spec.id] = spawn(spec, logs, watchdog)
         except (ServerError, OSError):
             continue
+    watchdog.retire()
     return started
 
 
-def _readable_specs(document: Mapping[str, object], root: Path, profile: Path) -> list[ServerSpec]:
+def early_specs(
+    document: Mapping[str, object],
+    places: Places,
+    profile_file: Path,
+    mcp_files: Sequence[Path],
+    environ: Mapping[str, str],
+) -> Sequence[ServerSpec]:
+    """The servers of a profile that nobody has checked yet, and of the files beside it.
+
+    None if there is a mistake anywhere: its message comes from those who check.
+    """
+    try:
+        found = raw_server_list(document, places, profile_file, mcp_files, environ)
+    except (KeyError, TypeError, ValueError, AttributeError, SettingsError):
+        return ()
+    return found.specs if _ids_differ(document) else ()
+
+
+def _ids_differ(document: Mapping[str, object]) -> bool:
+    """Whether no id stands twice in the profile, which the schema refuses."""
     entries = document.get("mcp_servers")
-    specs: list[ServerSpec] = []
-    for entry in cast("list[object]", entries) if isinstance(entries, list) else []:
-        try:
-            specs.append(server_spec(cast("Mapping[str, object]", entry), root, profile.parent))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return []  # a broken profile: its error message comes from the schema
-    ids = {spec.id for spec in specs}
-    return specs if len(ids) == len(specs) else []  # the same: an id used twice
+    if not isinstance(entries, list):
+        return True
+    ids = [str(entry.get("id")) for entry in cast("list[Mapping[str, object]]", entries)]
+    return len(set(ids)) == len(ids)
+
+
+def _can_start_early(spec: ServerSpec) -> bool:
+    return spec.connection == "persistent" and spec.url is None and spec.problem is None
 
 
 def _words_of(spec: ServerSpec) -> str:

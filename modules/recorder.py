@@ -20,6 +20,7 @@ from core.events import (
     Retrying,
     RunFinished,
     RunStarted,
+    ServerLogged,
     StepFinished,
     ToolCallFinished,
     ToolCallProgress,
@@ -98,6 +99,7 @@ class SessionRecorder:
                 | Perceived()
                 | PlanWritten()
                 | ToolCallProgress()
+                | ServerLogged()
                 | Observed()
                 | Retrying()
             ):

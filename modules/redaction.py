@@ -1,9 +1,12 @@
-"""Keeps secrets of the environment out of what is written down or shown."""
+"""Keeps secrets of the environment and the configuration out of what is written down or shown."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from core.values import Json, JsonObject
+
+EXTRA_NAME = "SECRET"
+"""What stands in place of a secret that no environment variable holds."""
 
 SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 """Environment variables whose names end so, in any case, hold secrets."""
@@ -11,13 +14,21 @@ SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 MIN_SECRET_CHARS = 8
 """Shorter values are left alone: they occur in ordinary text."""
 
+MIN_EXTRA_CHARS = 6
+"""The same for secrets that are named one by one, hence surely meant."""
+
 
 class Redactor:
-    """Replaces the values of secret environment variables by `[redacted NAME]`."""
+    """Replaces secrets by `[redacted NAME]`: values of environment variables, and what is added."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        """Collect the secrets of `environ`; without any, texts pass unchanged."""
-        self._names = {
+    def __init__(self, environ: Mapping[str, str], extra: Iterable[str] = ()) -> None:
+        """Collect the secrets of `environ`, and `extra` ones; without any, texts pass unchanged.
+
+        `extra` are secrets from elsewhere, such as the headers of a server; a variable that
+        holds the same value lends it its name.
+        """
+        added = {value: EXTRA_NAME for raw in extra if len(value := raw.strip()) >= MIN_EXTRA_CHARS}
+        self._names = added | {
             value: name
             for name, raw in environ.items()
             if name.upper().endswith(SECRET_SUFFIXES)
@@ -29,7 +40,7 @@ class Redactor:
 
     def __repr__(self) -> str:
         """The names of the variables, never their values."""
-        return f"Redactor({', '.join(sorted(self._names.values()))})"
+        return f"Redactor({', '.join(sorted(set(self._names.values())))})"
 
     def text(self, text: str) -> str:
         """`text` without secrets."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.catalog import ToolCatalog, ToolSpec
 from core.errors import ConfigurationError
-from modules.signatures import tool_signature
+from modules.toolstubs import one_line, parameter_lines, tool_signature, tool_stub
 
 __all__ = [
     "describe_tool",
@@ -19,10 +19,14 @@ __all__ = [
     "load_prompt",
     "summarize_tools",
     "tool_signature",
+    "tool_stub",
 ]
 
 DESCRIPTION_CHARS = 300
 """Longest description of a tool in a prompt; the rest is cut."""
+
+SUMMARY_CHARACTERS = 24_000
+"""How long a list of tools may become by the lines of their parameters, unless said otherwise."""
 
 MAX_JSON_TRIES = 1_000
 """How many brackets of a reply are tried as the beginning of JSON."""
@@ -56,16 +60,42 @@ def extract_json_block(text: str) -> str:
 
 def describe_tool(tool: ToolSpec, catalog: ToolCatalog) -> str:
     """One line for a prompt, `- signature: description`, by the name that plans use."""
-    description = " ".join(tool.description.split()) or "No description provided."
-    if len(description) > DESCRIPTION_CHARS:
-        description = f"{description[: DESCRIPTION_CHARS - 1].rstrip()}…"
+    description = one_line(tool.description, DESCRIPTION_CHARS) or "No description provided."
     return f"- {tool_signature(tool, catalog.plan_name(tool))}: {description}"
 
 
-def summarize_tools(tools: Iterable[ToolSpec]) -> str:
-    """One line a tool, in the order given; see `describe_tool`."""
-    catalog = ToolCatalog(tools)
-    return "\n".join(describe_tool(tool, catalog) for tool in catalog)
+def summarize_tools(tools: Iterable[ToolSpec], budget_characters: int = SUMMARY_CHARACTERS) -> str:
+    """One line a tool, in the order given; see `describe_tool`.
+
+    Below a tool's line stand those of its parameters, from the first tool on as long as all
+    stays within the budget. Tools that a catalogue knows and doesn't offer are counted at the
+    end, with how a plan finds them.
+    """
+    catalog = tools if isinstance(tools, ToolCatalog) else ToolCatalog(tools)
+    briefs = [describe_tool(tool, catalog) for tool in catalog]
+    notes = [_left_out(catalog.left_out)] if catalog.left_out else []
+    room = budget_characters - sum(len(line) + 1 for line in [*briefs, *notes])
+    lines: list[str] = []
+    for tool, brief in zip(catalog, briefs, strict=True):
+        lines.append(brief)
+        details = [f"    {line}" for line in parameter_lines(tool)]
+        room -= sum(len(line) + 1 for line in details)
+        if room >= 0:
+            lines += details
+    return "\n".join([*lines, *notes])
+
+
+def _left_out(count: int) -> str:
+    more, exist, it = (
+        ("1 more tool", "exists", "it") if count == 1 else (f"{count} more tools", "exist", "them")
+    )
+    return (
+        f"{more} {exist}. To find {it}, search inside the plan: "
+        'found = await search_tools("words that say what is needed", limit=10) gives a list of '
+        "{'name', 'signature', 'description'}; then "
+        'await mcp.call_tool(found[0]["name"], {…}) or await tools.<name>(…), in the same plan '
+        "or, after FURTHER_PROCESSING_REQUIRED, in the next."
+    )
 
 
 def filter_tools_by_hint(tools: Iterable[ToolSpec], hint: str | None = None) -> list[ToolSpec]:

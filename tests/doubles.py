@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntry, StrategyProfile
-from core.catalog import ContentBlock, ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
+from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
 from core.ports import CallTool, DecisionInputs, ModelReply, ModelRequest, PlanReply
 from core.turn import ActionResult, Exchange, PerceptionResult, Plan, Usage
@@ -32,7 +34,7 @@ def tool(name: str, server: str = "math", description: str = "A tool.", **types:
 
 def text_result(text: str, *, is_error: bool = False) -> ToolResult:
     """A result that is one text block."""
-    return ToolResult((ContentBlock("text", text),), is_error=is_error)
+    return ToolResult((TextBlock(text),), is_error=is_error)
 
 
 def value_result(value: Json) -> ToolResult:
@@ -95,7 +97,9 @@ class FakeDispatcher:
     async def prepare(self, tool_name: str) -> None:
         """Nothing to start."""
 
-    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         """The table's answer for the tool."""
         self.calls.append((tool_name, arguments))
         answer = self._answers[tool_name]

@@ -16,6 +16,7 @@ import pytest
 from config.schema import AgentProfile
 from config.servers import ServerSpec
 from config.settings import load_models, load_profile
+from core.content import block_text
 from core.context import AgentContext
 from core.loop import AgentLoop, collect
 from core.memory_item import MemoryItem
@@ -78,7 +79,8 @@ async def test_the_missions_walk_through_runs_on_the_real_server() -> None:
         answer = await run_python_sandbox(INDIA_PLAN, dispatcher)
         assert answer == "FINAL_ANSWER: 7.599822246093079e+33"
         reply = await dispatcher.call_tool("add", {"input": {"a": 1, "b": 2}})
-        assert json.loads(reply.content[0].text or "")["result"] == 3
+        (block,) = reply.content
+        assert json.loads(block_text(block) or "")["result"] == 3
         error = await run_python_sandbox("async def solve():\n    return nothing", dispatcher)
         assert re.fullmatch(r"\[sandbox error: .*nothing.*\]", error, re.DOTALL)
 

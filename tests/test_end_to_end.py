@@ -294,7 +294,7 @@ def test_version_and_help_are_answers_on_stdout(tmp_path: Path) -> None:
     assert agent(tmp_path, "--version").out == f"cortex-r {__version__}\n"
     done = agent(tmp_path, "--help", env=environment(tmp_path, COLUMNS="80"))
     assert done.code == 0
-    for code in ("0  ", "1  ", "2  ", "3  ", "130"):
+    for code in ("0  ", "1  ", "2  ", "3  ", "4  ", "130"):
         assert f"\n  {code}" in done.out
 
 
@@ -302,7 +302,7 @@ def test_readme_states_the_exit_codes_that_help_states() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for line in help_text(__version__).splitlines():
         code, _, meaning = line.strip().partition(" ")
-        if code in ("0", "1", "2", "3", "130"):
+        if code in ("0", "1", "2", "3", "4", "130"):
             assert f"| {code} | {meaning.strip()} |" in readme
 
 

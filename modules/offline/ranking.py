@@ -5,28 +5,18 @@ Jones 1972), names count twice. Stemming is light: plural and verb endings only.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from core.catalog import ToolSpec
+from core.ranking import STOP_WORDS, WORD, stems
+
+__all__ = ["CALL_WORDS", "STOP_WORDS", "ToolIndex", "Vocabulary", "terms"]
 
 NAME_WEIGHT: Final = 2.0
 """How much more a word of the tool's name says than one of its description."""
-
-_STOP_TEXT: Final = (
-    "a am an and are as at be been by can could exactly for from get give hello help here "
-    "hey hi i i'd in into is it its just let let's me my need now of ok okay on or our out please "
-    "show so tell thank thanks that the their them there these this those to up us want was we "
-    "were what what's will with would you your about out via using kindly"
-)
-STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
-"""Words that say nothing about which tool is meant, nor how it is to be used.
-
-No words like "all", "if" and "or": a tool that does not know them must not be called.
-"""
 
 CALL_WORDS: Final = frozenset({"call", "use", "run", "invoke", "execute", "tool", "function"})
 """Words around a tool that is called by its name."""
@@ -34,25 +24,10 @@ CALL_WORDS: Final = frozenset({"call", "use", "run", "invoke", "execute", "tool"
 _READING_VERBS: Final = frozenset({"fetch", "find", "get", "list", "read", "search", "show"})
 """Verbs of tools that change nothing, though their servers may not say so."""
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
-_ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "e")
-_SHORTEST_STEM: Final = 3
-
-
-def stem(word: str) -> str:
-    """The word without its ending, where at least three letters stay."""
-    lower = word.lower()
-    for ending in _ENDINGS:
-        if lower.endswith(ending) and len(lower) - len(ending) >= _SHORTEST_STEM:
-            cut = lower[: -len(ending)]
-            return f"{cut}y" if ending == "ies" else cut
-    return lower
-
 
 def terms(text: str) -> frozenset[str]:
     """The stems of the words in `text` (also of `snake_case` and `camelCase`), no stop words."""
-    words = (match[0].lower() for match in _WORD.finditer(text))
-    return frozenset(stem(word) for word in words if word not in STOP_WORDS)
+    return frozenset(stems(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +88,9 @@ def _vocabulary(tool: ToolSpec) -> Vocabulary:
 
 
 def _first_word(name: str) -> str:
-    found = _WORD.search(name)
+    found = WORD.search(name)
     return "" if found is None else found[0].lower()
 
 
 def _spelled(text: str) -> frozenset[str]:
-    return frozenset(match[0].lower() for match in _WORD.finditer(text))
+    return frozenset(match[0].lower() for match in WORD.finditer(text))

@@ -104,8 +104,11 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
     path = names.tool_path(node)
     if path is None or path in names.servers or path in names.tools:
         return None
+    if (hidden := names.tools.lookup(path)) is not None:
+        return None if names.searches else names.tools.not_offered(hidden)
     offered = {names.tools.plan_name(tool): tool.identifier for tool in names.tools}
-    shared = [name for name, bare in offered.items() if bare == path]
+    known = {names.tools.plan_name(tool): tool.identifier for tool in names.tools.known}
+    shared = [name for name, bare in known.items() if bare == path]
     if shared:
         return f"several servers offer {path}; write {' or '.join(map(_spelled, shared))}"
     wanted = path.rpartition(".")[2]
@@ -128,8 +131,10 @@ def _call_mistake(call: ast.Call, names: PlanNames) -> str | None:
     """What is wrong with the arguments of a call, where all of them are in sight."""
     try:
         if names.is_raw_call(call):
-            _bind_raw(call, names.tools)
+            _bind_raw(call, names)
         elif (tool := names.called_tool(call)) is not None:
+            if not names.tools.offers(tool) and not names.searches:
+                return names.tools.not_offered(tool)
             _bind(call, tool)
     except CallRefused as refused:
         return str(refused)
@@ -138,7 +143,7 @@ def _call_mistake(call: ast.Call, names: PlanNames) -> str | None:
 
 def _bind(call: ast.Call, tool: ToolSpec) -> None:
     """Bind a call's arguments by name, with stand-ins for their values."""
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
+    if tool.takes_whole or any(isinstance(argument, ast.Starred) for argument in call.args):
         return
     kwargs: dict[str, Json] = {}
     for keyword in call.keywords:
@@ -148,19 +153,25 @@ def _bind(call: ast.Call, tool: ToolSpec) -> None:
     tool.bind([None] * len(call.args), kwargs)
 
 
-def _bind_raw(call: ast.Call, tools: ToolCatalog) -> None:
+def _bind_raw(call: ast.Call, names: PlanNames) -> None:
     """Bind `mcp.call_tool("name", {"key": …})` where name and keys are written out."""
     match call.args:
         case [ast.Constant(value=str() as name)]:
-            tools.resolve(name)
+            _raw_tool(name, names)
         case [ast.Constant(value=str() as name), ast.Dict(keys=keys)]:
-            tool = tools.resolve(name)
+            tool = _raw_tool(name, names)
             written = [k.value for k in keys if isinstance(k, ast.Constant)]
             texts = [key for key in written if isinstance(key, str)]
             if len(texts) == len(keys):
-                tool.bind((), dict.fromkeys(texts))
+                tool.bind_raw(dict.fromkeys(texts))
         case _:
             pass
+
+
+def _raw_tool(name: str, names: PlanNames) -> ToolSpec:
+    """The tool that a raw call names; one that isn't on offer only in a plan that searches."""
+    found = names.tools.lookup(name) if names.searches else None
+    return found or names.tools.resolve(name)
 
 
 def _may_be_newer_python(source: str) -> bool:

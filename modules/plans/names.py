@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from core.catalog import ToolCatalog, ToolSpec, as_identifier
 from modules.plans.values import is_plain_value
-from modules.sandbox.prelude import ENTRY_POINT
+from modules.sandbox.prelude import ENTRY_POINT, SEARCH
 
 TOOLS = "tools"
 CLIENT = "mcp"
@@ -82,7 +82,8 @@ class PlanNames:
                 waiting.append(child)
         for node in self.nodes:
             self._note(node)
-        self.servers = {as_identifier(tool.server) for tool in tools}
+        self.servers = {as_identifier(tool.server) for tool in tools.known}
+        self.searches = any(self.is_search(n) for n in self.nodes if isinstance(n, ast.Call))
 
     def tool_path(self, node: ast.expr) -> str | None:
         """`x` or `server.x` for `tools.x` or `tools.server.x`, where `tools` is ours."""
@@ -93,18 +94,33 @@ class PlanNames:
         if not parts or not self._is_door(node, TOOLS):
             return None
         parts.reverse()
-        return ".".join(parts[:2]) if parts[0] in self.servers else parts[0]
+        path = ".".join(parts[:2]) if parts[0] in self.servers else parts[0]
+        return None if path == SEARCH and not self.tools.has_name(SEARCH) else path
 
     def has_door(self, name: str) -> bool:
         """Whether `tools` or `mcp` means ours everywhere in the plan."""
         return name not in self.assigned and name not in self.own
 
     def called_tool(self, call: ast.Call) -> ToolSpec | None:
-        """The tool that `tools.x(…)` or a bare `x(…)` calls, if that is certain."""
+        """The tool that `tools.x(…)` or a bare `x(…)` calls for certain, on offer or not."""
         path = self.tool_path(call.func)
         if path is not None:
-            return self.tools.get(path)
+            return self.tools.lookup(path)
         return self._bare_tool(call)
+
+    def is_search(self, call: ast.Call) -> bool:
+        """Whether it is `search_tools(…)`, also behind `mcp.` or `tools.`.
+
+        A server's tool of that name is behind `tools.`, and never meant by the bare one.
+        """
+        match call.func:
+            case ast.Name(id=name):
+                return name == SEARCH and name not in self.own and not self._star_import
+            case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as door), attr=name):
+                ours = door == CLIENT or not self.tools.has_name(SEARCH)
+                return name == SEARCH and ours and self.has_door(door)
+            case _:
+                return False
 
     def is_raw_call(self, call: ast.Call) -> bool:
         """Whether it is `mcp.call_tool(…)`."""
@@ -129,9 +145,10 @@ class PlanNames:
             return None
         name = call.func.id
         awaited = isinstance(self.parents.get(call), ast.Await)
-        if name in self.own or name == ENTRY_POINT or (is_builtin(name) and not awaited):
+        taken = name in self.own or name in (ENTRY_POINT, SEARCH)
+        if taken or (is_builtin(name) and not awaited):
             return None
-        return self.tools.get(name)
+        return self.tools.lookup(name)
 
     def _is_door(self, node: ast.expr, name: str) -> bool:
         return isinstance(node, ast.Name) and node.id == name and self.has_door(name)
@@ -187,10 +204,11 @@ class PlanNames:
                 return isinstance(node, ast.AugAssign)
 
     def _looks_like_tool_call(self, call: ast.Call) -> bool:
-        """Whether it calls a tool's bare name, or something of `tools` or `mcp`."""
+        """Whether it calls a tool's bare name, a search, or something of `tools` or `mcp`."""
         func = call.func
         if isinstance(func, ast.Name):
-            return func.id in self.tools and not is_builtin(func.id)
+            known = func.id == SEARCH or self.tools.lookup(func.id) is not None
+            return known and not is_builtin(func.id)
         while isinstance(func, ast.Attribute):
             func = func.value
         return isinstance(func, ast.Name) and func.id in (TOOLS, CLIENT)

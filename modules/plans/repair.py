@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from modules.plans.names import (
     CALL_TOOL,
     CLIENT,
@@ -23,7 +23,7 @@ from modules.plans.names import (
     parse,
 )
 from modules.plans.values import CONTAINER_BUILTINS, SCALAR_BUILTINS
-from modules.sandbox.prelude import ENTRY_POINT
+from modules.sandbox.prelude import ENTRY_POINT, SEARCH
 
 _VALUE_PARENTS = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.Subscript),
@@ -87,7 +87,7 @@ class _Repair:
         """Decide every repair first, on the tree as the model wrote it; then apply them all."""
         calls = [node for node in self._names.nodes if isinstance(node, ast.Call)]
         solve = self._sync_solve()
-        shadowed = [(c, tool) for c in calls if (tool := self._shadowed_tool(c)) is not None]
+        shadowed = [(c, path) for c in calls if (path := self._shadowed_path(c)) is not None]
         unawaited = [call for call in calls if self._lacks_await(call, solve)]
         generators = [
             node
@@ -103,8 +103,8 @@ class _Repair:
             return
         if solve is not None and self._must_be_async(solve, unawaited):
             self._make_async(solve)
-        for call, tool in shadowed:
-            self._qualify(call, tool)
+        for call, path in shadowed:
+            self._qualify(call, path)
         for generator in generators:
             self._make_list(generator)
         for call in unawaited:
@@ -116,17 +116,24 @@ class _Repair:
 
     def _is_tool_call(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and (
-            self._names.called_tool(node) is not None or self._names.is_raw_call(node)
+            self._names.called_tool(node) is not None
+            or self._names.is_raw_call(node)
+            or self._names.is_search(node)
         )
 
-    def _shadowed_tool(self, call: ast.Call) -> ToolSpec | None:
-        """The tool that it calls by a bare name which the plan or Python uses for a value."""
-        if not isinstance(call.func, ast.Name) or not self._names.has_door(TOOLS):
+    def _shadowed_path(self, call: ast.Call) -> str | None:
+        """Where else to find what it calls by a bare name that the plan or Python gives a value."""
+        if not isinstance(call.func, ast.Name):
             return None
         name = call.func.id
         if name not in self._names.assigned and not is_builtin(name):
             return None
-        return self._names.called_tool(call)
+        if self._names.is_search(call):
+            return f"{CLIENT}.{SEARCH}" if self._names.has_door(CLIENT) else None
+        tool = self._names.called_tool(call)
+        if tool is None or not self._names.has_door(TOOLS):
+            return None
+        return f"{TOOLS}.{self._tools.plan_name(tool)}"
 
     def _lacks_await(self, call: ast.Call, sync_solve: ast.FunctionDef | None) -> bool:
         if not self._is_tool_call(call):
@@ -217,8 +224,7 @@ class _Repair:
         self.edits += [_Edit(start, start, "(await "), _Edit(end, end, ")")]
         self._replace(call, ast.Await(call))
 
-    def _qualify(self, call: ast.Call, tool: ToolSpec) -> None:
-        path = f"{TOOLS}.{self._tools.plan_name(tool)}"
+    def _qualify(self, call: ast.Call, path: str) -> None:
         self.edits.append(_Edit(*self._span(call.func), path, rank=1))
         call.func = ast.parse(path, mode="eval").body
 

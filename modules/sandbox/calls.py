@@ -4,9 +4,18 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
-from typing import cast
+from typing import assert_never, cast
 
-from core.catalog import ContentBlock, ToolResult
+from core.content import (
+    AudioBlock,
+    ContentBlock,
+    ImageBlock,
+    LinkBlock,
+    ResourceBlock,
+    TextBlock,
+    ToolResult,
+    block_json,
+)
 from core.errors import CallRefused, WorldError
 from core.ports import CallTool
 from core.turn import ToolCall
@@ -98,10 +107,7 @@ class PlanCalls:
             raise _CallFailed(str(error) or type(error).__name__) from error
         if result.is_error:
             raise _CallFailed(result.text or f"{request.tool.name} failed without a message")
-        if (
-            sum(len(b.text or "") + len(b.data or "") for b in result.content)
-            > MAX_TOOL_RESULT_BYTES
-        ):
+        if sum(map(_characters, result.content)) > MAX_TOOL_RESULT_BYTES:
             raise _CallFailed(f"{_UNUSABLE}: it is larger than {MAX_TOOL_RESULT_BYTES:,} bytes")
         return result
 
@@ -121,15 +127,25 @@ async def _usable(value: Json) -> Json:
         raise _CallFailed(f"{_UNUSABLE}: {reason}") from reason
 
 
+def _characters(block: ContentBlock) -> int:
+    """How much a block holds."""
+    match block:
+        case TextBlock(text) | LinkBlock(text=text):
+            return len(text or "")
+        case ImageBlock(data) | AudioBlock(data):
+            return len(data)
+        case ResourceBlock(text=text, data=data):
+            return len(text or "") + len(data or "")
+        case _:
+            assert_never(block)
+
+
 def _raw_content(result: ToolResult) -> Json:
     """A result as `mcp.call_tool` gives it; structured content becomes text if there is none."""
     blocks = result.content
     if not blocks and result.structured is not None:
-        blocks = (ContentBlock("text", text=json.dumps(result.structured)),)
+        blocks = (TextBlock(json.dumps(result.structured)),)
     return {
-        "content": [
-            {"type": b.type, "text": b.text, "data": b.data, "mime_type": b.mime_type, "uri": b.uri}
-            for b in blocks
-        ],
+        "content": [block_json(block) for block in blocks],
         "structured_content": result.structured,
     }

@@ -3,6 +3,8 @@
 A call arrives as a name, positional and keyword arguments, all chosen by the plan. It leaves
 as a tool that is on offer with arguments that are JSON and fit the tool's signature, or it is
 refused with a message for the model.
+
+A plan may call what it was offered and what it found with `search_tools`, nothing else.
 """
 
 import difflib
@@ -12,14 +14,27 @@ from typing import cast
 from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog, ToolSpec
 from core.errors import CallRefused
 from core.values import Json, JsonObject
-from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, TOOL_DOOR
+from modules.sandbox.limits import (
+    MAX_SEARCH_CHARACTERS,
+    MAX_SEARCHES_PER_PLAN,
+    MAX_TOOLS_FOUND,
+)
+from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, SEARCH, TOOL_DOOR
 from modules.sandbox.values import JsonRebuilder, NotJson, TooLarge
+from modules.toolstubs import tool_documentation, tool_signature
 
 MAX_NAME_CHARACTERS = 300
 """Longer names of tools are refused unread: looking for similar ones takes the square of it."""
 
 RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
 """What a call of `mcp.call_tool` in another form is told."""
+
+
+SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
+"""What a search in another form is told."""
+
+TOOLS_FOUND = 10
+"""How many tools a search gives that doesn't say."""
 
 
 class UnknownFunction(Exception):
@@ -32,8 +47,14 @@ class Doors:
     def __init__(self, tools: ToolCatalog, max_argument_bytes: int) -> None:
         """Offer `tools`; a call's arguments may have `max_argument_bytes` of JSON in all."""
         self._tools = tools
-        self._offered = tuple(tools)
+        self._searches = 0
+        self._found: dict[str, ToolSpec] = {}
         self._max_argument_bytes = max_argument_bytes
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Qualified names of the tools that the plan searched for and found, in that order."""
+        return tuple(self._found)
 
     def admit(
         self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
@@ -41,13 +62,15 @@ class Doors:
         """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
 
         Raises:
-            CallRefused: no such tool, or several, or arguments that don't fit.
+            CallRefused: no such tool, or several, or one that was neither offered nor found, or
+                arguments that don't fit.
             UnknownFunction: `name` is neither a door nor a tool.
         """
         raw = name == RAW_DOOR
         if raw:
-            tool, args, kwargs = self._raw_call(*_inner_arguments(args))
-        elif name == TOOL_DOOR:
+            tool, arguments = self._raw_call(*_inner_arguments(args))
+            return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1]), raw
+        if name == TOOL_DOOR:
             tool = self._indexed(args)
             args, kwargs = _inner_arguments(args[1:])
         elif name != ENTRY_POINT and self.offers(name):
@@ -57,18 +80,44 @@ class Doors:
         return tool, tool.bind(*self._as_json(tool, args, kwargs)), raw
 
     def offers(self, name: str) -> bool:
-        """Whether some tool has this bare name, even if several share it."""
-        return any(name in (tool.name, tool.identifier) for tool in self._offered)
+        """Whether some tool has this bare name, even if several share it or it isn't on offer."""
+        return self._tools.has_name(name)
+
+    def search(self, args: Sequence[object]) -> Json:
+        """The tools that fit a plan's words, best first; from now on the plan may call them.
+
+        Each is `{"name", "signature", "description"}`, the name as it stands behind `tools.`.
+
+        Raises:
+            CallRefused: words or limit are of no use, or the plan has searched too often.
+        """
+        words, limit = _search_arguments(*_inner_arguments(args))
+        self._searches += 1
+        if self._searches > MAX_SEARCHES_PER_PLAN:
+            raise CallRefused(f"a plan may search {MAX_SEARCHES_PER_PLAN} times for tools")
+        found = self._tools.search(words, min(limit, MAX_TOOLS_FOUND))
+        self._found |= {tool.qualified_name: tool for tool in found}
+        self._tools = self._tools.offering([*self._tools, *found])
+        return [self._described(tool) for tool in found]
+
+    def _described(self, tool: ToolSpec) -> Json:
+        name = self._tools.plan_name(tool)
+        return {
+            "name": name,
+            "signature": tool_signature(tool, name),
+            "description": tool_documentation(tool),
+        }
 
     def _indexed(self, args: Sequence[object]) -> ToolSpec:
         index = args[0] if args else None
-        if not isinstance(index, int) or not 0 <= index < len(self._offered):
+        known = self._tools.known
+        if not isinstance(index, int) or not 0 <= index < len(known):
             raise CallRefused("there is no such tool; call tools.<name>(…)")
-        return self._offered[index]
+        return self._tools.resolve(known[index].qualified_name)
 
     def _raw_call(
         self, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> tuple[ToolSpec, Sequence[object], Mapping[str, object]]:
+    ) -> tuple[ToolSpec, Mapping[str, object]]:
         """`mcp.call_tool(name, arguments)`, by position or keyword, or with plain keywords."""
         rest = dict(kwargs)
         name = args[0] if args else rest.pop("tool_name", rest.pop("name", None))
@@ -77,11 +126,11 @@ class Doors:
             raise CallRefused(RAW_CALL_FORM)
         if len(name) > MAX_NAME_CHARACTERS:
             raise CallRefused(f"no tool has a name of {len(name):,} characters")
-        return self._tools.resolve(name), (), _named({} if arguments is None else arguments)
+        return self._tools.resolve(name), _named({} if arguments is None else arguments)
 
     def _undefined(self, name: str) -> str:
         name = name[:MAX_NAME_CHARACTERS]
-        known = [self._tools.plan_name(tool) for tool in self._offered]
+        known = [self._tools.plan_name(tool) for tool in self._tools]
         near = difflib.get_close_matches(name, known, NEAREST_NAMES_SHOWN, cutoff=0.5)
         hint = f"; did you mean {', '.join(f'tools.{n}' for n in near)}?" if near else ""
         return f"name '{name}' is not defined{hint}"
@@ -94,6 +143,18 @@ class Doors:
         room = JsonRebuilder(self._max_argument_bytes)  # for all: they may share one big text
         by_position = [_value(room, tool, n, v) for n, v in zip(names, args, strict=True)]
         return by_position, {n: _value(room, tool, n, v) for n, v in kwargs.items()}
+
+
+def _search_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[str, int]:
+    """Words and limit of `search_tools(words, limit=10)`, whatever the first is called."""
+    rest = dict(kwargs)
+    limit = rest.pop("limit", args[1] if len(args) > 1 else TOOLS_FOUND)
+    words = args[0] if args else next(iter(rest.values()), None)
+    if not isinstance(words, str) or not isinstance(limit, int) or limit < 1 or len(args) > 2:
+        raise CallRefused(SEARCH_FORM)
+    if len(words) > MAX_SEARCH_CHARACTERS:
+        raise CallRefused(f"a search takes at most {MAX_SEARCH_CHARACTERS} characters of words")
+    return words, limit
 
 
 def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Json:

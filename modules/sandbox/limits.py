@@ -20,6 +20,14 @@ MAX_TOOL_ERROR_CHARACTERS = 4000
 KIB = 1024
 MIB = 1024 * KIB
 
+MAX_SEARCHES_PER_PLAN = 5
+"""How often a plan may search for tools; a search is no tool call."""
+
+MAX_TOOLS_FOUND = 20
+"""Most tools that one search gives."""
+
+MAX_SEARCH_CHARACTERS = 500
+"""Longest words of a search."""
 
 MAX_TOOL_RESULT_BYTES = 8 * MIB
 """Size of one tool result, in bytes of JSON; it is held as plan value, record and memory item."""
@@ -65,13 +73,15 @@ class SandboxResult:
     """What became of one plan.
 
     `value` is what `solve()` returned (None on failure), `printed` its output, `calls` the tool
-    calls that were sent, in order of start.
+    calls that were sent, in order of start, `found` the qualified names of the tools that it
+    searched for and found.
     """
 
     value: Json
     printed: str
     calls: tuple[ToolCall, ...]
     failure: PlanFailure | None
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ waits costs no thread, and a plan that spins is ended by killing its worker.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from core.catalog import ToolCatalog
+from core.deadlines import Deadlines
 from core.ports import CallTool
 from core.turn import PlanFailure
 from modules.sandbox.calls import END_TIMEOUT_SECONDS, PlanCalls
@@ -47,6 +49,7 @@ class Sandbox:
     def __init__(self, limits: SandboxLimits | None = None) -> None:
         self._limits = limits or SandboxLimits()
         self._turns = asyncio.Semaphore(MAX_PARALLEL_PLANS)
+        self._deadlines = Deadlines()
         self._executor: ThreadPoolExecutor | None = None
         self._pool: Future[Monty] | None = None
 
@@ -70,9 +73,9 @@ class Sandbox:
         await asyncio.wait({closing}, timeout=END_TIMEOUT_SECONDS)
         executor.shutdown(wait=True)
 
-    def warm(self) -> None:
-        """Start the pool in the background, so that the first plan need not wait for it."""
-        self._started()
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
+        return self._deadlines.standing_still()
 
     async def run(self, plan: str, tools: ToolCatalog, call: CallTool) -> SandboxResult:
         """Run a plan's `solve()` with `tools` on offer; `call` sends each tool call.
@@ -88,21 +91,21 @@ class Sandbox:
         calls = PlanCalls(call)
         run: _PlanRun | None = None
         finished = Finished(failure=PlanFailure("crash", "the plan was interrupted"))
-        deadline = asyncio.timeout(self._limits.wall_seconds)
+        deadline: asyncio.Timeout | None = None
         try:
-            async with deadline, self._turns:
+            async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._turns:
                 run = await self._prepare(tools, calls)
                 finished = await run.to_end(plan)
         except TimeoutError:
-            if not deadline.expired():  # a bug in `call`, not our deadline
+            if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
                 raise
             finished = Finished(failure=self._too_late())
         except _PoolFailed as failed:
             finished = Finished(failure=PlanFailure("crash", str(failed)))
         finally:
             await _end(calls, run, keep_worker=_is_harmless(finished))
-        printed = run.printed if run is not None else ""
-        return SandboxResult(finished.value, printed, calls.finished(), finished.failure)
+        printed, found = (run.printed, run.found) if run is not None else ("", ())
+        return SandboxResult(finished.value, printed, calls.finished(), finished.failure, found)
 
     def unreadable(self, plan: str) -> PlanFailure | None:
         """Why a text can't even be handed to the interpreter, if so."""
@@ -158,6 +161,10 @@ class _PlanRun:
     @property
     def printed(self) -> str:
         return self._session.printed
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        return self._session.found
 
     async def to_end(self, plan: str) -> Finished:
         """Drive the plan until it ends; cancelling kills its worker."""

@@ -1,13 +1,15 @@
 """The Python that is fed to the sandbox before and after a plan, and what plans may use of it.
 
-The prelude gives a plan its doors: `tools.<name>(…)`, `tools.<server>.<name>(…)` and
-`mcp.call_tool(name, arguments)`. Each is a thin function that ends in a call of a name that
-nothing in the sandbox defines, so that the interpreter stops there and asks the host. The doors
-are a convenience, not a wall: a plan that redefines them gains nothing, because the host
-resolves every name and binds every argument itself.
+The prelude gives a plan its doors: `tools.<name>(…)`, `tools.<server>.<name>(…)`,
+`mcp.call_tool(name, arguments)` and `search_tools(words)`. Each is a thin function that ends in a
+call of a name that nothing in the sandbox defines, so that the interpreter stops there and asks
+the host. The doors are a convenience, not a wall: a plan that redefines them gains nothing,
+because the host resolves every name and binds every argument itself.
 """
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
 
 from core.catalog import ToolCatalog, ToolSpec, as_identifier
 
@@ -16,6 +18,12 @@ TOOL_DOOR = "__call_tool__"
 
 RAW_DOOR = "__call_raw__"
 """Undefined function behind `mcp.call_tool`: args and kwargs as the plan wrote them."""
+
+SEARCH_DOOR = "__search_tools__"
+"""Undefined function behind `search_tools`: args and kwargs as the plan wrote them."""
+
+SEARCH = "search_tools"
+"""What a plan calls to find tools. A server's tool of that name is `tools.search_tools`."""
 
 ENTRY_POINT = "solve"
 """The function that a plan must define."""
@@ -53,7 +61,7 @@ __outcome__
 """
 """Appended to a plan: calls `solve()`, sync or async; its value is the plan's result."""
 
-_MCP_DOOR = f"""
+_DOORS = f"""
 class __Content:
     def __init__(self, block):
         self.type = block["type"]
@@ -72,24 +80,41 @@ class __Client:
     async def call_tool(self, *args, **kwargs):
         return __Result(await {RAW_DOOR}(list(args), kwargs))
 
+    async def {SEARCH}(self, *args, **kwargs):
+        return {SEARCH_DOOR}(list(args), kwargs)
+
 mcp = __Client()
+
+async def {SEARCH}(*args, **kwargs):
+    return {SEARCH_DOOR}(list(args), kwargs)
 """
 
+_NAME = re.compile(r"\w+")
 
-def prelude_for(tools: ToolCatalog) -> str:
-    """The doors for the tools on offer, as source text for the sandbox.
+
+def prelude_for(tools: ToolCatalog, plan: str = "") -> str:
+    """The doors for the tools that are on offer or named in the plan, as source text.
 
     A bare identifier leads to a tool that no other server shares; else to a server of that name.
+    Tools that are named without being on offer have a door that the host opens once they are found.
     """
+    named = set(_NAME.findall(unicodedata.normalize("NFKC", plan)))
+    shown = [
+        (index, tool)
+        for index, tool in enumerate(tools.known)
+        if tools.offers(tool) or tool.identifier in named
+    ]
     lines = ["class __Namespace:", "    pass", "", "tools = __Namespace()"]
     taken: set[str] = set()
-    for index, tool in enumerate(tools):
+    for index, tool in shown:
         lines += _tool_function(index)
         if not tools.is_ambiguous(tool) and _is_plain(tool.identifier):
             taken.add(tool.identifier)
             lines.append(f"tools.{tool.identifier} = __tool_{index}")
-    lines += _server_namespaces(tools, taken)
-    return "\n".join(lines) + _MCP_DOOR
+    lines += _server_namespaces(shown, frozenset(taken))
+    taken |= {as_identifier(tool.server) for _, tool in shown}
+    own_search = [] if SEARCH in taken else [f"tools.{SEARCH} = {SEARCH}"]
+    return "\n".join(lines) + _DOORS + "\n".join(own_search)
 
 
 def _tool_function(index: int) -> list[str]:
@@ -99,10 +124,12 @@ def _tool_function(index: int) -> list[str]:
     ]
 
 
-def _server_namespaces(tools: ToolCatalog, taken: set[str]) -> Iterator[str]:
+def _server_namespaces(
+    tools: Iterable[tuple[int, ToolSpec]], taken: frozenset[str]
+) -> Iterator[str]:
     """`tools.<server>.<tool>` for every server whose name no tool has taken; first one wins."""
     filled: set[str] = set()
-    for index, tool in enumerate(tools):
+    for index, tool in tools:
         server = as_identifier(tool.server)
         path = f"tools.{server}.{tool.identifier}"
         if server in taken or path in filled or not _names_are_plain(server, tool):

@@ -40,7 +40,7 @@ from modules.sandbox.limits import (
     SandboxLimits,
     Waiting,
 )
-from modules.sandbox.prelude import ENTRY_POINT, EPILOGUE, NO_SOLVE, prelude_for
+from modules.sandbox.prelude import ENTRY_POINT, EPILOGUE, NO_SOLVE, SEARCH_DOOR, prelude_for
 from modules.sandbox.values import NotJson, TooLarge, to_json
 
 CHECKOUT_TIMEOUT_SECONDS = 10.0
@@ -94,6 +94,11 @@ class PlanSession:
         """What the plan printed so far, up to the limit."""
         return self._printed.text
 
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Qualified names of the tools that the plan searched for and found so far."""
+        return self._doors.found
+
     def start(self, source: str) -> PlanState:
         """Take a worker, feed prelude and plan, and run to the first halt."""
         self._source = source
@@ -143,7 +148,7 @@ class PlanSession:
         self._pid = session.worker_pid
         if self._killed:  # cancelled before there was a worker to kill
             self.kill()
-        session.feed_run(prelude_for(self._tools))
+        session.feed_run(prelude_for(self._tools, self._source))
         return session.feed_start(self._source + EPILOGUE, print_callback=self._printed)
 
     def _run(self, step: Callable[[], SyncSnapshot]) -> PlanState:
@@ -188,6 +193,10 @@ class PlanSession:
         name = snapshot.function_name
         self._solve_missing = self._solve_missing or name == ENTRY_POINT
         try:
+            if name == SEARCH_DOOR:
+                return snapshot.resume(
+                    {"return_value": self._doors.search(_arguments(snapshot)[0])}
+                )
             tool, arguments, raw = self._doors.admit(name, *_arguments(snapshot))
         except UnknownFunction as unknown:
             return snapshot.resume({"exc_type": "NameError", "message": str(unknown)})

@@ -1,18 +1,14 @@
 """Answers on stdout: bare text for scripts, a label for people, one JSON object with `--json`."""
 
 import dataclasses
-import json
-import math
 from typing import TextIO, assert_never
 
 from core.turn import ActionResult, FinalAnswer, FurtherProcessing, PlanFailed, RunOutcome, Step
-from core.values import Json, JsonObject
+from core.values import JsonObject
+from modules.terminal.printing import json_safe, print_document, write
 from modules.terminal.safe_text import printable
 
 LABEL = "💡 Final Answer:"
-
-MAX_INTEGER_BITS = 14_284
-"""4,300 decimal digits, the default of `sys.set_int_max_str_digits`."""
 
 
 def print_answer(answer: str, stream: TextIO) -> None:
@@ -22,7 +18,7 @@ def print_answer(answer: str, stream: TextIO) -> None:
         BrokenPipeError: the reader has gone.
     """
     text = f"{LABEL} {printable(answer)}" if stream.isatty() else answer
-    _write(f"{text}\n", stream)
+    write(f"{text}\n", stream)
 
 
 def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO) -> None:
@@ -31,9 +27,7 @@ def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO)
     Raises:
         BrokenPipeError: the reader has gone.
     """
-    document = outcome_document(outcome, session_id, model)
-    text = json.dumps(document, ensure_ascii=not _is_unicode(stream), allow_nan=False)
-    _write(f"{text}\n", stream)
+    print_document(outcome_document(outcome, session_id, model), stream)
 
 
 def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonObject:
@@ -70,9 +64,9 @@ def _step(step: Step) -> JsonObject:
         "calls": [
             {
                 "tool": call.tool,
-                "arguments": _finite(call.arguments),
+                "arguments": json_safe(call.arguments),
                 "ok": call.ok,
-                "result": _finite(call.result),
+                "result": json_safe(call.result),
                 "seconds": round(call.seconds, 6),
             }
             for call in step.result.calls
@@ -91,31 +85,3 @@ def _result(result: ActionResult) -> tuple[str, str]:
             return "failed", f"{failure.kind}: {failure}"
         case _:
             assert_never(result)
-
-
-def _finite(value: Json) -> Json:
-    """The value with what strict JSON readers refuse as text: NaN, infinities, huge integers."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, int):
-        return value if value.bit_length() <= MAX_INTEGER_BITS else hex(value)
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return value
-
-
-def _is_unicode(stream: TextIO) -> bool:
-    """Whether the stream can write every character; a `StringIO` has no encoding and can."""
-    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
-
-
-def _write(text: str, stream: TextIO) -> None:
-    """Write and flush; what the stream's encoding lacks (emoji in Latin-1) becomes an escape."""
-    try:
-        stream.write(text)
-    except UnicodeEncodeError as error:
-        encoding = error.encoding
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()

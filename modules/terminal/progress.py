@@ -1,7 +1,8 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
 import json
-from typing import Literal, TextIO, TypeAlias, assert_never
+from collections import Counter
+from typing import Literal, Protocol, TypeAlias, assert_never
 
 from core.events import (
     Answered,
@@ -13,6 +14,7 @@ from core.events import (
     Retrying,
     RunFinished,
     RunStarted,
+    ServerLogged,
     StepFinished,
     ToolCallFinished,
     ToolCallProgress,
@@ -21,12 +23,31 @@ from core.events import (
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
 from modules.redaction import Redactor
+from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable
 
 Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
 VALUE_CHARACTERS = 200
 """How much of a value one line shows."""
+
+SERVER_LOG_LINES = 50
+"""How many log lines of one server are shown between two requests, unless all is asked for."""
+
+_MILD_LEVELS = frozenset({"debug", "info", "notice"})
+"""Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
+
+
+class TextSink(Protocol):
+    """As much of a text stream as lines need."""
+
+    def write(self, text: str, /) -> int:
+        """Write text."""
+        ...
+
+    def flush(self) -> None:
+        """Let it arrive."""
+        ...
 
 
 class Progress:
@@ -39,15 +60,20 @@ class Progress:
     """
 
     def __init__(
-        self, stream: TextIO | None, loudness: Loudness, redactor: Redactor | None = None
+        self, stream: TextSink | None, loudness: Loudness, redactor: Redactor | None = None
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known."""
         self._stream = stream
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
+        self._server_log_lines: Counter[str] = Counter()
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
+        self.tell(event)
+
+    def tell(self, event: Event) -> None:
+        """Tell one event, from where nothing can be awaited."""
         for stage, text in self._lines(event):
             self.say(stage, text)
 
@@ -78,7 +104,24 @@ class Progress:
             return []
         if self._loudness == "verbose":
             return _verbose(event)
+        if isinstance(event, RunStarted):
+            self._server_log_lines.clear()
+        if isinstance(event, ServerLogged):
+            return self._server_log(event)
         return _normal(event)
+
+    def _server_log(self, event: ServerLogged) -> list[tuple[str, str]]:
+        """What a server finds worth a warning, until there is too much of it."""
+        if event.level in _MILD_LEVELS:
+            return []
+        self._server_log_lines[event.server] += 1
+        count = self._server_log_lines[event.server]
+        if count > SERVER_LOG_LINES:
+            return []
+        lines = [("mcp", _server_log_line(event))]
+        if count == SERVER_LOG_LINES:
+            lines.append(("mcp", f"{event.server} logs more than is shown; --verbose shows all"))
+        return lines
 
 
 def _normal(event: Event) -> list[tuple[str, str]]:
@@ -115,6 +158,8 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
         case RunFinished(outcome):
             spent = ", ".join(f"{k} {v * 1000:.0f} ms" for k, v in outcome.durations.items())
             return [("loop", f"{outcome.status}; {spent}")]
+        case ServerLogged():
+            return [("mcp", _server_log_line(event))]
         case Answered() | Notice():
             return []
         case ToolCallFinished() | ToolCallProgress() | Observed() | Retrying():
@@ -143,7 +188,13 @@ def value_text(value: Json) -> str:
 
 def _progress_line(event: ToolCallProgress) -> str:
     total = f"/{event.total:g}" if event.total is not None else ""
-    return f"{event.tool}: {event.progress:g}{total} {_short(event.message or '')}".rstrip()
+    message = one_line(event.message or "", VALUE_CHARACTERS)
+    return f"{event.tool}: {event.progress:g}{total} {message}".rstrip()
+
+
+def _server_log_line(event: ServerLogged) -> str:
+    level, text = one_line(event.level, 20), one_line(event.text, VALUE_CHARACTERS)
+    return f"{event.server} {level}: {text}"
 
 
 def _retry_line(event: Retrying) -> str:

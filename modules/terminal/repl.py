@@ -21,7 +21,10 @@ MAX_LINE_BYTES = 4 * MAX_REQUEST_CHARACTERS + 1
 _CHUNK_BYTES = 65_536
 
 PROMPT = "cortex-r> "
-GREETING = "Type a request. `new` starts another session, `exit` or Ctrl-D leaves, Ctrl-C cancels."
+GREETING = (
+    "Type a request. `new` starts another session, `/mcp` and `/tools` show servers and tools, "
+    "`exit` or Ctrl-D leaves, Ctrl-C cancels."
+)
 
 
 class Repl:

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.dispatch.hooks import DispatcherHooks
+from core.dispatch.tool_cache import ToolCache
+from core.process.spawn import SpawnedServer, StopGrace
 from core.session import MultiMCP
-from core.spawn import SpawnedServer, StopGrace
-from core.tool_cache import ToolCache
 
 ROOT = Path(__file__).parents[2]
 SERVERS = ROOT / "tests" / "fixtures" / "servers"
@@ -42,7 +43,7 @@ async def dispatcher(
             cache=cache,
             log_folder=logs,
             spawned=spawned,
-            on_notice=on_notice,
+            hooks=DispatcherHooks(on_notice=on_notice),
             stop_grace=grace,
         ) as multi,
     ):
@@ -50,7 +51,7 @@ async def dispatcher(
         yield multi, notices
 
 
-async def ask(multi: MultiMCP, tool: str, **arguments: str | int) -> str:
+async def ask(multi: MultiMCP, tool: str, **arguments: str | float) -> str:
     return (await multi.call_tool(tool, dict(arguments))).text
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.catalog import ContentBlock, ToolResult, ToolSpec
+from core.catalog import ToolSpec
+from core.content import ContentBlock, ImageBlock, TextBlock, ToolResult
 from core.errors import CallRefused
 from core.values import Json, JsonObject
 from tests.doubles import tool
@@ -58,11 +59,30 @@ class TestParameters:
         assert spec.wrapper is None
         assert [p.name for p in spec.parameters] == list(properties)
 
-    @pytest.mark.parametrize(
-        "schema", [{}, {"properties": None}, {"properties": [], "required": 5}]
-    )
-    def test_a_schema_of_nonsense_has_no_parameters(self, schema: JsonObject) -> None:
+    @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": {}, "required": 5}])
+    def test_a_schema_that_names_nothing_has_no_parameters(self, schema: JsonObject) -> None:
         assert ToolSpec("s", "t", "", schema).parameters == ()
+
+    def test_a_required_name_that_nothing_describes_is_a_parameter(self) -> None:
+        spec = flat(properties={"a": {}}, required=["b", "a", "b", 5])
+        assert [(p.name, p.required) for p in spec.parameters] == [("a", True), ("b", True)]
+        assert spec.bind([1, 2], {}) == {"a": 1, "b": 2}
+
+    def test_parts_of_all_of_add_up(self) -> None:
+        spec = flat(
+            allOf=[{"$ref": "#/$defs/Page"}, {"properties": {"q": {}}, "required": ["q"]}],
+            defs={"Page": {"properties": {"page": {"type": "integer"}}, "required": ["page"]}},
+        )
+        assert {(p.name, p.required) for p in spec.parameters} == {("page", True), ("q", True)}
+
+    def test_a_reference_at_the_top_is_followed(self) -> None:
+        spec = ToolSpec(
+            "s",
+            "t",
+            "",
+            {"$ref": "#/definitions/A", "definitions": {"A": {"properties": {"x": {}}}}},
+        )
+        assert [p.name for p in spec.parameters] == ["x"]
 
     def test_a_reference_keeps_what_stands_beside_it(self) -> None:
         spec = flat(
@@ -149,16 +169,81 @@ class TestBinding:
         spec = flat(properties={"a": {}}, additionalProperties=more)
         assert spec.bind([1], {"z": 2}) == {"a": 1, "z": 2}
 
+    def test_names_that_python_does_not_allow_are_written_as_identifiers(self) -> None:
+        spec = flat(properties={"user-id": {}, "from": {}, "$top": {}}, required=["user-id"])
+        assert [p.argument for p in spec.parameters] == ["user_id", "from_", "_top"]
+        written = spec.bind([], {"user_id": 1, "from_": 2, "_top": 3})
+        assert written == spec.bind([1, 2, 3], {}) == {"user-id": 1, "from": 2, "$top": 3}
+        assert spec.bind([], {"user-id": 1, "from": 2}) == {"user-id": 1, "from": 2}
+        assert "two values for argument 'user_id'" in refused(spec, 1, user_id=2)
+        assert "missing: user_id" in refused(spec)
+
     def test_a_tool_that_takes_no_more_does_not(self) -> None:
         spec = flat(properties={"a": {}}, additionalProperties=False)
         assert "no argument 'z'" in refused(spec, z=1)
 
 
+class TestWholeArguments:
+    """Tools whose schemas Python can't express: a plan gives the dict that the server gets."""
+
+    inexpressible: tuple[JsonObject, ...] = (
+        {"type": "array", "items": {}},
+        {"type": ["string", "null"]},
+        {"properties": None},
+        {"properties": [], "required": 5},
+        {"properties": {"a-b": {}, "a_b": {}}},
+        {"properties": {"": {}}},
+        {"properties": {"a\nb": {}}},
+        {"properties": {"…": {}}},
+        {"properties": {"x" * 101: {}}},
+        {"properties": {f"p{n}": {} for n in range(101)}},
+        {"properties": {"a": False}, "required": ["a"]},
+        {"properties": {"a": {}}, "required": ["b"], "additionalProperties": False},
+        {"allOf": [{"type": "object"}, {"type": "array"}]},
+        {"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
+        {"properties": {"a": {}}, "enum": [{"a": 1}]},
+        {"properties": {"a": {}}, "not": {}},
+        {"properties": {"input": {"properties": {"a-b": {}, "a_b": {}}}}},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+    )
+
+    @pytest.mark.parametrize("schema", inexpressible, ids=lambda schema: str(schema)[:50])
+    def test_what_python_cannot_express_is_sent_as_it_is_given(self, schema: JsonObject) -> None:
+        spec = ToolSpec("s", "t", "", schema)
+        given_arguments: JsonObject = {"a-b": 1, "input": {"x": [None]}}
+        assert [p.name for p in spec.parameters] == ["arguments"]
+        assert spec.wrapper is None
+        assert spec.bind([given_arguments], {}) == given_arguments
+        assert spec.bind([], {"arguments": given_arguments}) == given_arguments
+        assert spec.bind([], given_arguments) == given_arguments
+        assert spec.bind_raw({"arguments": given_arguments}) == {"arguments": given_arguments}
+
+    def test_anything_but_one_dict_is_refused_with_the_form(self) -> None:
+        spec = ToolSpec("s", "t", "", {"type": "array"})
+        calls: list[tuple[list[Json], JsonObject]] = [
+            ([1], {}),
+            ([{}, {}], {}),
+            ([{}], {"a": 1}),
+            ([], {"arguments": 1}),
+        ]
+        for args, kwargs in calls:
+            with pytest.raises(CallRefused, match=r"t\(\) takes one dict: t\(\{'name': value\}\)"):
+                spec.bind(args, kwargs)
+
+    def test_any_other_tool_binds_raw_arguments_like_named_ones(self) -> None:
+        assert ADD.bind_raw({"a": 1, "b": 2}) == {"input": {"a": 1, "b": 2}}
+        assert ADD.bind_raw({"input": {"a": 1, "b": 2}}) == {"input": {"a": 1, "b": 2}}
+
+    def test_a_choice_beside_named_properties_is_left_to_the_server(self) -> None:
+        spec = flat(properties={"a": {}, "b": {}}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
+        assert spec.bind([], {"b": 1}) == {"b": 1}
+
+
 def text(content: str) -> ContentBlock:
-    return ContentBlock("text", content)
+    return TextBlock(content)
 
 
-IMAGE = ContentBlock("image", data="aGk=", mime_type="image/png")
+IMAGE = ImageBlock("aGk=", "image/png")
 IMAGE_VALUE: JsonObject = {
     "type": "image",
     "text": None,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.catalog import ToolCatalog, as_identifier
+from core.catalog import CatalogKeeper, ToolCatalog, as_identifier
 from core.errors import CallRefused
 from tests.doubles import tool
 
@@ -230,3 +230,47 @@ def test_a_thousand_names_that_look_the_same_are_all_told_apart() -> None:
     assert spelled[:2] == ["a__________", "a___________2"]
     assert len(set(spelled)) == len(names)
     assert [catalog.resolve(name).name for name in spelled] == names
+
+
+class TestOffering:
+    known = (tool("find", "web"), tool("find", "docs"), tool("add"), tool("a-b"), tool("a_b"))
+    catalog = ToolCatalog(known).offering([known[3], known[1]])
+
+    def test_it_offers_what_it_is_told_in_that_order_and_knows_the_rest(self) -> None:
+        assert [t.qualified_name for t in self.catalog] == ["math.a-b", "docs.find"]
+        assert (len(self.catalog), self.catalog.left_out) == (2, 3)
+        assert len(self.catalog.known) == 5
+        assert self.catalog.offers(self.known[1])
+        assert not self.catalog.offers(self.known[2])
+
+    def test_names_mean_the_same_whatever_is_offered(self) -> None:
+        everything = ToolCatalog(self.known)
+        names = [everything.plan_name(t) for t in everything]
+        assert names == [self.catalog.plan_name(t) for t in self.catalog.known]
+        assert self.catalog.resolve("a_b_2").name == "a-b"
+        with pytest.raises(CallRefused, match=r"say web\.find or docs\.find"):
+            self.catalog.resolve("find")
+
+    def test_a_tool_that_is_not_offered_is_refused_with_how_to_find_it(self) -> None:
+        assert "add" not in self.catalog
+        assert self.catalog.get("add") is None
+        assert self.catalog.lookup("add") is not None
+        assert self.catalog.has_name("add")
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("web.find")
+        assert str(caught.value) == (
+            "'web.find' exists but was not offered to this plan; find it first: "
+            'await search_tools("web find"); did you mean docs.find?'
+        )
+
+    def test_only_tools_on_offer_are_proposed_and_strangers_are_no_tools(self) -> None:
+        with pytest.raises(CallRefused, match=r"there is no tool 'addd'$"):
+            self.catalog.resolve("addd")
+        assert len(self.catalog.offering([tool("stranger")])) == 0
+
+    def test_the_same_list_of_tools_keeps_its_catalogue(self) -> None:
+        keeper = CatalogKeeper()
+        first = keeper.catalog_of(self.known)
+        assert keeper.catalog_of([*self.known]) is first
+        assert keeper.catalog_of(self.known[1:]) is not first
+        assert len(keeper.catalog_of([])) == 0

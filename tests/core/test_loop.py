@@ -6,7 +6,8 @@ import contextlib
 import pytest
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog, ToolResult
+from core.catalog import ToolCatalog
+from core.content import ToolResult
 from core.context import AgentContext
 from core.errors import CallRefused, ExitCode, ModelUnavailable, ServerLost, ToolTimeout
 from core.events import (
@@ -22,6 +23,7 @@ from core.events import (
     ToolCallStarted,
 )
 from core.loop import AgentLoop, collect
+from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.turn import (
     ActionResult,
@@ -281,7 +283,9 @@ async def test_waiting_for_a_server_is_not_counted_as_the_calls_time() -> None:
         async def prepare(self, tool_name: str) -> None:
             now[0] += 100
 
-        async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+        async def call_tool(
+            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        ) -> ToolResult:
             now[0] += 1
             return await super().call_tool(tool_name, arguments)
 
@@ -364,3 +368,24 @@ async def test_history_and_limits_reach_the_planner() -> None:
     await run(context(fakes, history=history))
     assert fakes.inputs[0].history == history
     assert fakes.inputs[0].max_tool_calls == 5
+
+
+async def test_what_a_plan_has_found_is_offered_to_the_next() -> None:
+    """With a budget for a few of many tools; the request's words fit none of them."""
+    many = [tool(f"tool{n}", description="does something " * 9) for n in range(60)]
+    found = ("math.tool57", "math.tool41")
+    fakes = FakeParts(
+        [Plan("p1"), Plan("p2"), Plan("p3")],
+        {
+            "p1": [PlanFailed(BROKEN.failure, (), found[:1])],
+            "p2": [FurtherProcessing("more", (), found[1:])],
+            "p3": [FinalAnswer("x", ())],
+        },
+    )
+    strategy = StrategyProfile(tool_prompt_tokens=300)
+    await run(context(fakes, strategy=strategy, dispatcher=FakeDispatcher(many, {})))
+    offered = [[spec.qualified_name for spec in inputs.tools] for inputs in fakes.inputs]
+    assert all(len(names) < 10 for names in offered)
+    assert found[0] not in offered[0]
+    assert offered[1][0] == found[0]
+    assert tuple(offered[2][:2]) == found

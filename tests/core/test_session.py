@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.catalog import ContentBlock, ToolResult, ToolSpec
+from core.catalog import ToolSpec
+from core.content import AudioBlock, ImageBlock, LinkBlock, ResourceBlock, TextBlock, ToolResult
+from core.dispatch.tool_cache import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
+from core.process.spawn import spawn
 from core.session import MCP, MultiMCP
-from core.spawn import spawn
-from core.tool_cache import ToolCache
 from tests.core.fixture_servers import ROOT, SERVERS, ask, dispatcher, is_gone, server
 
 
@@ -36,12 +37,12 @@ async def test_every_kind_of_content_arrives_typed() -> None:
     async with dispatcher(server("able")) as (multi, _):
         assert await multi.call_tool("contents", {}) == ToolResult(
             (
-                ContentBlock("text", text="hello"),
-                ContentBlock("image", data="aW1n", mime_type="image/png"),
-                ContentBlock("audio", data="YXVk", mime_type="audio/wav"),
-                ContentBlock("resource", text="inside", uri="file:///a"),
-                ContentBlock("resource", data="YmxvYg==", uri="file:///b"),
-                ContentBlock("resource_link", text="see c", uri="file:///c"),
+                TextBlock("hello"),
+                ImageBlock("aW1n", "image/png"),
+                AudioBlock("YXVk", "audio/wav"),
+                ResourceBlock("file:///a", text="inside"),
+                ResourceBlock("file:///b", data="YmxvYg=="),
+                LinkBlock("file:///c", "c", "see c"),
             ),
             {"result": 7},
         )
@@ -57,14 +58,20 @@ async def test_errors_of_a_tool_are_values_and_the_session_goes_on() -> None:
         assert await ask(multi, "able.echo", text="still here") == "still here"
 
 
-async def test_a_protocol_error_in_answer_to_a_call_is_a_value_too(tmp_path: Path) -> None:
+async def test_a_protocol_error_in_answer_to_a_call_is_a_value_too() -> None:
+    async with dispatcher(server("able")) as (multi, _):
+        result = await multi.call_tool("unserved", {})
+        assert (result.is_error, result.text) == (True, "no tool unserved")
+
+
+async def test_what_a_session_lists_replaces_the_cached_list(tmp_path: Path) -> None:
     cache = ToolCache(tmp_path)
     spec = server("able")
     cache.store(spec, [ToolSpec("able", "vanished", "", {})])
     async with dispatcher(spec, cache=cache) as (multi, _):
-        result = await multi.call_tool("vanished", {})
-        assert (result.is_error, result.text) == (True, "no tool vanished")
-        assert "echo" in multi.tool_map, "what the session listed replaces the cached list"
+        with pytest.raises(CallRefused, match="no tool 'vanished'"):
+            await multi.call_tool("vanished", {})
+        assert "echo" in multi.tool_map
         assert cache.load(spec) == multi.server_tools["able"]
 
 
@@ -82,7 +89,7 @@ async def test_arguments_that_json_cannot_carry_are_refused_unsent() -> None:
     async with dispatcher(server("able")) as (multi, _):
         with pytest.raises(CallRefused, match="inf"):
             await multi.call_tool("echo", {"text": [{"a": float("inf")}]})
-        with pytest.raises(CallRefused, match="not valid text"):
+        with pytest.raises(CallRefused, match="surrogates not allowed"):
             await multi.call_tool("echo", {"text": "\ud800"})
         assert await ask(multi, "echo", text="fine") == "fine"
 

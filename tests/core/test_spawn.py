@@ -11,7 +11,7 @@ import pytest
 
 from config.servers import ServerSpec
 from core.errors import ServerStartError
-from core.spawn import (
+from core.process.spawn import (
     LOG_BYTES_KEPT,
     LOG_BYTES_MAX,
     StopGrace,
@@ -42,7 +42,7 @@ def test_a_spawned_server_speaks_through_its_pipes_and_leads_its_own_group() -> 
 
 def test_importing_the_module_imports_nothing_heavy() -> None:
     code = (
-        "import sys, core.spawn\n"
+        "import sys, core.process.spawn\n"
         "print({'asyncio', 'mcp', 'pydantic', 'typing_extensions'} & {*sys.modules})"
     )
     done = subprocess.run(
@@ -157,7 +157,7 @@ def _stat(path: Path) -> list[str]:
 def test_a_server_ends_when_we_are_killed_outright() -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from config.servers import ServerSpec; from core.spawn import spawn\n"
+        "from config.servers import ServerSpec; from core.process.spawn import spawn\n"
         f"spec = ServerSpec('a', (sys.executable, {str(SERVERS / 'able_server.py')!r}), Path())\n"
         "print(spawn(spec, None).process.pid, flush=True); sys.stdin.read()"
     )

@@ -1,5 +1,7 @@
 """Strategies: which tools come first, what is left out, and which prompt asks."""
 
+from dataclasses import replace
+
 import pytest
 
 from config.schema import StrategyProfile
@@ -7,7 +9,7 @@ from core.catalog import ToolCatalog, ToolSpec
 from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, PlanReply
 from core.strategy import (
-    TOOL_PROMPT_CHARACTERS,
+    CHARACTERS_PER_TOKEN,
     Decision,
     Situation,
     decide,
@@ -115,15 +117,80 @@ async def test_the_memory_fallback_can_be_switched_off() -> None:
     assert names(decision)[0] == "math.add"
 
 
-async def test_tools_beyond_the_prompts_budget_are_left_out_lowest_rank_first() -> None:
-    long = "x" * (TOOL_PROMPT_CHARACTERS // 2)
-    tools = [tool("a", description=long), tool("b", description=long), tool("c", description="x")]
-    perception = PerceptionResult(tool_hint="c")
-    decision = await decide(StrategyProfile(), situation(tools, perception), generate)
-    assert names(decision) == ["math.c", "math.a"]
+class TestBeyondTheBudget:
+    """More tools than the prompt has room for."""
 
+    many = (
+        *(tool(f"t{n}", "bulk", description="moves a pallet" + " x" * 40) for n in range(40)),
+        tool("weather", "sky", description="the weather of a city"),
+        tool("add", "math", description="the sum of two numbers"),
+        tool("frost", "sky", description="warns of cold"),
+    )
 
-async def test_one_tool_larger_than_the_budget_is_still_offered() -> None:
-    huge = tool("a", description="x" * (TOOL_PROMPT_CHARACTERS + 1))
-    decision = await decide(StrategyProfile(), situation([huge]), generate)
-    assert names(decision) == ["math.a"]
+    async def names(
+        self,
+        request: str,
+        perception: PerceptionResult | None = None,
+        *,
+        basic: frozenset[str] = frozenset(),
+        found: tuple[str, ...] = (),
+        memory: list[MemoryItem] | None = None,
+        force_replan: bool = False,
+        tokens: int = 200,
+        strategy: StrategyProfile | None = None,
+    ) -> list[str]:
+        given = situation(
+            [*self.many], perception, memory=memory, basic=basic, force_replan=force_replan
+        )
+        given = replace(given, request=request, found_tools=found, tool_prompt_tokens=tokens)
+        decision = await decide(strategy or StrategyProfile(), given, generate)
+        written = sum(len(given.describe(t, decision.tools)) + 1 for t in decision.tools)
+        assert written <= tokens * CHARACTERS_PER_TOKEN or len(decision.tools) == 1
+        assert decision.tools.left_out == len(self.many) - len(decision.tools)
+        return names(decision)
+
+    async def test_while_all_fit_nothing_is_left_out_and_the_order_stays(self) -> None:
+        offered = await self.names("what is the weather?", tokens=6_000)
+        assert offered == [t.qualified_name for t in self.many]
+
+    async def test_the_words_of_the_request_choose(self) -> None:
+        offered = await self.names("What will the weather be in Oslo?")
+        assert offered[0] == "sky.weather"
+        assert len(offered) < 10
+
+    async def test_tools_that_were_found_come_first_then_the_basic_ones(self) -> None:
+        offered = await self.names(
+            "weather", basic=frozenset({"math.add"}), found=("bulk.t7", "gone.tool")
+        )
+        assert offered[:3] == ["bulk.t7", "math.add", "sky.weather"]
+
+    async def test_however_many_were_found_the_basic_tools_stay(self) -> None:
+        found = tuple(f"bulk.t{n}" for n in range(40))
+        offered = await self.names("weather", basic=frozenset({"math.add"}), found=found)
+        assert "math.add" in offered
+        assert offered[:2] == ["bulk.t0", "bulk.t1"]
+
+    async def test_perceptions_hint_and_servers_tip_the_scales(self) -> None:
+        hinted = await self.names("is it cold?", PerceptionResult(tool_hint="ADD"))
+        assert hinted[:2] == ["sky.frost", "math.add"]
+        selected = await self.names("moves", PerceptionResult(selected_servers=["sky"]))
+        assert "sky.frost" not in selected, "the words weigh more than a server"
+        nothing = await self.names("zzz", PerceptionResult(selected_servers=["sky"]))
+        assert nothing[:2] == ["sky.weather", "sky.frost"]
+
+    async def test_a_replan_leaves_perception_out_and_may_fall_back_on_what_worked(self) -> None:
+        hint = PerceptionResult(tool_hint="add")
+        assert "math.add" not in (await self.names("moves", hint, force_replan=True))[:1]
+        offered = await self.names(
+            "moves", hint, force_replan=True, memory=[output("frost")], strategy=EXPLORATORY
+        )
+        assert offered[0] == "sky.frost"
+
+    async def test_one_tool_larger_than_the_budget_is_still_offered(self) -> None:
+        assert len(await self.names("moves", tokens=1)) == 1
+
+    async def test_names_stay_those_of_the_whole_catalogue(self) -> None:
+        twins = [tool("get", "a", description="x" * 300), tool("get", "b", description="y" * 300)]
+        given = replace(situation(twins), tool_prompt_tokens=100)
+        (only,) = (decision := await decide(StrategyProfile(), given, generate)).tools
+        assert decision.tools.plan_name(only) == "a.get"

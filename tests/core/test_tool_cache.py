@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from config.servers import ServerSpec
 from core.catalog import ToolSpec
-from core.tool_cache import ToolCache, fingerprint
+from core.dispatch.tool_cache import ToolCache, fingerprint
 
 TOOLS = [
     ToolSpec("s", "add", "adds", {"type": "object"}, {"type": "object"}, True, True),
@@ -157,3 +157,39 @@ def test_a_store_that_fails_leaves_the_old_list_and_no_litter(
 
 def test_words_that_cannot_be_paths_are_no_error(spec: ServerSpec) -> None:
     assert fingerprint(replace(spec, command=("sh", "-c", "x" * 5000, "-m")))
+
+
+def test_an_upgraded_program_makes_it_absent(spec: ServerSpec, tmp_path: Path) -> None:
+    program = tmp_path / "some-server"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    installed = replace(spec, command=(str(program),))
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(installed, TOOLS)
+    assert cache.load(installed) == TOOLS
+    os.utime(program, ns=(1, 1))
+    assert cache.load(installed) is None
+
+
+def test_a_url_and_the_names_of_its_headers_are_what_a_remote_server_is(tmp_path: Path) -> None:
+    here = ServerSpec("s", (), tmp_path, url="http://127.0.0.1/a", headers={"X-Key": "secret"})
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(here, TOOLS)
+    assert cache.load(replace(here, headers={"X-Key": "another"})) == TOOLS
+    assert cache.load(replace(here, headers={})) is None
+    assert cache.load(replace(here, url="http://127.0.0.1/b")) is None
+    assert "secret" not in stored_file(tmp_path / "cache").read_text()
+
+
+def test_a_list_that_was_not_confirmed_for_long_is_old_unless_the_server_is_ours(
+    spec: ServerSpec, tmp_path: Path
+) -> None:
+    cache = ToolCache(tmp_path / "cache")
+    assert cache.is_old(spec)
+    cache.store(spec, TOOLS)
+    assert not cache.is_old(spec)
+    os.utime(stored_file(tmp_path / "cache"), (1, 1))
+    assert cache.is_old(spec)
+    assert not cache.is_old(replace(spec, bundled=True))
+    cache.store(spec, TOOLS)
+    assert not cache.is_old(spec)

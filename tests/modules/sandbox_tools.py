@@ -4,7 +4,8 @@ import asyncio
 import json
 from collections.abc import Iterable
 
-from core.catalog import ContentBlock, ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import TextBlock, ToolResult
 from core.errors import CallRefused, ToolTimeout
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
@@ -42,7 +43,7 @@ CATALOG = ToolCatalog(
 
 def answer(value: Json) -> ToolResult:
     """A result as our servers give it: structured, and the same as text."""
-    return ToolResult((ContentBlock("text", json.dumps({"result": value})),), {"result": value})
+    return ToolResult((TextBlock(json.dumps({"result": value})),), {"result": value})
 
 
 class Tools:
@@ -78,7 +79,7 @@ class Tools:
                 await self._barrier.wait()
                 return answer(who)
             case "fail", {"how": "error"}:
-                return ToolResult((ContentBlock("text", "the disk is full"),), is_error=True)
+                return ToolResult((TextBlock("the disk is full"),), is_error=True)
             case "fail", {"how": "refused"}:
                 raise CallRefused("fail() is switched off")
             case "fail", {"how": "timeout"}:

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.catalog import ToolResult, ToolSpec
+from core.catalog import ToolSpec
+from core.content import ToolResult
+from core.mcp.hooks import OnProgress
 from core.turn import (
     ActionResult,
     FinalAnswer,
@@ -44,7 +46,9 @@ class Dispatcher:
 
     tools: Tools = field(default_factory=Tools)
 
-    async def call_tool(self, tool_name: str, arguments: JsonObject) -> ToolResult:
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         return await self.tools(CATALOG.resolve(tool_name), arguments)
 
     def get_all_tools(self) -> list[ToolSpec]:

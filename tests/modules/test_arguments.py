@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.arguments import Arguments, help_text, parse_arguments
+from modules.arguments import Arguments, help_text, is_command, parse_arguments
 
-NOTHING = Arguments(None, None, None, None, verbose=False, quiet=False, json=False)
+NOTHING = Arguments()
 
 
 def parse(*argv: str) -> Arguments:
@@ -50,7 +50,7 @@ def test_words_are_the_request(argv: list[str], request_text: str) -> None:
 def test_a_minus_sign_begins_a_request_like_any_other_character(words: list[str]) -> None:
     assert parse(*words).request == " ".join(words)
     assert parse("--json", *words, "--quiet") == Arguments(
-        " ".join(words), None, None, None, verbose=False, quiet=True, json=True
+        request=" ".join(words), quiet=True, json=True
     )
 
 
@@ -62,7 +62,7 @@ def test_behind_two_dashes_everything_is_the_request() -> None:
 
 
 def test_options_stand_before_in_and_after_a_request() -> None:
-    expected = Arguments("a b", "offline", None, None, verbose=True, quiet=False, json=True)
+    expected = Arguments("a b", "offline", verbose=True, json=True)
     assert parse("--json", "--verbose", "--model", "offline", "a", "b") == expected
     assert parse("a", "--json", "b", "--verbose", "--model=offline") == expected
     assert parse("a", "b", "--model", "offline", "--json", "--verbose") == expected
@@ -73,6 +73,39 @@ def test_values_of_options_arrive() -> None:
     assert found.profile == Path("my/p.yaml")
     assert found.session == "2026/11/21/session-1-abcdef"
     assert parse("--session", "-5").session == "-5"
+    assert not found.allow_tool_changes
+    assert parse("x", "--allow-tool-changes").allow_tool_changes
+
+
+def test_more_than_one_file_of_servers_may_be_given() -> None:
+    found = parse("--mcp-config", "a.json", "what", "--mcp-config=-1.json")
+    assert found.mcp_config == (Path("a.json"), Path("-1.json"))
+    assert found.request == "what"
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["mcp", "list"], True),
+        (["mcp"], True),
+        (["call", "me", "a", "cab"], True),
+        (["call me a cab"], False),
+        (["call add with 2 and 3"], False),
+        (["--", "call", "me", "a", "cab"], False),
+        (["--json", "call"], False),
+        (["calls"], False),
+        (["Call"], False),
+        (["what", "is", "mcp"], False),
+        ([""], False),
+        ([], False),
+    ],
+)
+def test_a_command_is_one_only_as_the_very_first_word(argv: list[str], *, command: bool) -> None:
+    assert is_command(argv) is command
+
+
+def test_a_request_that_sounds_like_a_command_goes_behind_two_dashes() -> None:
+    assert parse("--", "call", "me", "a", "cab").request == "call me a cab"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +157,8 @@ def test_help_names_every_exit_code_and_every_option() -> None:
     first_words = {line[0] for line in lines}
     assert {str(int(code)) for code in ExitCode} <= first_words
     assert {"--model", "--profile", "--session", "--verbose", "--quiet", "--json"} <= first_words
+    assert {"--mcp-config", "--allow-tool-changes"} <= first_words
+    assert {"mcp", "call"} <= first_words
     assert {"GEMINI_API_KEY", "CORTEX_HOME"} <= first_words
 
 

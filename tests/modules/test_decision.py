@@ -154,3 +154,13 @@ async def test_the_missions_form_takes_loose_values_and_memory() -> None:
     )
     assert plan == Plan(SOLVE)
     assert "add 5 and 7" in model.seen[0].prompt
+
+
+def test_tools_that_were_left_out_are_counted_and_parameters_described_within_the_budget() -> None:
+    tools = [tool(f"tool{n}", a="integer") for n in range(4)]
+    inputs = DecisionInputs("q", ToolCatalog(tools).offering(tools[:1]), PerceptionResult())
+    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    assert "- tool0(a: int)" in prompt
+    assert "tool1" not in prompt
+    assert "3 more tools exist" in prompt
+    assert 'await search_tools("' in prompt

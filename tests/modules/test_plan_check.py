@@ -225,6 +225,80 @@ def test_a_text_that_cannot_be_a_plan_is_a_syntax_failure(
     assert line is None or failure.line == line
 
 
+ADD_ONLY = CATALOG.offering([CATALOG.resolve("add")])
+"""The test tools, of which plans are offered one."""
+
+SEARCHES = [
+    (solve("found = search_tools('add')", "return found[0]['name']"), "add"),
+    (solve("return [t['name'] for t in search_tools('add')]"), ["add"]),
+    (solve("search_tools = await search_tools('add')", "return len(search_tools)"), 1),
+    (solve("found = mcp.search_tools('add')", "return len(found)"), 1),
+    (solve("found = tools.search_tools('add')", "return len(found)"), 1),
+    ("from tools import search_tools as look\n" + solve("return len(await look('add'))"), 1),
+    (solve("found = await search_tools('remainder')", "return str(tools.remainder(7, 4))"), "3"),
+]
+
+
+@pytest.mark.parametrize(("plan", "value"), SEARCHES)
+async def test_slips_with_a_search_are_repaired_like_those_with_a_tool(
+    plan: str, value: object
+) -> None:
+    repaired = normalise_plan(plan, ADD_ONLY)
+    assert repaired != plan
+    assert normalise_plan(repaired, ADD_ONLY) == repaired
+    assert check_plan(repaired, ADD_ONLY) is None
+    async with Sandbox() as sandbox:
+        result = await sandbox.run(repaired, ADD_ONLY, Tools())
+    assert result.failure is None
+    assert result.value == value
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        solve("return await search_tools('add')"),
+        "def search_tools(words):\n    return words\n" + solve("return str(search_tools('add'))"),
+        solve("await search_tools('x')", "return await tools.remainder(a=7, b=4)"),
+        solve(
+            "await search_tools('x')", "return await mcp.call_tool('remainder', {'a': 7, 'b': 4})"
+        ),
+    ],
+)
+def test_a_plan_that_searches_is_left_alone(plan: str) -> None:
+    assert normalise_plan(plan, ADD_ONLY) == plan
+    assert check_plan(plan, ADD_ONLY) is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "line", "words"),
+    [
+        (solve("return await tools.remainder(7, 4)"), 2, 'await search_tools("remainder")'),
+        (solve("return await tools.remainder(oops=1)"), 2, 'await search_tools("remainder")'),
+        (solve("x = 1", "f = tools.math.remainder"), 3, "exists but was not offered"),
+        (solve("return await remainder(7, 4)"), 2, "exists but was not offered"),
+        (solve("return await mcp.call_tool('get-page')"), 2, 'search_tools("get page")'),
+        (solve("return await tools.find('x')"), 2, "tools.web.find or tools.docs.find"),
+        (solve("return await tools.ad(1)"), 2, "there is no tools.ad; did you mean tools.add?"),
+        (solve("return await tools.nope(1)"), 2, "on offer: tools.add"),
+        (
+            solve("await search_tools('x')", "return await tools.remainder(oops=1)"),
+            3,
+            "no argument 'oops'",
+        ),
+        (
+            solve("await search_tools('x')", "await mcp.call_tool('remainder', {'c': 1})"),
+            3,
+            "no argument 'c'",
+        ),
+    ],
+)
+def test_a_tool_that_was_not_offered_must_be_searched_for(plan: str, line: int, words: str) -> None:
+    failure = check_plan(plan, ADD_ONLY)
+    assert failure is not None
+    assert (failure.kind, failure.line) == ("tool", line)
+    assert words in failure.message
+
+
 async def test_an_import_of_a_tool_with_a_builtins_name_still_binds_it() -> None:
     offered = ToolCatalog([spec("max", ["values"])])
     plan = "from tools import max\n" + solve("return (await asyncio.gather(max([1])))[0]")

@@ -1,16 +1,19 @@
 """Which servers are started before anything else is known, and that nothing goes wrong by it."""
 
+import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from config.servers import ServerSpec
-from config.settings import ROOT, load_profile
-from core.spawn import SpawnedServer, terminate
-from modules.prespawn import likely_servers, prespawn
+from config.settings import ROOT, Places, load_profile
+from core.process.spawn import SpawnedServer, terminate
+from modules.prespawn import early_specs, likely_servers, prespawn
 
 HERE = Path()
 MATH = ServerSpec(
@@ -60,6 +63,22 @@ def test_a_server_for_single_calls_is_never_started_early() -> None:
     assert likely("漢字", RARE, MATH) == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"problem": "X is not set"}, {"url": "https://example.com/mcp", "command": ()}],
+    ids=["a problem", "a URL"],
+)
+def test_what_is_no_program_or_has_a_problem_is_never_started_early(
+    change: dict[str, Any],
+) -> None:
+    assert likely("factorial", replace(MATH, **change)) == []
+    assert likely("factorial", replace(MATH, **change), DOCUMENTS, WEB) == []
+
+
+def test_a_server_that_is_to_start_eagerly_is_always_likely() -> None:
+    assert likely("漢字", MATH, replace(WEB, start="eager")) == ["web"]
+
+
 def test_no_servers_are_no_trouble() -> None:
     assert likely("anything") == []
 
@@ -72,9 +91,12 @@ def test_the_shipped_profile_starts_math_for_the_demonstration_request() -> None
 
 
 @contextmanager
-def spawned(document: dict[str, object], folder: Path) -> Generator[dict[str, SpawnedServer]]:
+def spawned(
+    document: dict[str, object], folder: Path, *mcp_files: Path
+) -> Generator[dict[str, SpawnedServer]]:
     """What a raw profile starts for a request about factorials; ended afterwards."""
-    started = prespawn("factorial", document, folder, folder / "profiles.yaml", folder / "logs")
+    specs = early_specs(document, Places(folder, folder), folder / "profiles.yaml", mcp_files, {})
+    started = prespawn("factorial", specs, folder / "logs")
     try:
         yield started
     finally:
@@ -96,6 +118,30 @@ def test_likely_servers_run_and_their_errors_go_to_the_log(tmp_path: Path) -> No
         assert all(server.process.poll() is None for server in started.values())
     assert all(server.process.returncode == 0 for server in started.values())
     assert (tmp_path / "logs" / "two.log").read_text(encoding="utf-8") == "hello"
+
+
+def test_servers_that_are_switched_off_or_lack_a_variable_are_left_alone(tmp_path: Path) -> None:
+    entries = [entry("off", disabled=True), entry("unset", env={"A": "${NOT_SET}"}), entry("on")]
+    with spawned({"mcp_servers": entries}, tmp_path) as started:
+        assert list(started) == ["on"]
+
+
+def test_servers_of_other_files_are_started_early_too(tmp_path: Path) -> None:
+    server = {"command": "cat", "description": "factorial"}
+    mine = tmp_path / "config" / "mcp.json"
+    mine.parent.mkdir()
+    mine.write_text(json.dumps({"mcpServers": {"mine": server}}), encoding="utf-8")
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"servers": {"given": server}}), encoding="utf-8")
+    with spawned({"mcp_servers": [entry("own")]}, tmp_path, given) as started:
+        assert list(started) == ["own", "mine", "given"]
+
+
+def test_a_file_that_is_no_json_starts_nothing_and_raises_nothing(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    with spawned({"mcp_servers": [entry("good")]}, tmp_path, broken) as started:
+        assert started == {}
 
 
 def test_a_server_that_cannot_start_is_left_for_later(tmp_path: Path) -> None:

@@ -44,3 +44,18 @@ def test_texts_deep_inside_a_value_are_found_keys_too() -> None:
 def test_without_secrets_nothing_changes_and_no_secret_shows_in_repr() -> None:
     assert Redactor({}).text("AIza-0123456789") == "AIza-0123456789"
     assert "AIza" not in repr(Redactor(ENVIRON))
+
+
+def test_secrets_from_elsewhere_are_replaced_too_but_for_the_shortest() -> None:
+    redactor = Redactor({"A_TOKEN": "from-the-environment"}, ["Bearer abc-123", " abc-123 ", "no"])
+    text = "Authorization: Bearer abc-123; abc-123; from-the-environment; no"
+    assert redactor.text(text) == (
+        "Authorization: [redacted SECRET]; [redacted SECRET]; [redacted A_TOKEN]; no"
+    )
+    assert "abc" not in repr(redactor)
+
+
+def test_a_secret_that_a_variable_holds_as_well_is_called_by_its_name() -> None:
+    assert Redactor({"A_TOKEN": "same-value"}, ["same-value"]).text("same-value") == (
+        "[redacted A_TOKEN]"
+    )

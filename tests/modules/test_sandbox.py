@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from core.catalog import ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import ToolResult
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import ContentBlock, ToolCatalog, ToolResult, ToolSpec
+from core.catalog import ToolCatalog, ToolSpec
+from core.content import TextBlock, ToolResult
 from core.values import JsonObject
 from modules.sandbox import Sandbox
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MAX_TOOL_RESULT_BYTES
@@ -153,7 +154,7 @@ class _Server:
 
 
 def _text(text: str, *, is_error: bool = False) -> ToolResult:
-    return ToolResult((ContentBlock("text", text),), is_error=is_error)
+    return ToolResult((TextBlock(text),), is_error=is_error)
 
 
 HALF = "x" * (MAX_TOOL_RESULT_BYTES // 2)

@@ -1,11 +1,16 @@
 """Every limit of a plan stops it, by kind, and none can be swallowed by try/except."""
 
+import asyncio
 import dataclasses
 
 import pytest
 
-from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, SandboxLimits
-from tests.modules.sandbox_tools import Tools, run, solve
+from core.catalog import ToolSpec
+from core.content import ToolResult
+from core.values import JsonObject
+from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxLimits
+from tests.doubles import value_result
+from tests.modules.sandbox_tools import CATALOG, Tools, run, solve
 
 SHORT = SandboxLimits(cpu_seconds=0.3, memory_bytes=32 * 1024 * 1024, printed_bytes=1000,
                       result_bytes=2000, recursion_depth=50, source_bytes=3000)  # fmt: skip
@@ -129,3 +134,17 @@ async def test_a_spinning_plan_is_stopped_by_wall_time_too() -> None:
 def test_a_limit_that_no_plan_could_meet_is_refused_by_name(field: str) -> None:
     with pytest.raises(ValueError, match=field):
         dataclasses.replace(SandboxLimits(), **{field: -1})
+
+
+async def test_no_time_passes_for_a_plan_while_the_user_is_asked() -> None:
+    limits = SandboxLimits(wall_seconds=0.2)
+    async with asyncio.timeout(10), Sandbox(limits) as box:
+
+        async def asking(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+            with box.standing_still(), pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.4):
+                    await asyncio.Event().wait()
+            return value_result("yes")
+
+        result = await box.run(solve("return await tools.add(1, 2)"), CATALOG, asking)
+    assert result.value == "yes"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import ToolResult, ToolSpec
+from core.catalog import ToolSpec
+from core.content import ToolResult
 from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
@@ -110,14 +111,6 @@ async def test_nothing_starts_before_it_is_needed() -> None:
     async with Sandbox():
         assert children() == before
         assert sandbox_threads() == []
-
-
-async def test_a_warm_sandbox_that_never_runs_ends_clean() -> None:
-    before = children()
-    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
-        box.warm()
-        box.warm()
-    assert children() == before
 
 
 async def test_a_pool_that_cannot_start_is_a_crash_and_may_be_tried_again(

@@ -99,6 +99,40 @@ def test_tools_are_summarised_one_a_line_by_the_names_that_plans_use() -> None:
     assert summarize_tools([]) == ""
 
 
+def noted(name: str, note: str) -> ToolSpec:
+    properties: JsonObject = {"a": {"type": "integer", "description": note}}
+    return ToolSpec("s", name, "Does it.", {"type": "object", "properties": properties})
+
+
+def test_parameters_are_described_below_their_tool_while_the_budget_lasts() -> None:
+    tools = [noted("one", "the first"), noted("two", "n" * 90), noted("three", "the third")]
+    everything = summarize_tools(tools)
+    assert everything.split("\n")[:2] == [
+        "- one(a: int = ...) -> object: Does it.",
+        "    a: the first",
+    ]
+    assert "a: the third" in everything
+    tight = summarize_tools(tools, len(everything) - 50)
+    assert [line[:9] for line in tight.split("\n")] == [
+        "- one(a: ",
+        "    a: th",
+        "- two(a: ",
+        "- three(a",
+    ]
+
+
+def test_tools_that_are_not_offered_are_counted_with_how_to_find_them() -> None:
+    catalog = ToolCatalog([tool("add"), tool("add", "other"), tool("sin")])
+    assert "more tool" not in summarize_tools(catalog)
+    offered = summarize_tools(catalog.offering([tool("add")]))
+    assert offered.startswith("- math.add(a: int = ...)"), "names are those of the whole catalogue"
+    assert "2 more tools exist" in offered
+    assert "await search_tools(" in offered
+    assert "1 more tool exists. To find it" in summarize_tools(
+        catalog.offering([tool("add"), tool("sin")])
+    )
+
+
 def test_one_tool_is_described_as_in_the_summary() -> None:
     spec = tool("add", description="Add.")
     assert describe_tool(spec, ToolCatalog([spec])) == summarize_tools([spec])

@@ -17,6 +17,7 @@ from core.events import (
     Retrying,
     RunFinished,
     RunStarted,
+    ServerLogged,
     StepFinished,
     ToolCallFinished,
     ToolCallProgress,
@@ -35,6 +36,7 @@ from core.turn import (
 from core.values import Json
 from modules.redaction import Redactor
 from modules.terminal.progress import (
+    SERVER_LOG_LINES,
     VALUE_CHARACTERS,
     Loudness,
     Progress,
@@ -53,6 +55,7 @@ NOTICE = Notice("memory", "the session file was damaged")
 NOTICE_LINE = "[memory] the session file was damaged\n"
 CALL_LINE = "[tool] math.add(a=1, b=[2]) → 3 (3 ms)\n"
 PROGRESS_LINE = "[tool] web.get: 3/10 reading\n"
+LOG_LINE = "[mcp] web warning: slow today\n"
 OBSERVED_LINE = "[loop] step 1 found text to go on with (5 characters)\n"
 RETRY_LINE = (
     "[loop] plan 1 of step 1 failed: ZeroDivisionError: division by zero (line 2: 1 / 0); "
@@ -87,6 +90,7 @@ TOLD: list[tuple[Event, str, str, str]] = [
         "[sandbox] calls math.add(a=1)\n",
     ),
     (ToolCallProgress(1, "web.get", 3, 10, "reading"), "", PROGRESS_LINE, PROGRESS_LINE),
+    (ServerLogged("web", "warning", "slow today"), "", LOG_LINE, LOG_LINE),
     (ToolCallFinished(1, CALL), "", CALL_LINE, CALL_LINE),
     (StepFinished(STEP), "", "", "[sandbox] plan 2 worked in 250 ms\n"),
     (StepFinished(FAILED_STEP), "", "", "[sandbox] plan 1 failed in 2 ms\n"),
@@ -152,6 +156,7 @@ async def test_secrets_of_the_environment_are_not_told() -> None:
         (ToolCallProgress(1, "t", 0.5, None, None), "[tool] t: 0.5\n"),
         (ToolCallProgress(1, "t", 1e9, 2e9, ""), "[tool] t: 1e+09/2e+09\n"),
         (ToolCallProgress(1, "t", float("nan"), None, "x"), "[tool] t: nan x\n"),
+        (ToolCallProgress(1, "t", 1, None, "a\n[loop] b"), "[tool] t: 1 a [loop] b\n"),
     ],
 )
 async def test_progress_of_a_call_says_what_the_server_said(event: Event, line: str) -> None:
@@ -165,12 +170,48 @@ async def test_nothing_that_a_server_or_model_says_floods_the_terminal() -> None
         ToolCallFinished(1, ToolCall("t", {}, ok=False, result=long, seconds=0)),
         ToolCallStarted(1, "t", {"a": long}),
         ToolCallProgress(1, "t", 1, None, long),
+        ServerLogged("web", long, long),
         Retrying(1, 1, PlanFailure("error", long), 1),
         Perceived(1, PerceptionResult(intent=long, tool_hint=long, selected_servers=[long])),
         Observed(1, long),
     ]
     for event in events:
         assert len(await told(event, "verbose")) < 4 * VALUE_CHARACTERS, event
+
+
+class TestServerLogs:
+    @pytest.mark.parametrize("level", ["debug", "info", "notice"])
+    async def test_what_is_no_warning_is_told_only_to_those_who_ask(self, level: str) -> None:
+        event = ServerLogged("web", level, "hello")
+        assert await told(event, "normal") == ""
+        assert await told(event, "verbose") == f"[mcp] web {level}: hello\n"
+
+    @pytest.mark.parametrize("level", ["error", "critical", "alert", "emergency", "odd", ""])
+    async def test_errors_and_what_has_no_level_are_told_unless_quiet_is_wanted(
+        self, level: str
+    ) -> None:
+        event = ServerLogged("web", level, "hello")
+        assert await told(event, "normal") == f"[mcp] web {level}: hello\n"
+        assert await told(event, "quiet") == ""
+
+    async def test_no_server_writes_more_than_one_line_a_message(self) -> None:
+        event = ServerLogged("web", "error\n[loop] x", "a\n[loop] all is well\r\n\x1b[2J")
+        line = await told(event, "normal")
+        assert line == "[mcp] web error [loop] x: a [loop] all is well \\x1b[2J\n"
+
+    async def test_a_server_that_floods_is_silenced_until_the_next_request(self) -> None:
+        stream = io.StringIO()
+        progress = Progress(stream, "normal")
+        for number in range(3 * SERVER_LOG_LINES):
+            await progress(ServerLogged("web", "error", f"message {number}"))
+        await progress(ServerLogged("other", "error", "heard"))
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == SERVER_LOG_LINES + 2
+        assert lines[-2] == "[mcp] web logs more than is shown; --verbose shows all"
+        assert lines[-1] == "[mcp] other error: heard"
+        await progress(RunStarted("s", "r", "m"))
+        await progress(ServerLogged("web", "error", "again"))
+        assert stream.getvalue().endswith("[mcp] web error: again\n")
 
 
 class TestCallLines:

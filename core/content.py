@@ -1,0 +1,129 @@
+"""What a tool answers: content blocks of every kind that MCP knows, and the result around them.
+
+Blocks follow MCP 2025-11-25, "Tool Result", field by field; `data` is base64 as it came.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from core.values import Json, JsonObject
+
+JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
+"""Longer text stays text even if it is JSON: parsing it would hold up the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Text for the model."""
+
+    type: ClassVar[Literal["text"]] = "text"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlock:
+    """An image; `data` is base64."""
+
+    type: ClassVar[Literal["image"]] = "image"
+    data: str
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioBlock:
+    """A sound; `data` is base64."""
+
+    type: ClassVar[Literal["audio"]] = "audio"
+    data: str
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceBlock:
+    """A resource that came with the result: `text`, or base64 `data`, never both."""
+
+    type: ClassVar[Literal["resource"]] = "resource"
+    uri: str
+    text: str | None = None
+    data: str | None = None
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBlock:
+    """A resource that can be read elsewhere; `text` is its description, `size` in bytes."""
+
+    type: ClassVar[Literal["resource_link"]] = "resource_link"
+    uri: str
+    name: str = ""
+    text: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+
+
+ContentBlock: TypeAlias = TextBlock | ImageBlock | AudioBlock | ResourceBlock | LinkBlock
+
+
+def block_json(block: ContentBlock) -> JsonObject:
+    """A block as a plan sees it: the same five keys whatever its kind, plus a link's own."""
+    common: JsonObject = {
+        "type": block.type,
+        "text": None,
+        "data": None,
+        "mime_type": None,
+        "uri": None,
+    }
+    return {**common, **asdict(block)}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a server answered; an error of the tool is a value (`is_error`).
+
+    `omitted_bytes` is how much was cut off because the result was over the server's cap; the
+    text then ends in a note that says so.
+    """
+
+    content: tuple[ContentBlock, ...]
+    structured: JsonObject | None = None
+    is_error: bool = False
+    omitted_bytes: int = field(default=0, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """All text, of whatever block, joined by newlines."""
+        return "\n".join(text for block in self.content if (text := block_text(block)) is not None)
+
+    @property
+    def value(self) -> Json:
+        """The result as a plan receives it: `{"result": x}` arrives as `x`.
+
+        Structured content first; else text that is a JSON object; else the text; else the
+        blocks themselves as objects (images and the like).
+        """
+        if self.structured is not None:
+            return _unwrap(self.structured)
+        if self.content and all(block_text(block) is not None for block in self.content):
+            return _unwrap(_parse_object(self.text))
+        return [block_json(block) for block in self.content]
+
+
+def block_text(block: ContentBlock) -> str | None:
+    """The text that a block holds; None for images, sounds and binary resources."""
+    return None if isinstance(block, ImageBlock | AudioBlock) else block.text
+
+
+def _parse_object(text: str) -> Json:
+    if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _unwrap(value: Json) -> Json:
+    if isinstance(value, dict) and set(value) == {"result"}:
+        return value["result"]
+    return value

@@ -1,0 +1,80 @@
+"""What is said of a call that a server did not answer: who, what, whether it took effect, where."""
+
+from config.servers import ServerSpec
+from core.errors import ServerLost, ToolTimeout
+
+
+def timed_out(
+    spec: ServerSpec, tool: str, waited_seconds: float, is_well: bool | None, evidence: str
+) -> ToolTimeout:
+    """No answer in time. `is_well` says whether a ping was answered since; None: not yet known.
+
+    `waited_seconds` went by before it was the call's turn.
+    """
+    match is_well:
+        case True:
+            health = "the server itself is well: it answers a ping"
+        case False:
+            health = "it did not answer a ping either, and was recycled"
+        case None:
+            health = "unless it answers a ping soon, it is recycled"
+    queue = f", {waited_seconds:.3g} s of them before its turn came" if waited_seconds else ""
+    return ToolTimeout(
+        spec.id,
+        f"server '{spec.id}' did not answer '{tool}' within {spec.timeout_of(tool):g} s"
+        f"{queue} ({_limit(spec, tool)}); the call was cancelled, and whether it took effect is "
+        f"unknown; {health}{evidence}",
+    )
+
+
+def never_sent_in_time(spec: ServerSpec, tool: str, evidence: str) -> ToolTimeout:
+    """The call's time went by before its turn came."""
+    count = spec.concurrent_calls
+    calls = "another call" if count == 1 else f"{count} other calls"
+    return ToolTimeout(
+        spec.id,
+        f"server '{spec.id}' did not get to '{tool}' within {spec.timeout_of(tool):g} s "
+        f"({_limit(spec, tool)}): it was busy with {calls}, as many as it is given at once "
+        f"(concurrent_calls); the call was not sent{evidence}",
+    )
+
+
+def lost(spec: ServerSpec, tool: str, how: str, evidence: str, *, was_repeated: bool) -> ServerLost:
+    """The server went away; `how` is the end of a sentence that begins with the server."""
+    return ServerLost(
+        spec.id,
+        f"server '{spec.id}' {how} before it answered '{tool}';{_effect(was_repeated)}{evidence}",
+    )
+
+
+def failed_on_the_way(
+    spec: ServerSpec, tool: str, how: str, evidence: str, *, was_sent: bool, was_repeated: bool
+) -> ServerLost:
+    """The transport failed the call, and the session goes on; `how` as in `lost`."""
+    effect = _effect(was_repeated) if was_sent or was_repeated else f" '{tool}' took no effect"
+    return ServerLost(
+        spec.id, f"server '{spec.id}' gave no result of '{tool}': it {how};{effect}{evidence}"
+    )
+
+
+def never_sent(spec: ServerSpec, tool: str, how: str, evidence: str) -> ServerLost:
+    """The server was gone already when the call was to be sent."""
+    return ServerLost(
+        spec.id,
+        f"server '{spec.id}' {how} before '{tool}' could be sent; it took no effect{evidence}",
+    )
+
+
+def closed(spec: ServerSpec) -> ServerLost:
+    """The connection was closed by us."""
+    return ServerLost(spec.id, f"server '{spec.id}' was closed")
+
+
+def _effect(was_repeated: bool) -> str:
+    again = " it was repeated once, and" if was_repeated else ""
+    return f"{again} whether the call took effect is unknown"
+
+
+def _limit(spec: ServerSpec, tool: str) -> str:
+    key = "tool_timeout_seconds" if tool in spec.tool_timeout_seconds else "call_timeout_seconds"
+    return f"{key} of '{spec.id}' {spec.origin}"

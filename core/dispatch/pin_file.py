@@ -1,0 +1,213 @@
+"""The file that remembers how tools were defined: one JSON object, read and written whole.
+
+A write makes a temporary file in the same folder, syncs it and renames it over the old one, so a
+reader finds the old file or the new one. Several processes may write: the folder is locked
+(`flock`) for the moment of a write, and what others wrote meanwhile is read first. A file that
+can't be understood is never overwritten: it is set aside under another name. POSIX only.
+"""
+
+import errno
+import fcntl
+import itertools
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from core.values import Json, JsonObject
+
+FILE_BYTES_MAX = 64 * 1024 * 1024
+"""A larger file counts as damaged; `core.dispatch.tool_pins` bounds what a server may put in."""
+
+LOCK_TIMEOUT_SECONDS = 5.0
+"""How long a write waits for another process that holds the folder."""
+
+FILE_FORMAT = 1
+"""Goes up when the file's form changes; a file with another number is set aside."""
+
+_LOCK_POLL_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A tool's definition as it was accepted: its SHA-256 in hex, and its text to compare by."""
+
+    sha256: str
+    text: str
+
+
+Pins: TypeAlias = dict[str, dict[str, Pin]]
+"""Pins by server key, then by tool name."""
+
+
+class PinFile:
+    """Reads and writes the file; blocks, so call it from a thread.
+
+    `warnings` collects what the user should hear of.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], float] = time.time,
+        lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
+    ) -> None:
+        """Touch nothing yet; `clock` dates the names of damaged files."""
+        self.path = path
+        self.warnings: list[str] = []
+        self._clock = clock
+        self._lock_timeout_seconds = lock_timeout_seconds
+
+    def read(self) -> Pins:
+        """All pins; none where there is no file. A damaged file is set aside first.
+
+        Raises:
+            OSError: the file can't be read, or is damaged and can't be set aside.
+        """
+        try:
+            return self._parsed()
+        except ValueError:
+            with self._locked():
+                return self._read_or_set_aside()
+
+    def update(self, change: Callable[[Pins], None]) -> None:
+        """Read, let `change` put its pins in, write; nobody else writes in between.
+
+        Raises:
+            OSError: the folder can't be written, is full, or is held by another process.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            pins = self._read_or_set_aside()
+            change(pins)
+            self._write(pins)
+
+    def _read_or_set_aside(self) -> Pins:
+        """Read under the lock: what another process has repaired meanwhile is not damaged."""
+        try:
+            return self._parsed()
+        except ValueError as problem:
+            aside = self._free_name()
+            self.path.replace(aside)
+            self.warnings.append(
+                f"the record of tool definitions, {self.path}, can't be used ({problem}); it is "
+                f"set aside as {aside.name}. Tools that have changed since can't be told: look "
+                "at what they say now (`mcp tools`)"
+            )
+            return {}
+
+    def _parsed(self) -> Pins:
+        """The file's content.
+
+        Raises:
+            ValueError: it is damaged; the text says how.
+        """
+        try:
+            # Without waiting: a pipe in its place would wait for a writer for ever.
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return {}
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+        finally:
+            os.close(descriptor)
+        if len(data) > FILE_BYTES_MAX:
+            raise ValueError(f"it has over {FILE_BYTES_MAX:,} bytes")
+        return _from_json(data)
+
+    def _write(self, pins: Pins) -> None:
+        data = _to_json(pins)
+        if len(data) > FILE_BYTES_MAX:
+            raise OSError(errno.EFBIG, f"it would have over {FILE_BYTES_MAX:,} bytes")
+        # Made with mode 0600: what servers say of their tools is nobody else's business.
+        descriptor, name = tempfile.mkstemp(
+            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp"
+        )
+        draft = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+
+    def _free_name(self) -> Path:
+        stem = f"{self.path.name}.damaged-{int(self._clock())}"
+        names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
+        return next(p for name in names if not (p := self.path.with_name(name)).exists())
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Hold the folder's lock; no lock file is left behind."""
+        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _lock(descriptor, time.monotonic() + self._lock_timeout_seconds)
+            yield
+        finally:
+            os.close(descriptor)  # gives the lock back as well
+
+
+def _lock(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
+            time.sleep(_LOCK_POLL_SECONDS)
+        except OSError:
+            return  # no locks on this file system; reading before writing still merges
+        else:
+            return
+
+
+def _to_json(pins: Pins) -> bytes:
+    servers = {
+        server: {
+            name: {"sha256": pin.sha256, "definition": pin.text} for name, pin in tools.items()
+        }
+        for server, tools in pins.items()
+    }
+    return json.dumps({"format": FILE_FORMAT, "servers": servers}, indent=1).encode()
+
+
+def _from_json(data: bytes) -> Pins:
+    try:
+        content: Json = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is not JSON") from error
+    match content:
+        case {"format": int(number), "servers": dict() as servers} if number == FILE_FORMAT:
+            entries = cast("JsonObject", servers).items()
+            return {server: _tools(tools) for server, tools in entries}
+        case {"format": int(number)} if number != FILE_FORMAT:
+            raise ValueError(f"it has format {number}, this version knows {FILE_FORMAT}")
+        case _:
+            raise ValueError("it is of another form")
+
+
+def _tools(value: Json) -> dict[str, Pin]:
+    if not isinstance(value, dict):
+        raise ValueError("it is of another form")
+    return {name: _pin(name, entry) for name, entry in value.items()}
+
+
+def _pin(name: str, value: Json) -> Pin:
+    match value:
+        case {"sha256": str(sha256), "definition": str(text)}:
+            return Pin(sha256, text)
+        case _:
+            raise ValueError(f"what it says of tool {name[:100]!r} is incomplete")

@@ -1,0 +1,161 @@
+"""Tool lists on disk, so that planning needs no running server.
+
+One JSON file a server, found by what it is (command and working directory, or URL) and valid while
+its fingerprint holds: names of its environment variables and headers, version of the interpreter,
+and time and size of the program, of every file that its command names and of the Python files
+beside its script. A file that is damaged or foreign counts as absent; one that is old still
+serves, while the server is asked again in the background. A folder that can't be written means no
+cache.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from config.servers import ServerSpec
+from core.catalog import ToolSpec
+from core.values import Json, JsonObject
+
+CACHE_FORMAT = 2
+"""Goes up when `ToolSpec` or this file's form changes; other numbers count as absent."""
+
+FRESH_SECONDS = 24 * 60 * 60.0
+"""How long a listing is taken at its word: what a URL or `npx` leads to changes unseen."""
+
+_log = logging.getLogger(__name__)
+
+
+class ToolCache:
+    """The tool lists under one folder, made when first written."""
+
+    def __init__(self, folder: Path) -> None:
+        """Touch nothing yet."""
+        self._folder = folder
+
+    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
+        """The tools that the server listed last, if nothing has changed since; else None."""
+        try:
+            stored: Json = json.loads(self._path(spec).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(stored, dict) or stored.get("fingerprint") != fingerprint(spec):
+            return None
+        tools = stored.get("tools")
+        if not isinstance(tools, list):
+            return None
+        specs = [_from_json(spec.id, tool) for tool in tools]
+        known = [tool for tool in specs if tool is not None]
+        return known if len(known) == len(specs) else None
+
+    def is_old(self, spec: ServerSpec) -> bool:
+        """Whether the server last confirmed its list longer than `FRESH_SECONDS` ago."""
+        if spec.bundled:
+            return False  # its files are all that its tools depend on
+        try:
+            return time.time() - self._path(spec).stat().st_mtime > FRESH_SECONDS
+        except OSError:
+            return True
+
+    def store(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
+        """Keep a listing; readers see the old file or the new one, never a part."""
+        content = {"fingerprint": fingerprint(spec), "tools": [_to_json(tool) for tool in tools]}
+        path = self._path(spec)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draft.write_text(json.dumps(content), encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            _log.debug("tool list of '%s' is not cached: %s", spec.id, error)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+    def _path(self, spec: ServerSpec) -> Path:
+        start = json.dumps([spec.id, spec.command, str(spec.cwd), spec.url])
+        return self._folder / f"{hashlib.sha256(start.encode()).hexdigest()[:32]}.json"
+
+
+def fingerprint(spec: ServerSpec) -> str:
+    """A hash of everything that may change what a server offers and can be seen without it.
+
+    Values of environment variables and headers are left out: they are secrets.
+    """
+    seen = [
+        CACHE_FORMAT,
+        sys.version,
+        sorted(spec.env),
+        sorted(spec.headers),
+        [[str(path), *_time_and_size(path)] for path in sorted(set(_files(spec)))],
+    ]
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+
+
+def _files(spec: ServerSpec) -> Iterator[Path]:
+    """The program, the files that its command names, and the scripts' neighbours.
+
+    A file is named as a path or as `-m module`.
+    """
+    words = spec.command
+    if words and (program := shutil.which(words[0])) is not None:
+        yield Path(program)
+    modules = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "-m"]
+    stems = [spec.cwd.joinpath(*name.split(".")) for name in modules]
+    candidates = [spec.cwd / word for word in words]
+    candidates += [stem.with_name(f"{stem.name}.py") for stem in stems]
+    candidates += [stem / "__main__.py" for stem in stems]
+    for path in candidates:
+        with suppress(OSError, ValueError):  # too long or not expressible: not a file then
+            if path.is_file():
+                yield path
+                if path.suffix == ".py":
+                    yield from path.parent.glob("*.py")
+
+
+def _time_and_size(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
+
+
+def _to_json(tool: ToolSpec) -> JsonObject:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "read_only": tool.read_only,
+        "idempotent": tool.idempotent,
+    }
+
+
+def _from_json(server: str, value: Json) -> ToolSpec | None:
+    match value:
+        case {
+            "name": str() as name,
+            "description": str() as description,
+            "input_schema": dict() as input_schema,
+            "output_schema": (dict() | None) as output_schema,
+            "read_only": bool() as read_only,
+            "idempotent": bool() as idempotent,
+        }:
+            return ToolSpec(
+                server=server,
+                name=name,
+                description=description,
+                input_schema=cast("JsonObject", input_schema),
+                output_schema=cast("JsonObject | None", output_schema),
+                read_only=read_only,
+                idempotent=idempotent,
+            )
+        case _:
+            return None

@@ -1,0 +1,252 @@
+"""Holds servers to the tool definitions that were first used ("rug pull" protection).
+
+A server can show harmless tools when it is added and others later (tool poisoning, Invariant Labs
+2025). So each definition is pinned on first use, and a server whose definition differs from its pin
+keeps that tool out of reach until the user accepts the change. Trust on first use: what a new
+tool says is taken as it is, and so is everything after the user edits a server's command or URL.
+
+The record itself is as safe as the user's home: a program that can write there could as well
+replace this one.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from config.servers import ServerSpec
+from core.dispatch.definitions import changed_parts, definition_text, digest
+from core.dispatch.hidden_text import count_hidden, tool_without_hidden, with_hidden_shown
+from core.dispatch.hooks import Approve, ToolChange
+from core.dispatch.pin_file import Pin
+from core.dispatch.pin_store import PinStore
+from core.tool_spec import ToolSpec
+
+SERVER_PINS_MAX = 10_000
+"""So many names are pinned for one server; tools beyond are left out, none is forgotten."""
+
+SERVER_TEXT_CHARACTERS_MAX = 1_000_000
+"""So much text is kept for one server; of further tools only the hash."""
+
+NAMES_SHOWN = 5
+"""How many tools a note names."""
+
+ALLOW_OPTION = "--allow-tool-changes"
+"""What accepts changes without asking, as messages name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What became of a server's list: tools that may be used, names left out, lines to tell."""
+
+    tools: list[ToolSpec]
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A listed tool with its hash, not yet admitted."""
+
+    tool: ToolSpec
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A candidate that isn't what was pinned under its name."""
+
+    candidate: _Candidate
+    shown: ToolChange
+
+    @property
+    def name(self) -> str:
+        return self.candidate.tool.name
+
+    @property
+    def sha256(self) -> str:
+        return self.candidate.sha256
+
+    @property
+    def words(self) -> str:
+        """`'tool' (description)`."""
+        parts = changed_parts(self.shown.before, self.shown.after)
+        return f"'{self.shown.tool}' ({parts})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a look at a list found; `unfit` are names left out whatever the user says."""
+
+    candidates: list[_Candidate] = field(default_factory=list[_Candidate])
+    changes: list[_Change] = field(default_factory=list[_Change])
+    unfit: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+
+
+class ToolPins:
+    """The pins of all servers, in one file that is shared by all processes of the user."""
+
+    def __init__(self, file: Path, *, allow_changes: bool = False) -> None:
+        """Touch nothing yet; with `allow_changes`, changes are accepted without asking."""
+        self._store = PinStore(file)
+        self._allow_changes = allow_changes
+        self._declined: dict[tuple[str, str], str] = {}
+
+    async def admit(
+        self, spec: ServerSpec, tools: Sequence[ToolSpec], approve: Approve
+    ) -> Admitted:
+        """Compare a server's list with the pins; `approve` is asked once about all changes.
+
+        A new tool is pinned, an unchanged one passes. A changed one passes and is pinned anew
+        if it is approved; else it is left out, this process does not ask again about the same
+        change, and the note says how to allow it. A tool that disappears stays pinned. Of tools
+        of the same name the first counts, as in a catalogue.
+
+        Tools whose names hold hidden characters are left out: they pose as others. Descriptions
+        lose them, so that the planner reads what a person would see; a note says so.
+
+        Bundled servers pass as they are: their code is this program, and changes with it.
+        """
+        if spec.bundled:
+            return Admitted(list(tools))
+        seen = await asyncio.to_thread(self._look, spec, tools)
+        refused, told = await self._judge(spec, seen.changes, approve)
+        left_out = tuple(dict.fromkeys([*seen.unfit, *refused]))
+        out = set(left_out)
+        kept = [one.tool for one in seen.candidates if one.tool.name not in out]
+        admitted, cleaned = await asyncio.to_thread(_cleaned, spec, kept)
+        return Admitted(admitted, left_out, (*seen.notes, *told, *self._store.warnings(), *cleaned))
+
+    def _look(self, spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
+        """Compare, and pin what is new; blocks."""
+        seen = _candidates(spec, tools)
+        known = self._store.known(server_key(spec), lambda known: _new_pins(known, seen.candidates))
+        for one in seen.candidates:
+            pin = known.get(one.tool.name)
+            if pin is None:
+                seen.unfit.append(one.tool.name)
+            elif pin.sha256 != one.sha256:
+                seen.changes.append(_Change(one, _shown(one.tool, pin)))
+        if beyond := [
+            f"'{one.tool.name}'" for one in seen.candidates if one.tool.name not in known
+        ]:
+            seen.notes.append(
+                f"server '{spec.id}' has named over {SERVER_PINS_MAX:,} tools so far; "
+                f"left out: {_listed(beyond)}"
+            )
+        return seen
+
+    async def _judge(
+        self, spec: ServerSpec, changes: list[_Change], approve: Approve
+    ) -> tuple[list[str], list[str]]:
+        """Names refused, and notes; accepted changes are pinned."""
+        if not changes:
+            return [], []
+        if self._allow_changes:
+            await asyncio.to_thread(self._pin, spec, changes)
+            return [], [f"{_changed(spec, changes)}; accepted, as {ALLOW_OPTION} says"]
+        new = [change for change in changes if not self._has_declined(spec, change)]
+        if new and await approve([change.shown for change in new]):
+            await asyncio.to_thread(self._pin, spec, new)
+            accepted = {change.name for change in new}
+            return [change.name for change in changes if change.name not in accepted], []
+        self._declined |= {(server_key(spec), change.name): change.sha256 for change in new}
+        notes = [
+            f"{_changed(spec, new)} since first use; left out until you accept that: run at a "
+            f"terminal to see the change and be asked, or with {ALLOW_OPTION}"
+        ]
+        return [change.name for change in changes], notes if new else []
+
+    def _has_declined(self, spec: ServerSpec, change: _Change) -> bool:
+        return self._declined.get((server_key(spec), change.name)) == change.sha256
+
+    def _pin(self, spec: ServerSpec, changes: Sequence[_Change]) -> None:
+        """Accept these definitions, whatever was pinned before; blocks."""
+        pins = {change.name: Pin(change.sha256, change.shown.after) for change in changes}
+        self._store.put(server_key(spec), lambda known: _within_room(known, pins))
+
+
+def server_key(spec: ServerSpec) -> str:
+    """What a server is: its id, and a hash of what it runs and where, or of its URL.
+
+    A URL counts without user, query and fragment, which may hold secrets; neither values of
+    environment variables nor headers count.
+    """
+    runs = [_bare(spec.url)] if spec.url is not None else [list(spec.command), str(spec.cwd)]
+    return f"{spec.id} {hashlib.sha256(json.dumps(runs).encode()).hexdigest()[:32]}"
+
+
+def _bare(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _candidates(spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
+    """The tools that can be held to their definitions, each name once."""
+    seen = _Seen()
+    first: dict[str, ToolSpec] = {}
+    for tool in tools:
+        first.setdefault(tool.name, tool)
+    for name, tool in first.items():
+        where = f"server '{spec.id}': the tool '{with_hidden_shown(name)}' is left out"
+        if count_hidden(name):
+            seen.notes.append(f"{where}: its name holds characters that nobody can see")
+            seen.unfit.append(name)
+            continue
+        try:
+            seen.candidates.append(_Candidate(tool, digest(tool)))
+        except ValueError as error:
+            seen.notes.append(f"{where}: its definition can't be checked ({error})")
+            seen.unfit.append(name)
+    return seen
+
+
+def _new_pins(known: Mapping[str, Pin], candidates: Sequence[_Candidate]) -> dict[str, Pin]:
+    """Pins for what is not known, as far as the bounds allow."""
+    new = [one for one in candidates if one.tool.name not in known]
+    room = max(SERVER_PINS_MAX - len(known), 0)
+    pins = {one.tool.name: Pin(one.sha256, definition_text(one.tool)) for one in new[:room]}
+    return _within_room(known, pins)
+
+
+def _within_room(known: Mapping[str, Pin], pins: Mapping[str, Pin]) -> dict[str, Pin]:
+    """The pins, without texts where the server's room for texts is used up."""
+    used = sum(len(pin.text) for name, pin in known.items() if name not in pins)
+    room = SERVER_TEXT_CHARACTERS_MAX - used
+    kept: dict[str, Pin] = {}
+    for name, pin in pins.items():
+        kept[name] = pin if len(pin.text) <= room else replace(pin, text="")
+        room -= len(kept[name].text)
+    return kept
+
+
+def _shown(tool: ToolSpec, pin: Pin) -> ToolChange:
+    before = pin.text or "the first definition:\n  its text was not kept"
+    return ToolChange(tool.server, tool.name, before, definition_text(tool))
+
+
+def _changed(spec: ServerSpec, changes: Sequence[_Change]) -> str:
+    kind = "tool" if len(changes) == 1 else f"{len(changes)} tools"
+    return f"server '{spec.id}' changed its {kind} {_listed([c.words for c in changes])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    shown = ", ".join(names[:NAMES_SHOWN])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _cleaned(spec: ServerSpec, tools: Sequence[ToolSpec]) -> tuple[list[ToolSpec], tuple[str, ...]]:
+    """The tools with descriptions as a person sees them, and a note if that changed any."""
+    cleaned = [tool_without_hidden(tool) for tool in tools]
+    changed = [f"'{new.name}'" for new, old in zip(cleaned, tools, strict=True) if new is not old]
+    if not changed:
+        return cleaned, ()
+    return cleaned, (
+        f"server '{spec.id}' hides characters that a model reads and nobody sees in what it says "
+        f"of {_listed(changed)}; its descriptions are used without them",
+    )

@@ -1,0 +1,272 @@
+"""One MCP session with one server: handshake, tool pages, calls, and what the server asks of us.
+
+Follows MCP 2025-11-25 and speaks to servers of every revision since 2024-11-05. Light: no SDK,
+whose client costs a second of import and a part of every call.
+"""
+
+from dataclasses import dataclass
+
+from config.servers import ServerSpec
+from core.catalog import ToolSpec
+from core.content import TextBlock, ToolResult
+from core.deadlines import Deadlines
+from core.errors import CallRefused
+from core.mcp.decode import Malformed, tool_result, tool_spec
+from core.mcp.hooks import OnProgress, Question, SessionHooks
+from core.mcp.output_check import OutputChecks
+from core.mcp.peer import Peer, RpcError, method_not_found
+from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport
+from core.values import Json, JsonObject
+from core.version import __version__
+
+PROTOCOL_VERSION = "2025-11-25"
+"""The revision that we ask for."""
+
+PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", PROTOCOL_VERSION)
+"""The revisions that we understand when a server offers another."""
+
+TOOL_PAGES_MAX = 100
+"""A server whose tool list has more pages is taken to be paging in circles."""
+
+TOOLS_MAX = 10_000
+"""A server with more tools is refused; nobody could choose among them."""
+
+LOG_TEXT_CHARACTERS_MAX = 4_000
+"""How much of one log message is handed on."""
+
+QUESTION_CHARACTERS_MAX = 1_000_000
+"""A question with a longer message is declined unseen."""
+
+INSTRUCTIONS_CHARACTERS_MAX = 20_000
+"""How much of a server's instructions is kept."""
+
+
+class SessionRefused(Exception):
+    """The session is no use; the text is the end of a sentence that begins with the server."""
+
+
+class CallNotDelivered(Exception):
+    """The transport failed this one call; text as in `SessionRefused`."""
+
+    def __init__(self, text: str, *, was_sent: bool) -> None:
+        """`was_sent` is false where the server certainly did nothing about it."""
+        super().__init__(text)
+        self.was_sent = was_sent
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """What a server said of itself in the handshake."""
+
+    name: str
+    version: str
+    protocol_version: str
+    instructions: str
+    has_tools: bool
+
+
+class McpClient:
+    """A session over a transport; `open` and `aclose` it in one task, once, call from any."""
+
+    def __init__(
+        self, transport: Transport, spec: ServerSpec, hooks: SessionHooks | None = None
+    ) -> None:
+        """Say nothing yet."""
+        self.transport = transport
+        self.info: ServerInfo | None = None
+        self.skipped: list[str] = []
+        """What the last listing left out because it was malformed."""
+        self._spec = spec
+        self._hooks = hooks or SessionHooks()
+        self._peer = Peer(transport, self._on_request, self._on_notification)
+        self._checks = OutputChecks()
+        self._deadlines = Deadlines()
+
+    async def open(self) -> None:
+        """Shake hands.
+
+        Raises:
+            SessionRefused: the server does not speak MCP, or no revision that we know.
+            SessionLost: it broke off.
+            TransportDown: it can't be reached.
+        """
+        await self._peer.open()
+        reply = await self._asked(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL_VERSION,
+                "capabilities": {"elicitation": {"form": {}, "url": {}}},
+                "clientInfo": {"name": "cortex-r", "version": __version__},
+            },
+        )
+        self.info = _server_info(reply)
+        self.transport.negotiated(self.info.protocol_version)
+        await self._peer.notify("notifications/initialized")
+
+    async def aclose(self) -> None:
+        """Close the session, and the server with it where it is ours to end."""
+        await self._peer.aclose()
+
+    async def list_tools(self) -> list[ToolSpec]:
+        """All tools of the server, all pages; of two with the same name the first.
+
+        A tool that is malformed is left out (`skipped`), the others stay.
+
+        Raises:
+            SessionRefused: the list has no last page, no end, or an error in its place.
+            SessionLost: the server broke off.
+        """
+        self.skipped = []
+        if self.info is None or not self.info.has_tools:
+            return []
+        found: dict[str, ToolSpec] = {}
+        cursor: Json = None
+        for _ in range(TOOL_PAGES_MAX):
+            page = await self._asked("tools/list", {"cursor": cursor} if cursor else {})
+            self._add_page(page, found)
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor:
+                self._checks.learn(found.values())
+                return list(found.values())
+        raise SessionRefused(f"has a tool list of more than {TOOL_PAGES_MAX} pages")
+
+    async def call(
+        self,
+        tool: str,
+        arguments: JsonObject,
+        seconds: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> ToolResult:
+        """Call one tool; whatever a living server answers is a value, errors too.
+
+        While the server has a question open to the user, `seconds` do not run. A call that is
+        given up is cancelled at the server.
+
+        Raises:
+            CallRefused: the arguments can't be said in JSON; nothing was sent.
+            SessionLost: the session broke down or was closed before an answer came.
+            CallNotDelivered: the transport failed this call, and the session goes on.
+            TimeoutError: no answer in time.
+        """
+        params: JsonObject = {"name": tool, "arguments": arguments}
+        try:
+            async with self._deadlines.within(seconds):
+                raw = await self._peer.request("tools/call", params, on_progress)
+        except RpcError as error:
+            if error.code in (TRANSPORT_ERROR, NOT_SENT):
+                was_sent = error.code != NOT_SENT
+                raise CallNotDelivered(str(error), was_sent=was_sent) from error
+            return _failure(str(error))
+        except ValueError as error:
+            raise CallRefused(f"the arguments of '{tool}' can't be said in JSON: {error}") from None
+        try:
+            result = tool_result(raw, self._spec.result_bytes)
+        except Malformed as error:
+            return _broken_promise(f"it has {error}")
+        breach = self._checks.breach(tool, result)
+        return result if breach is None else _broken_promise(breach)
+
+    async def ping(self) -> None:
+        """Wait until the server answers a ping.
+
+        Raises:
+            SessionLost: it will not.
+            RpcError: it answered with an error, which shows that it lives.
+        """
+        await self._peer.request("ping", {})
+
+    async def _asked(self, method: str, params: JsonObject) -> JsonObject:
+        """A reply of the handshake or the listing, which must be one."""
+        try:
+            return await self._peer.request(method, params, cancellable=method != "initialize")
+        except RpcError as error:
+            if error.code in (TRANSPORT_ERROR, NOT_SENT):
+                raise SessionRefused(str(error)) from error
+            raise SessionRefused(f"answered {method} with an error ({error})") from error
+
+    def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> None:
+        tools = page.get("tools")
+        if not isinstance(tools, list):
+            raise SessionRefused("answered tools/list with no list of tools")
+        for raw in tools:
+            try:
+                tool = tool_spec(self._spec.id, raw)
+            except Malformed as error:
+                self.skipped.append(str(error))
+            else:
+                found.setdefault(tool.name, tool)
+        if len(found) + len(self.skipped) > TOOLS_MAX:
+            raise SessionRefused(f"has more than {TOOLS_MAX:,} tools")
+
+    async def _on_request(self, method: str, params: JsonObject) -> JsonObject:
+        match method:
+            case "ping":
+                return {}
+            case "elicitation/create":
+                return await self._put_question(params)
+            case _:
+                raise method_not_found(method)
+
+    async def _put_question(self, params: JsonObject) -> JsonObject:
+        """Ask the user, with every deadline of this session stopped meanwhile."""
+        message, fields, url = (params.get(k) for k in ("message", "requestedSchema", "url"))
+        if not isinstance(message, str) or len(message) > QUESTION_CHARACTERS_MAX:
+            return {"action": "decline"}
+        question = Question(
+            self._spec.id,
+            message,
+            fields if isinstance(fields, dict) else {},
+            url if isinstance(url, str) else None,
+        )
+        with self._deadlines.standing_still():
+            reply = await self._hooks.ask(question)
+        answer: JsonObject = {"action": reply.action}
+        if reply.action == "accept" and reply.content is not None:
+            answer["content"] = reply.content
+        return answer
+
+    def _on_notification(self, method: str, params: JsonObject) -> None:
+        match method:
+            case "notifications/tools/list_changed":
+                self._hooks.on_tools_changed()
+            case "notifications/message":
+                level, data = params.get("level"), params.get("data")
+                text = data if isinstance(data, str) else repr(data)
+                source = params.get("logger")
+                if isinstance(source, str) and source:
+                    text = f"{source}: {text}"
+                level = level if isinstance(level, str) else "info"
+                self._hooks.on_log(self._spec.id, level[:20], text[:LOG_TEXT_CHARACTERS_MAX])
+            case _:
+                pass  # resources and prompts, which we don't use, and what is yet to be invented
+
+
+def _server_info(reply: JsonObject) -> ServerInfo:
+    version = reply.get("protocolVersion")
+    if version not in PROTOCOL_VERSIONS:
+        raise SessionRefused(
+            f"speaks version {str(version)[:40]!r} of the protocol; "
+            f"understood are {', '.join(PROTOCOL_VERSIONS)}"
+        )
+    about, capabilities = reply.get("serverInfo"), reply.get("capabilities")
+    about = about if isinstance(about, dict) else {}
+    instructions = reply.get("instructions")
+    return ServerInfo(
+        _short(about.get("title")) or _short(about.get("name")),
+        _short(about.get("version")),
+        str(version),
+        instructions[:INSTRUCTIONS_CHARACTERS_MAX] if isinstance(instructions, str) else "",
+        isinstance(capabilities, dict) and isinstance(capabilities.get("tools"), dict),
+    )
+
+
+def _short(value: Json) -> str:
+    return value[:200] if isinstance(value, str) else ""
+
+
+def _broken_promise(report: str) -> ToolResult:
+    return _failure(f"the server's answer does not fit what it promised: {report}")
+
+
+def _failure(text: str) -> ToolResult:
+    return ToolResult((TextBlock(text),), is_error=True)

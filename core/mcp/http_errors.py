@@ -1,0 +1,175 @@
+"""What can go wrong with one HTTP request to an MCP server, in words for the user.
+
+Every text is the end of a sentence that begins with the server, and says what to do where that is
+known. What the server wrote is quoted in one short line, without characters that drive a terminal
+and without the values of our own headers and of the address, which a server may echo.
+"""
+
+import json
+import re
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlsplit
+
+from config.servers import ServerSpec
+from core.values import Json
+
+QUOTE_CHARACTERS_MAX = 200
+"""How much of a server's text an error quotes."""
+
+SECRET_CHARACTERS_MIN = 6
+"""Words of a header's value that are shorter are no secrets, and would spoil every quote."""
+
+_PASSING = (408, 429, 500, 502, 503, 504)
+"""Statuses that say more of the moment than of the request (RFC 9110, 15; RFC 6585, 4)."""
+
+_REFUSING = (401, 403, 404, 405, 429)
+"""Statuses that a request gets before anything is done about it."""
+
+_HTML = re.compile(rb"\A\s*(?:<!doctype\s+html|<html)\b", re.IGNORECASE)
+
+
+class HttpFault(Exception):
+    """One request failed; the text is the end of a sentence that begins with the server.
+
+    `status` is the HTTP status that said so, `body` the beginning of what came with it. `was_taken`
+    is false where the server certainly did nothing about the request.
+    """
+
+    def __init__(
+        self, text: str, status: int | None = None, body: bytes = b"", *, was_taken: bool = True
+    ) -> None:
+        """Keep what a caller may judge the failure by beside the text."""
+        super().__init__(text)
+        self.status = status
+        self.body = body
+        self.was_taken = was_taken and status not in _REFUSING
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return False
+
+
+class PassingFault(HttpFault):
+    """The network failed, the stream was cut, or the server is overloaded or restarting."""
+
+    @property
+    def may_pass(self) -> bool:
+        """It may."""
+        return True
+
+
+class SessionExpired(HttpFault):
+    """The server does not know our session any more (HTTP 404 to a request with a session id)."""
+
+
+class FaultWriter:
+    """Words the faults of one server."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        """Learn where the server's entry stands, and what must never be quoted."""
+        self._origin = spec.origin
+        self._has_token = any(name.lower() == "authorization" for name in spec.headers)
+        words = {word for value in spec.headers.values() for word in (value, *value.split())}
+        words |= {value for _, value in parse_qsl(_query(spec.url))}
+        self._secrets = sorted(
+            (word for word in words if len(word) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
+        )
+
+    def status(self, status: int, body: bytes, wait_seconds: float | None = None) -> HttpFault:
+        """A status that is no success; `wait_seconds` is the server's Retry-After."""
+        parts = [_named(status)]
+        if (hint := self._hint(status)) is not None:
+            parts.append(hint)
+        if wait_seconds is not None:
+            parts.append(f"it asks to be left alone for {wait_seconds:g} s")
+        if (said := self.quote(body)) is not None:
+            parts.append(f"it says {said}")
+        text = parts[0] + (": " if parts[1:] else "") + "; ".join(parts[1:])
+        return (PassingFault if status in _PASSING else HttpFault)(text, status, body)
+
+    def redirect(self, status: int, target: str) -> HttpFault:
+        """A redirect that is not followed; our headers may hold a token meant for one server."""
+        where = f" to {self.one_line(target)}" if target else ""
+        return HttpFault(
+            f"{_named(status)}: it points{where}, and headers don't follow to another place; "
+            f"if that is the server you mean, set it as {self.key('url')}",
+            status,
+        )
+
+    def content(self, media_type: str, body: bytes) -> HttpFault:
+        """A success that holds neither JSON nor an event stream."""
+        kind = self.one_line(media_type) if media_type else "no content type"
+        said = f": {said}" if (said := self.quote(body)) is not None else ""
+        return HttpFault(
+            f"answered with {kind} where JSON or an event stream belongs{said}; "
+            f"check {self.key('url')}",
+            HTTPStatus.OK,
+            body,
+        )
+
+    def key(self, name: str) -> str:
+        """A key of the server's entry, and where that stands."""
+        return f"'{name}' {self._origin}"
+
+    def quote(self, body: bytes) -> str | None:
+        """What the server wrote, in quotes; None where it wrote nothing."""
+        if _HTML.match(body):
+            return "(an HTML page)"
+        text = self.one_line(_error_message(body) or body.decode("utf-8", "replace"))
+        return f"'{text}'" if text else None
+
+    def one_line(self, text: str, characters_max: int = QUOTE_CHARACTERS_MAX) -> str:
+        """Text of a server as one printable line, cut to a length, without our secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        line = " ".join(text[: characters_max * 8].split())
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+        return shown if len(shown) <= characters_max else f"{shown[:characters_max]}…"
+
+    def _hint(self, status: int) -> str | None:
+        headers, url = self.key("headers"), self.key("url")
+        if status == HTTPStatus.UNAUTHORIZED:
+            return (
+                f"it does not accept the token in {headers}"
+                if self._has_token
+                else f"set a token in {headers}"
+            )
+        if status == HTTPStatus.FORBIDDEN:
+            return f"what {headers} say does not permit this"
+        if status == HTTPStatus.NOT_FOUND:
+            return f"there is no MCP endpoint at this address, check {url}"
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            return f"nothing takes MCP messages at this address, check {url}"
+        return None
+
+
+def _query(url: str | None) -> str:
+    try:
+        return urlsplit(url or "").query
+    except ValueError:  # no address at all, which is told elsewhere
+        return ""
+
+
+def _named(status: int) -> str:
+    try:
+        return f"answered HTTP {status} ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return f"answered HTTP {status}"
+
+
+def _error_message(body: bytes) -> str | None:
+    """The message of a JSON-RPC error, or of the like that web frameworks answer."""
+    try:
+        value: Json = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    match value:
+        case {"error": {"message": str() as text}}:
+            return text
+        case {"error_description": str() as text} | {"detail": str() as text}:
+            return text
+        case {"error": str() as text} | {"message": str() as text}:
+            return text
+        case _:
+            return None

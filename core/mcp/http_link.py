@@ -1,0 +1,298 @@
+"""One HTTP client for one MCP server: headers, redirects, waits, and errors as `HttpFault`.
+
+Heavy: imports httpx2 (0.1 s). Follows MCP 2025-11-25, "Transports", Streamable HTTP, for what
+concerns one request; what the messages mean is for `core.mcp.http`.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Literal, Self, TypeAlias
+
+import httpx2
+
+from config.servers import ServerSpec
+from core.mcp.http_connect import connect_fault, origin, parsed_url
+from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault, SessionExpired
+
+REDIRECTS_MAX = 3
+"""So many redirects within one origin are followed for one request."""
+
+RETRY_AFTER_SECONDS_MAX = 5.0
+"""A server that asks for a longer pause gets an error instead of a second try."""
+
+ERROR_BODY_BYTES_MAX = 16 * 1024
+"""How much of an error's body is read."""
+
+ERROR_BODY_SECONDS = 1.0
+"""How long an error's body may take to come."""
+
+LINGER_SECONDS = 0.5
+"""How long the end of a stream is waited for after the answer, so that the connection is kept."""
+
+COOKIES_MAX = 50
+"""A jar with more is emptied; load balancers that pin a session need one or two."""
+
+_RESENT_WITH_BODY = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
+_ASKS_FOR_A_PAUSE = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
+Method: TypeAlias = Literal["GET", "POST", "DELETE"]
+
+
+class HttpAnswer:
+    """A successful response whose body is still to be read."""
+
+    def __init__(self, response: httpx2.Response, faults: FaultWriter) -> None:
+        """Read the head only."""
+        self._response = response
+        self._body = response.aiter_raw()
+        self._faults = faults
+        content_type = response.headers.get("content-type", "")
+        self.media_type = content_type.partition(";")[0].strip().lower()
+        self.session_id = response.headers.get("mcp-session-id")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the server only took note (202 Accepted, 204 No Content)."""
+        return self._response.status_code in (HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
+
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether the body is server-sent events."""
+        return self.media_type == "text/event-stream"
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """What is left of the body, as it comes; may be left and taken up again.
+
+        Raises:
+            PassingFault: the connection broke.
+        """
+        try:
+            async for chunk in self._body:
+                yield chunk
+        except Exception as error:
+            # Broad: whatever the HTTP stack raises here means that this body ends here.
+            raise PassingFault("broke off in the middle of its answer") from error
+
+    async def drain(self) -> None:
+        """Throw away what is left, if it ends soon: only then the connection can be used again."""
+        with suppress(TimeoutError, HttpFault):
+            async with asyncio.timeout(LINGER_SECONDS), aclosing(self.chunks()) as chunks:
+                async for _ in chunks:
+                    pass
+
+    async def aclose(self) -> None:
+        """Give up the rest, and with it the connection unless nothing is left."""
+        await self._body.aclose()
+        await self._response.aclose()
+
+    async def whole(self, bytes_max: int) -> bytes:
+        """The body, all of it.
+
+        Raises:
+            HttpFault: it is longer than `bytes_max`, or the connection broke.
+        """
+        body = bytearray()
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > bytes_max:
+                    raise HttpFault(f"sent an answer of more than {bytes_max:,} bytes")
+        return bytes(body)
+
+    async def beginning(self) -> bytes:
+        """As much of the body as an error may quote, in bounded time; what fails is left out."""
+        body = bytearray()
+        with suppress(HttpFault, TimeoutError):
+            async with asyncio.timeout(ERROR_BODY_SECONDS), aclosing(self.chunks()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) >= ERROR_BODY_BYTES_MAX:
+                        break
+        return bytes(body[:ERROR_BODY_BYTES_MAX])
+
+    def checked(self) -> Self:
+        """The answer, if it is not compressed.
+
+        Raises:
+            HttpFault: it is; the caps on size would not hold for what it unpacks to.
+        """
+        if (encoding := self._response.headers.get("content-encoding", "identity")) != "identity":
+            raise HttpFault(
+                f"compressed its answer ({self._faults.one_line(encoding)}), though asked not to"
+            )
+        return self
+
+    async def wrong_content(self) -> HttpFault:
+        """The fault of an answer of a kind that MCP does not know."""
+        return self._faults.content(self.media_type, await self.beginning())
+
+
+class HttpLink:
+    """Requests to one endpoint; once set, `session_id` and `protocol_version` go with each."""
+
+    def __init__(self, spec: ServerSpec, client: httpx2.AsyncClient, faults: FaultWriter) -> None:
+        """Take over the client."""
+        self.session_id: str | None = None
+        self.protocol_version: str | None = None
+        self._client = client
+        self._url = parsed_url(spec)
+        self._faults = faults
+
+    @asynccontextmanager
+    async def post(self, body: bytes) -> AsyncGenerator[HttpAnswer]:
+        """Send a message; what the server answers to it.
+
+        Raises:
+            SessionExpired: the session is over.
+            HttpFault: any other failure.
+        """
+        headers = self._headers("application/json, text/event-stream")
+        headers["content-type"] = "application/json"
+        async with self._exchange("POST", headers, body) as answer:
+            yield answer
+
+    @asynccontextmanager
+    async def listen(self, last_event_id: bytes) -> AsyncGenerator[HttpAnswer]:
+        """Open an event stream, after the event of that id where it isn't empty.
+
+        Raises:
+            HttpFault: there is none.
+        """
+        headers = self._headers("text/event-stream")
+        if last_event_id:
+            # An id may be any UTF-8; what HTTP can't carry makes a fault, and no resumption.
+            headers["last-event-id"] = last_event_id
+        async with self._exchange("GET", headers) as answer:
+            if not answer.is_event_stream:
+                raise await answer.wrong_content()
+            yield answer
+
+    async def end_session(self) -> None:
+        """Tell the server that the session is over; not all want to know.
+
+        Raises:
+            HttpFault: it does not.
+        """
+        async with self._exchange("DELETE", self._headers("*/*")):
+            pass
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    def _headers(self, accept: str) -> dict[str, str | bytes]:
+        # Uncompressed, so that the caps on size hold for what comes over the wire too.
+        headers: dict[str, str | bytes] = {"accept": accept, "accept-encoding": "identity"}
+        if self.session_id is not None:
+            headers["mcp-session-id"] = self.session_id
+        if self.protocol_version is not None:
+            headers["mcp-protocol-version"] = self.protocol_version
+        return headers
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: Method, headers: dict[str, str | bytes], body: bytes | None = None
+    ) -> AsyncGenerator[HttpAnswer]:
+        """A response with a status of success, redirects and one short pause behind it."""
+        url, redirects, may_wait = self._url, 0, True
+        while True:
+            response = await self._send(method, url, headers, body)
+            async with aclosing(HttpAnswer(response, self._faults)) as answer:
+                if response.is_success:
+                    yield answer.checked()
+                    return
+                pause = _pause_seconds(response)
+                if (target := self._target(method, response)) and redirects < REDIRECTS_MAX:
+                    url, redirects = target, redirects + 1
+                    continue
+                may_wait = may_wait and pause is not None and pause <= RETRY_AFTER_SECONDS_MAX
+                if pause is None or not may_wait:
+                    raise await self._refusal(method, response, answer, pause)
+            may_wait = False
+            await asyncio.sleep(pause)
+
+    async def _send(
+        self, method: Method, url: httpx2.URL, headers: dict[str, str | bytes], body: bytes | None
+    ) -> httpx2.Response:
+        raw = [(name.encode(), _encoded(value)) for name, value in headers.items()]
+        request = self._client.build_request(method, url, headers=raw, content=body)
+        try:
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+        except Exception as error:
+            # Broad: whatever the HTTP stack raises here means that this one request failed.
+            raise connect_fault(error, self._url, self._faults) from error
+        finally:
+            if len(self._client.cookies.jar) > COOKIES_MAX:
+                self._client.cookies.clear()
+        _acknowledge_at_once(response)
+        return response
+
+    def _target(self, method: Method, response: httpx2.Response) -> httpx2.URL | None:
+        """Where a redirect leads, if it may be followed: same origin, and the request unchanged."""
+        location = response.headers.get("location")
+        if not location or not response.is_redirect:
+            return None
+        if method != "GET" and response.status_code not in _RESENT_WITH_BODY:
+            return None
+        try:
+            target = response.url.join(location)
+        except httpx2.InvalidURL:
+            return None
+        return target if origin(target) == origin(self._url) else None
+
+    def _where(self, response: httpx2.Response) -> str:
+        """Where a redirect points, without what may hold secrets."""
+        with suppress(httpx2.InvalidURL):
+            target = response.url.join(response.headers.get("location", ""))
+            return f"{target.scheme}://{target.netloc.decode()}{target.path}"
+        return ""
+
+    async def _refusal(
+        self, method: Method, response: httpx2.Response, answer: HttpAnswer, pause: float | None
+    ) -> HttpFault:
+        status = response.status_code
+        if response.is_redirect:
+            return self._faults.redirect(status, self._where(response))
+        body = await answer.beginning()
+        fault = self._faults.status(status, body, pause)
+        if status == HTTPStatus.NOT_FOUND and method == "POST" and self.session_id is not None:
+            return SessionExpired("no longer knows the session (HTTP 404)", status, body)
+        return fault
+
+
+def _acknowledge_at_once(response: httpx2.Response) -> None:
+    """Don't let the kernel hold back the acknowledgement of what arrived (Linux only).
+
+    A server that writes headers and body apart, with Nagle's algorithm on, waits for it before it
+    sends the second: 40 ms in every call on a connection that is kept.
+    """
+    stream = response.extensions.get("network_stream")
+    sock = None if stream is None else stream.get_extra_info("socket")
+    if sock is not None and hasattr(socket, "TCP_QUICKACK"):
+        with suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+
+def _encoded(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else value.encode("ascii")
+
+
+def _pause_seconds(response: httpx2.Response) -> float | None:
+    """What Retry-After asks for (RFC 9110, 10.2.3: seconds or a date), where it counts."""
+    value = response.headers.get("retry-after", "")
+    if response.status_code not in _ASKS_FOR_A_PAUSE or not value:
+        return None
+    if value.isdecimal() and len(value) < 10:  # more digits would be centuries
+        return float(value)
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())

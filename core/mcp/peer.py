@@ -1,0 +1,239 @@
+"""One JSON-RPC 2.0 conversation: requests of both sides, their replies, and notifications.
+
+No task stands between the transport and a waiting call: a reply resolves its future in the very
+callback that read it.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from core.mcp.hooks import OnProgress
+from core.mcp.transport import Transport, TransportDown
+from core.mcp.wire import METHOD_NOT_FOUND, error_reply
+from core.values import Json, JsonObject
+
+SERVER_REQUESTS_MAX = 32
+"""So many requests of a server are worked on at once; further ones are refused."""
+
+TASK_END_SECONDS = 1.0
+"""Bound on the wait for cancelled answers to a server's requests."""
+
+ERROR_TEXT_CHARACTERS_MAX = 20_000
+"""How much of a server's error message is kept."""
+
+_INTERNAL_ERROR = -32603
+
+_log = logging.getLogger(__name__)
+
+
+class RpcError(Exception):
+    """The server answered a request with an error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        """Keep JSON-RPC's code beside the message."""
+        super().__init__(message)
+        self.code = code
+
+
+class SessionLost(Exception):
+    """No answer will come: the session broke down or was closed."""
+
+
+OnRequest: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
+"""Answers a request of the server; an `RpcError` that it raises is the answer."""
+
+OnNotification: TypeAlias = Callable[[str, JsonObject], None]
+"""Hears a notification of the server; must not block or raise."""
+
+
+@dataclass(slots=True)
+class _OpenRequest:
+    """A request that waits for its reply."""
+
+    reply: asyncio.Future[JsonObject]
+    on_progress: OnProgress | None
+
+
+class Peer:
+    """Our end of the conversation; `open` and `aclose` it once, ask from any task."""
+
+    def __init__(
+        self, transport: Transport, on_request: OnRequest, on_notification: OnNotification
+    ) -> None:
+        """Say nothing yet."""
+        self._transport = transport
+        self._on_request = on_request
+        self._on_notification = on_notification
+        self._ids = itertools.count(1)
+        self._open: dict[int, _OpenRequest] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answering: dict[int | str, asyncio.Task[None]] = {}
+        self._loss_watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Begin to listen.
+
+        Raises:
+            TransportDown: the server can't be reached.
+        """
+        await self._transport.open(self._deliver)
+        self._loss_watch = asyncio.create_task(self._end_when_lost())
+
+    async def aclose(self) -> None:
+        """Give up what is open, and close the transport."""
+        if self._loss_watch is not None:
+            self._loss_watch.cancel()
+        self._give_up()
+        tasks = set(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=TASK_END_SECONDS)
+        await self._transport.aclose()
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject,
+        on_progress: OnProgress | None = None,
+        *,
+        cancellable: bool = True,
+    ) -> JsonObject:
+        """Ask, and wait for the reply as long as it takes; cancelling tells the server.
+
+        Raises:
+            RpcError: the server answered with an error.
+            SessionLost: there will be no answer.
+            ValueError: the parameters can't be said in JSON; nothing was sent.
+        """
+        number = next(self._ids)
+        if on_progress is not None:
+            params = {**params, "_meta": {"progressToken": number}}
+        waiting = _OpenRequest(asyncio.get_running_loop().create_future(), on_progress)
+        self._open[number] = waiting
+        try:
+            await self._transport.send(
+                {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            )
+            return await waiting.reply
+        except TransportDown as error:
+            raise SessionLost(str(error)) from error
+        except asyncio.CancelledError:
+            if cancellable:
+                cancelled: JsonObject = {"requestId": number, "reason": "the caller gave up"}
+                self._spawn(self.notify("notifications/cancelled", cancelled))
+            raise
+        finally:
+            del self._open[number]
+            if waiting.reply.done() and not waiting.reply.cancelled():
+                waiting.reply.exception()  # seen, also where the caller was cancelled meanwhile
+
+    async def notify(self, method: str, params: JsonObject | None = None) -> None:
+        """Tell the server something that it does not answer; one that is gone hears nothing."""
+        message: JsonObject = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        await self._send(message)
+
+    def _deliver(self, message: JsonObject) -> None:
+        method = message.get("method")
+        if not isinstance(method, str):
+            self._settle(message)
+            return
+        params = message.get("params")
+        body = params if isinstance(params, dict) else {}
+        if "id" in message:
+            self._answer(message["id"], method, body)
+        elif method == "notifications/progress":
+            self._progressed(body)
+        elif method == "notifications/cancelled":
+            self._withdrawn(body.get("requestId"))
+        else:
+            self._on_notification(method, body)
+
+    def _settle(self, message: JsonObject) -> None:
+        """Hand a reply to whoever waits for it; one that nobody waits for came too late."""
+        number = message.get("id")
+        waiting = self._open.get(number) if isinstance(number, int) else None
+        if waiting is None or waiting.reply.done():
+            return
+        result = message.get("result")
+        if isinstance(result, dict):
+            waiting.reply.set_result(result)
+        else:
+            waiting.reply.set_exception(_error_of(message.get("error")))
+
+    def _progressed(self, params: JsonObject) -> None:
+        token, done = params.get("progressToken"), params.get("progress")
+        waiting = self._open.get(token) if isinstance(token, int) else None
+        if waiting is None or waiting.on_progress is None or not isinstance(done, int | float):
+            return
+        total, text = params.get("total"), params.get("message")
+        waiting.on_progress(
+            float(done),
+            float(total) if isinstance(total, int | float) else None,
+            text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) else None,
+        )
+
+    def _answer(self, reply_to: Json, method: str, params: JsonObject) -> None:
+        if not isinstance(reply_to, int | str) or reply_to in self._answering:
+            return
+        if len(self._answering) >= SERVER_REQUESTS_MAX:
+            busy = error_reply(reply_to, "too many requests are open", _INTERNAL_ERROR)
+            self._spawn(self._send(busy))
+            return
+        self._answering[reply_to] = self._spawn(self._work_on(reply_to, method, params))
+
+    async def _work_on(self, reply_to: int | str, method: str, params: JsonObject) -> None:
+        try:
+            result = await self._on_request(method, params)
+        except RpcError as error:
+            await self._send(error_reply(reply_to, str(error), error.code))
+        else:
+            await self._send({"jsonrpc": "2.0", "id": reply_to, "result": result})
+        finally:
+            self._answering.pop(reply_to, None)
+
+    def _withdrawn(self, request_id: Json) -> None:
+        """The server no longer wants an answer."""
+        if isinstance(request_id, int | str) and (task := self._answering.get(request_id)):
+            task.cancel()
+
+    async def _send(self, message: JsonObject) -> None:
+        try:
+            await self._transport.send(message)
+        except (TransportDown, ValueError) as error:
+            _log.debug("not sent: %s", error)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _end_when_lost(self) -> None:
+        await self._transport.lost.wait()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        for waiting in self._open.values():
+            if not waiting.reply.done():
+                waiting.reply.set_exception(SessionLost("the session broke down"))
+
+
+def method_not_found(method: str) -> RpcError:
+    """The answer to a request that we don't serve."""
+    return RpcError(METHOD_NOT_FOUND, f"this client has no {method}")
+
+
+def _error_of(error: Json) -> RpcError:
+    body = error if isinstance(error, dict) else {}
+    code, text = body.get("code"), body.get("message")
+    return RpcError(
+        code if isinstance(code, int) else _INTERNAL_ERROR,
+        text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) and text else "(no message)",
+    )

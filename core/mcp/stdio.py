@@ -1,0 +1,192 @@
+"""The stdio transport: JSON-RPC lines over the pipes of a server process, linear in their size.
+
+The SDK's own needs time quadratic in the size of a message (5 s for 10 MB) and goes deaf after one
+byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses each line there,
+and hands it over at once; writes go straight to the pipe while it has room.
+"""
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+
+from core.mcp.pipe_writer import PipeWriter
+from core.mcp.transport import Deliver, TransportDown
+from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, parse_line
+from core.process.shutdown import ExitWatch, stop_server
+from core.process.spawn import SpawnedServer, StopGrace, release
+from core.values import JsonObject
+
+READ_BYTES = 256 * 1024
+"""Read at once; a pipe holds 64 KiB by default on Linux, more where its size was raised."""
+
+EXIT_DRAIN_SECONDS = 0.2
+"""How long output may still arrive after the process ended, from a child that holds the pipe."""
+
+STRAY_TEXT_CHARACTERS_KEPT = 120
+"""How much of the first line that was no JSON-RPC is kept for error messages."""
+
+_log = logging.getLogger(__name__)
+
+
+class StdioTransport:
+    """Speaks to a spawned server; closing it ends the server in order (`core.process.shutdown`).
+
+    A `core.mcp.transport.Transport`. Open and close it in one task, once.
+    """
+
+    def __init__(
+        self,
+        spawned: SpawnedServer,
+        grace: StopGrace | None = None,
+        message_bytes_max: int = MESSAGE_BYTES_MAX,
+    ) -> None:
+        """Take over the process; nothing is read before the transport is opened."""
+        self.spawned = spawned
+        self.lost = asyncio.Event()
+        self.loss: str | None = None
+        self.stray_lines = 0
+        """How many lines were no JSON-RPC."""
+        self._stray_text: str | None = None
+        self._closing = False
+        self._ended = False
+        self._grace = grace or StopGrace()
+        self._watch = ExitWatch(spawned)
+        self._splitter = LineSplitter(message_bytes_max)
+        self._deliver: Deliver | None = None
+        self._writer: PipeWriter | None = None
+        self._after_exit: asyncio.Task[None] | None = None
+        self._stdout = spawned.stdout.fileno()
+
+    @property
+    def is_down(self) -> bool:
+        """Whether no request can be answered any more: lost, or being closed."""
+        return self._closing or self.lost.is_set()
+
+    @property
+    def stray_text(self) -> str | None:
+        """The beginning of the first line that was no JSON-RPC."""
+        return self._stray_text
+
+    async def open(self, deliver: Deliver) -> None:
+        """Begin to read what the server writes."""
+        stdin = self.spawned.stdin.fileno()
+        os.set_blocking(stdin, False)
+        os.set_blocking(self._stdout, False)
+        self._deliver = deliver
+        self._writer = PipeWriter(stdin, on_broken=self._on_write_refused)
+        await self._watch.__aenter__()
+        self._after_exit = asyncio.create_task(self._end_after_exit())
+        asyncio.get_running_loop().add_reader(self._stdout, self._on_readable)
+
+    async def send(self, message: JsonObject) -> None:
+        """Write one message; a request waits while the pipe is stuck.
+
+        Others don't: a cancellation must not wait behind the call that it cancels.
+
+        Raises:
+            TransportDown: the server does not read any more, or the transport is closed.
+            ValueError: the message can't be said in JSON.
+        """
+        line = encode(message)
+        if self.is_down or self._writer is None:
+            raise TransportDown(self.loss or "was closed")
+        self._writer.write(line)
+        if "method" in message and "id" in message:
+            await self._writer.wait_for_room()
+
+    def negotiated(self, protocol_version: str) -> None:
+        """Take no notice: over stdio every version looks alike."""
+
+    async def aclose(self) -> None:
+        """End the server; what it still writes is read and thrown away meanwhile."""
+        if self._closing:
+            return
+        self._closing = True
+        was_lost = self.lost.is_set()
+        self._deliver = None
+        if self._writer is not None:
+            self._writer.break_off()
+        if self._after_exit is not None:
+            self._after_exit.cancel()
+        try:
+            willing = await stop_server(self.spawned, self._watch, self._grace, lost=was_lost)
+        finally:
+            self._stop_reading()
+            await self._watch.__aexit__(None, None, None)
+            release(self.spawned)
+        if (
+            was_lost
+            and self._ended
+            and willing
+            and (ending := _ending(self.spawned.process.returncode))
+        ):
+            self.loss = ending
+
+    def _stop_reading(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._stdout)
+
+    def _on_readable(self) -> None:
+        try:
+            chunk = os.read(self._stdout, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lose(f"can't be read from any more ({error.strerror})")
+            return
+        if not chunk:
+            self._ended = True
+            self._lose("closed its output")
+        elif not self._closing:
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        try:
+            for line in self._splitter.feed(chunk):
+                message = parse_line(line)
+                if message is None:
+                    self._note_stray(line)
+                elif self._deliver is not None:
+                    self._deliver(message)
+        except MessageTooLong as cap:
+            self._lose(f"sent a message of more than {cap}")
+
+    def _note_stray(self, line: bytes) -> None:
+        text = line[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace").strip()
+        text = text[:STRAY_TEXT_CHARACTERS_KEPT]
+        if text:
+            self.stray_lines += 1
+            self._stray_text = self._stray_text or text
+            _log.debug("server '%s' wrote no JSON-RPC: %s", self.spawned.spec.id, text)
+
+    def _lose(self, why: str) -> None:
+        """End the session: every open call fails as soon as the session sees it."""
+        self._stop_reading()
+        if self._closing:
+            return  # the end of its pipes is what we asked for
+        if self.loss is None:
+            self.loss = why
+        self._deliver = None
+        self.lost.set()
+        if self._writer is not None:
+            self._writer.break_off()
+
+    def _on_write_refused(self, why: str) -> None:
+        self._ended = True
+        self._lose(why)
+
+    async def _end_after_exit(self) -> None:
+        with suppress(asyncio.CancelledError):
+            await self._watch.exited.wait()
+            await asyncio.sleep(EXIT_DRAIN_SECONDS)
+            self._ended = True
+            self._lose("ended")
+
+
+def _ending(returncode: int | None) -> str | None:
+    """How a process ended, as the end of a sentence that begins with the server."""
+    if returncode is None:
+        return None
+    if returncode >= 0:
+        return f"exited with code {returncode}"
+    return f"was ended by signal {-returncode}"

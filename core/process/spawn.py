@@ -1,0 +1,273 @@
+"""Starting and ending one MCP server process, with the standard library's light parts only.
+
+The composition root spawns servers before it imports anything heavy, so nothing here imports
+asyncio, Pydantic or the MCP SDK. POSIX only: process groups, `killpg`, pipes.
+
+A server runs in its own session, hence its own process group, and inherits three descriptors
+and six environment variables; when our end of its stdin closes, however we died, it is to exit
+(MCP 2025-11-25, "Lifecycle", shutdown over stdio). Those that are not our own are guarded as well
+(`core.process.watchdog`).
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast
+
+from config.servers import ServerSpec
+from core.errors import EntryUnusable, ServerStartError
+from core.process.grace import StopGrace
+from core.process.watchdog import Watchdog
+
+INHERITED_ENVIRONMENT = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""What a server inherits: the MCP SDK's list for POSIX. All else must stand in its `env`."""
+
+LOG_BYTES_MAX = 1024 * 1024
+"""A log over this size is cut; it may grow past it between two looks (`trim_log`)."""
+
+LOG_BYTES_KEPT = 256 * 1024
+"""How much of the end of a log survives a cut."""
+
+LOG_LINE_BYTES_READ = 4096
+"""How far from the end of a log its last line is looked for."""
+
+LOG_LINE_CHARACTERS_SHOWN = 240
+"""How much of that line an error message quotes."""
+
+EXIT_POLL_SECONDS = 0.005
+"""How often a process is looked at where nothing tells us of its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedServer:
+    """A running server process, not yet spoken to.
+
+    `stdin` and `stdout` are our unbuffered ends of its pipes; its stderr goes to `log_path`, or
+    nowhere when that is None. `watchdog` guards its group, where one does. Whoever holds it adopts
+    it or calls `terminate`.
+    """
+
+    spec: ServerSpec
+    process: subprocess.Popen[bytes]
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    log_path: Path | None
+    watchdog: Watchdog | None = None
+
+
+def spawn(
+    spec: ServerSpec, log_folder: Path | None, watchdog: Watchdog | None = None
+) -> SpawnedServer:
+    """Start the server's process; returns before it has said anything.
+
+    `watchdog` guards it, unless it is one of our own.
+
+    Raises:
+        EntryUnusable: program, script or working directory is missing or of no use; the message
+            names what to correct.
+        ServerStartError: the system refuses another process.
+    """
+    _check_paths(spec)
+    stderr, log_path = _open_log(spec.id, log_folder)
+    try:
+        stdin, ours = os.pipe()
+    except OSError as error:
+        os.close(stderr)
+        raise _not_started(spec, error) from error
+    try:
+        if watchdog is not None and not spec.bundled:
+            watchdog.expect(stdin)
+        process = subprocess.Popen(  # noqa: S603 - running what the profile names is the purpose
+            spec.command,
+            bufsize=0,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=spec.cwd,
+            env=server_environment(spec.env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        os.close(ours)
+        raise _not_started(spec, error) from error
+    finally:
+        os.close(stderr)
+        os.close(stdin)
+    stdout = cast("IO[bytes]", process.stdout)  # there, because a pipe was asked for
+    pipe = os.fdopen(ours, "wb", buffering=0)
+    return guarded(SpawnedServer(spec, process, pipe, stdout, log_path), watchdog)
+
+
+def guarded(spawned: SpawnedServer, watchdog: Watchdog | None) -> SpawnedServer:
+    """The same server, with its group guarded from now on; one of our own needs no guard."""
+    if watchdog is None or spawned.spec.bundled or spawned.watchdog is not None:
+        return spawned
+    watchdog.guard(spawned.process.pid)
+    return replace(spawned, watchdog=watchdog)
+
+
+def server_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment of a server: the inherited names, then its own settings.
+
+    Exported shell functions (a value that begins with `()`) are left out, as the SDK does.
+    """
+    inherited = {name: os.environ.get(name) for name in INHERITED_ENVIRONMENT}
+    kept = {name: value for name, value in inherited.items() if value and value[:2] != "()"}
+    return {**kept, **own}
+
+
+def terminate(spawned: SpawnedServer, grace: StopGrace | None = None) -> None:
+    """End a server that nobody talks to; blocks for the sum of the graces at most.
+
+    Safe to call twice. The asynchronous twin is `core.process.shutdown.stop_server`.
+    """
+    grace = grace or StopGrace()
+    process = spawned.process
+    with suppress(OSError):
+        spawned.stdin.close()
+    if not _exits_within(process, grace.stdin_seconds):
+        signal_group(process, signal.SIGTERM)
+        _exits_within(process, grace.term_seconds)
+    signal_group(process, signal.SIGKILL)
+    _exits_within(process, grace.kill_seconds)
+    release(spawned)
+    if spawned.watchdog is not None:
+        spawned.watchdog.retire()
+
+
+def release(spawned: SpawnedServer) -> None:
+    """Reap an ended process, close our ends of its pipes, and bound its log."""
+    if spawned.watchdog is not None:
+        spawned.watchdog.forget(spawned.process.pid)  # before its id can go to a stranger
+    spawned.process.poll()
+    for pipe in (spawned.stdin, spawned.stdout):
+        with suppress(OSError):
+            pipe.close()
+    trim_log(spawned.log_path)
+
+
+def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal every process of the server's group.
+
+    Only while the leader is not reaped: until then its id, and so the group's, can't have been
+    given to a stranger.
+    """
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+
+
+def has_exited(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the process has ended; it is not reaped by the look where the system allows."""
+    if process.returncode is not None:
+        return True
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13
+        return process.poll() is not None
+    try:
+        state = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return state is not None
+
+
+def trim_log(path: Path | None) -> None:
+    """Cut a log that has outgrown `LOG_BYTES_MAX` down to its end.
+
+    The server writes to a bare descriptor, so its log can't be bounded at each write; it is cut
+    when it starts, now and then while it runs, and when it ends. The descriptor appends, so
+    writing goes on at the new end. A line written during the cut may be lost.
+    """
+    if path is None:
+        return
+    with suppress(OSError):
+        if path.stat().st_size > LOG_BYTES_MAX:
+            with path.open("r+b") as log:
+                log.seek(-LOG_BYTES_KEPT, os.SEEK_END)
+                end = log.read()
+                log.seek(0)
+                log.write(end[end.find(b"\n") + 1 :])
+                log.truncate()
+
+
+def last_log_line(path: Path | None) -> str | None:
+    """The last line with text in a server's log, shortened; None when there is none."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_LINE_BYTES_READ))
+            lines = log.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    last = next((line.strip() for line in reversed(lines) if line.strip()), None)
+    return last[:LOG_LINE_CHARACTERS_SHOWN] if last else None
+
+
+def _check_paths(spec: ServerSpec) -> None:
+    if not _is_there(spec.cwd, Path.is_dir):
+        raise EntryUnusable(
+            spec.id,
+            f"server '{spec.id}' did not start: its working directory {spec.cwd} is not there; "
+            f"correct 'cwd' of '{spec.id}' {spec.origin}",
+        )
+    if len(spec.command) > 1 and spec.command[1].endswith(".py"):
+        script = spec.cwd / spec.command[1]
+        if not _is_there(script, Path.is_file):
+            raise EntryUnusable(
+                spec.id,
+                f"server '{spec.id}' did not start: its script {script} is not there; "
+                f"correct 'script' or 'args' of '{spec.id}' {spec.origin}",
+            )
+
+
+def _is_there(path: Path, test: Callable[[Path], bool]) -> bool:
+    """Whether the path passes the test; one that can't be looked at does not."""
+    try:
+        return test(path)
+    except (OSError, ValueError):  # too long, in a folder we may not enter, with a NUL in it
+        return False
+
+
+def _not_started(spec: ServerSpec, error: OSError | ValueError) -> ServerStartError:
+    program = spec.command[0] if spec.command else ""
+    where = f"'command' of '{spec.id}' {spec.origin}"
+    kind: type[ServerStartError] = EntryUnusable
+    if isinstance(error, FileNotFoundError):
+        reason = f"there is no program '{program}'; install it or correct {where}"
+    elif isinstance(error, PermissionError):
+        reason = f"'{program}' may not be executed; make it executable or correct {where}"
+    elif isinstance(error, BlockingIOError):
+        kind = ServerStartError
+        reason = "the system allows no more processes now; end some and try again"
+    elif isinstance(error, OSError):
+        kind = ServerStartError
+        reason = f"{error.strerror or error} (program '{program}'); check {where}"
+    else:
+        reason = f"{error}; correct {where}"
+    return kind(spec.id, f"server '{spec.id}' did not start: {reason}")
+
+
+def _open_log(server_id: str, folder: Path | None) -> tuple[int, Path | None]:
+    """A descriptor for stderr and its path; /dev/null when the folder can't be written."""
+    if folder is not None:
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in server_id)
+        path = folder / f"{name}.log"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return os.open(path, flags, 0o600), path
+    return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), None
+
+
+def _exits_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not has_exited(process):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(EXIT_POLL_SECONDS)
+    return True

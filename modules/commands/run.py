@@ -1,0 +1,143 @@
+"""Runs one command: reads what is configured, does it, gives the exit code.
+
+The commands that start nothing are quick because they need neither Pydantic nor the engine: for
+them the profile is read as it stands, and checked only where it can't be read.
+"""
+
+import contextlib
+import sys
+from collections.abc import Coroutine, Mapping
+from typing import assert_never
+
+from config.server_list import ServerList, raw_server_list, secret_values, server_list
+from config.settings import Places, check_profile, read_document
+from core.errors import ExitCode
+from modules.commands.command import (
+    AddServer,
+    CallTool,
+    CheckServer,
+    Command,
+    ListServers,
+    ListTools,
+    Options,
+    RemoveServer,
+    ShowLog,
+    ShowStatus,
+)
+from modules.commands.surroundings import Surroundings
+from modules.redaction import Redactor
+from modules.terminal.streams import Complaints
+
+
+def run_command(
+    command: Command, places: Places, complaints: Complaints, environ: Mapping[str, str]
+) -> ExitCode:
+    """Do what the command says.
+
+    `environ` is what variables in the servers' configuration mean. `complaints` learns the
+    secrets of that configuration.
+
+    Raises:
+        SettingsError, UserError: the user must change the command line or a file.
+        WorldError: a server or the disk failed.
+        StdoutLost: nobody reads the output.
+    """
+    quick = isinstance(command, ListServers | AddServer | RemoveServer | ShowLog)
+    servers = _configured(command.options, places, environ, quick=quick)
+    everyone = (*servers.specs, *servers.disabled)
+    complaints.redactor = Redactor(environ, secret_values(everyone))
+    if not command.options.quiet:
+        for note in servers.notes:
+            complaints.say("mcp", note)
+    around = Surroundings(places, servers, sys.stdout, sys.stderr, complaints)
+    match command:
+        case ListServers():
+            from modules.commands.listing import list_servers
+
+            return list_servers(command, around)
+        case AddServer():
+            from modules.commands.editing import add
+
+            return add(command, around)
+        case RemoveServer():
+            from modules.commands.editing import remove
+
+            return remove(command, around)
+        case ShowLog():
+            from modules.commands.logs import show_log
+
+            return show_log(command, around)
+        case ListTools() | ShowStatus() | CheckServer() | CallTool():
+            return _run_with_servers(command, around)
+        case _:
+            assert_never(command)
+
+
+def _configured(
+    options: Options, places: Places, environ: Mapping[str, str], *, quick: bool
+) -> ServerList:
+    profile_file = options.profile or places.config_file("profiles.yaml")
+    document = read_document(profile_file)
+    if quick:
+        # A mistake in the profile gets its message below.
+        with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+            return raw_server_list(document, places, profile_file, options.mcp_config, environ)
+    profile = check_profile(document, profile_file)
+    return server_list(profile, places, profile_file, options.mcp_config, environ)
+
+
+def _run_with_servers(
+    command: ListTools | ShowStatus | CheckServer | CallTool, around: Surroundings
+) -> ExitCode:
+    import asyncio
+    import gc
+
+    work = _work(command, around)
+    gc.freeze()
+    gc.enable()
+    return asyncio.run(_until_interrupted(work, around.complaints))
+
+
+def _work(
+    command: ListTools | ShowStatus | CheckServer | CallTool, around: Surroundings
+) -> Coroutine[object, object, ExitCode]:
+    match command:
+        case ListTools():
+            from modules.commands.tools import list_tools
+
+            return list_tools(command, around)
+        case ShowStatus():
+            from modules.commands.status import show_status
+
+            return show_status(command, around)
+        case CheckServer():
+            from modules.commands.checking import check_server
+
+            return check_server(command, around)
+        case CallTool():
+            from modules.commands.calling import call_tool
+
+            return call_tool(command, around)
+        case _:
+            assert_never(command)
+
+
+async def _until_interrupted(
+    work: Coroutine[object, object, ExitCode], complaints: Complaints
+) -> ExitCode:
+    """The work's exit code; Ctrl-C and SIGTERM end it in good order, its servers too."""
+    import asyncio
+    import signal
+
+    from modules.terminal.repl import interrupting
+
+    task = asyncio.create_task(work)
+
+    def end() -> None:
+        task.cancel()
+
+    with interrupting(end, signal.SIGINT, signal.SIGTERM):
+        await asyncio.wait({task})
+    if task.cancelled():
+        return complaints.fail("interrupted", ExitCode.INTERRUPTED)
+    return task.result()

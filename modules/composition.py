@@ -1,0 +1,119 @@
+"""Parts that requests and commands both need, built from what is configured.
+
+Imports stand in the functions that need them: see `modules.app`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from config.servers import ServerSpec
+from config.settings import Places
+
+if TYPE_CHECKING:
+    from core.process.spawn import SpawnedServer
+    from core.session import MultiMCP
+    from modules.redaction import Redactor
+    from modules.terminal.console import HeldStream
+    from modules.terminal.progress import Progress
+
+PINS_FILE = "tool_pins.json"
+"""Under CORTEX_HOME: the tool definitions that were first seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """What a run tells on stderr; `stream` holds it back while a server's question is open."""
+
+    progress: "Progress"
+    stream: "HeldStream | None"
+
+
+def open_display(
+    stderr: TextIO | None, redactor: "Redactor", *, verbose: bool, quiet: bool
+) -> Display:
+    """A display on `stderr`, which is None where the process began without one."""
+    from modules.terminal.console import HeldStream
+    from modules.terminal.progress import Progress
+
+    stream = HeldStream(stderr) if stderr is not None else None
+    loudness = "verbose" if verbose else "quiet" if quiet else "normal"
+    return Display(Progress(stream, loudness, redactor), stream)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """How one run treats its servers.
+
+    `allow_tool_changes` accepts definitions that have changed. `use_cached_tools` is off for
+    those who want to see servers start; what they list is still kept. `on_notice` hears what
+    the progress display would tell otherwise. `while_asking` is entered while the user is asked
+    something.
+    """
+
+    allow_tool_changes: bool = False
+    use_cached_tools: bool = True
+    on_notice: Callable[[str], Awaitable[None]] | None = None
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+def build_dispatcher(
+    specs: Sequence[ServerSpec],
+    places: Places,
+    display: Display,
+    access: ServerAccess,
+    spawned: "Mapping[str, SpawnedServer] | None" = None,
+) -> "MultiMCP":
+    """A dispatcher over these servers that tells `display` and asks at the terminal.
+
+    `spawned` are servers that run already.
+
+    Raises:
+        ConfigurationError: two servers have the same id.
+    """
+    import sys
+
+    from core.dispatch.hooks import DispatcherHooks, ToolChange
+    from core.dispatch.tool_cache import ToolCache
+    from core.dispatch.tool_pins import ToolPins
+    from core.events import ServerLogged
+    from core.mcp.hooks import Question, Reply
+    from core.session import MultiMCP
+    from modules.terminal.questions import terminal_questions
+
+    progress = display.progress
+
+    class FreshListings(ToolCache):
+        """Keeps what servers list for others, and knows nothing itself."""
+
+        def load(self, spec: ServerSpec) -> None:
+            return None
+
+    async def on_log(server: str, level: str, text: str) -> None:
+        await progress(ServerLogged(server, level, text))
+
+    async def ask(question: Question) -> Reply:
+        with access.while_asking():
+            return await questions.ask(question)
+
+    async def approve(changes: Sequence[ToolChange]) -> bool:
+        with access.while_asking():
+            return await questions.approve(changes)
+
+    questions = terminal_questions(sys.stdin, display.stream, progress.say)
+    kind = ToolCache if access.use_cached_tools else FreshListings
+    return MultiMCP(
+        specs,
+        cache=kind(places.cache),
+        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
+        log_folder=places.server_logs,
+        spawned=spawned,
+        hooks=DispatcherHooks(
+            on_notice=access.on_notice or progress.notice,
+            on_waiting=progress.waiting,
+            on_log=on_log,
+            ask=ask,
+            approve=approve,
+        ),
+    )

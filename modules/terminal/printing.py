@@ -1,0 +1,87 @@
+"""What goes to stdout: text, tables, and JSON that the strictest reader takes. Light."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TextIO
+
+from core.values import Json
+from modules.terminal.safe_text import printable
+
+MAX_INTEGER_BITS = 14_284
+"""4,300 decimal digits, the default of `sys.set_int_max_str_digits`."""
+
+COLUMN_GAP = "  "
+
+
+def print_text(text: str, stream: TextIO) -> None:
+    """Write text and a line end: made harmless for a terminal, bare for a pipe or file.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    write(f"{printable(text) if stream.isatty() else text}\n", stream)
+
+
+def print_document(document: Json, stream: TextIO) -> None:
+    """Write a value as one line of JSON; `json_safe` is the caller's business.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    text = json.dumps(document, ensure_ascii=not _is_unicode(stream), allow_nan=False)
+    write(f"{text}\n", stream)
+
+
+def json_safe(value: Json) -> Json:
+    """The value with what strict JSON readers refuse as text: NaN, infinities, huge integers.
+
+    Integers of more digits than Python reads back (4,300) stand in hexadecimal.
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, int):
+        return value if value.bit_length() <= MAX_INTEGER_BITS else hex(value)
+    if isinstance(value, list):
+        return [json_safe(item) for item in value]
+    if isinstance(value, dict):
+        return {key: json_safe(item) for key, item in value.items()}
+    return value
+
+
+def one_line(text: str, characters: int) -> str:
+    """The text on one line of at most so many characters, white space of all kinds as spaces.
+
+    Whoever wrote it can't make it look like several lines of ours.
+    """
+    flat = " ".join(text[: 4 * characters].split())
+    cut = len(flat) > characters or len(text) > 4 * characters
+    return f"{flat[: characters - 1].rstrip()}…" if cut else flat
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as aligned columns; all rows have as many cells as the first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        COLUMN_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def write(text: str, stream: TextIO) -> None:
+    """Write and flush; what the stream's encoding lacks (emoji in Latin-1) becomes an escape.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    try:
+        stream.write(text)
+    except UnicodeEncodeError as error:
+        encoding = error.encoding
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    """Whether the stream can write every character; a `StringIO` has no encoding and can."""
+    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")

@@ -1,0 +1,181 @@
+"""What servers ask the user, put to the person at the terminal; declined where nobody is.
+
+Prompts go to stderr, for stdout carries answers only, and what is typed goes to the server that
+asked and nowhere else: into no history, no log, no session memory. Everything that a server wrote
+stands behind a mark, so that it can't pose as the program.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TextIO
+from urllib.parse import urlsplit
+
+from core.dispatch.hooks import ToolChange
+from core.mcp.form import FormError, FormField, read_form
+from core.mcp.hooks import Question, Reply
+from modules.terminal.console import Cancelled, Console, Declined, HeldStream, TerminalConsole
+from modules.terminal.form_dialog import filled_in, is_confirmed
+from modules.terminal.quoting import changes_text, on_one_line, quoted
+
+MESSAGE_CHARACTERS_MAX = 8_000
+"""A question with a longer message is declined: nobody reads that at a prompt."""
+
+URL_CHARACTERS_MAX = 4_000
+"""A longer URL can't be checked by eye."""
+
+WAITING_MAX = 8
+"""So many questions wait for their turn; further ones are declined."""
+
+MESSAGE_CHARACTERS_TOLD = 120
+"""How much of a declined question is told."""
+
+_URL_TEXT = re.compile(r"[\x21-\x7e]+")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def terminal_questions(
+    stdin: TextIO | None, stderr: HeldStream | None, say: Callable[[str, str], None]
+) -> "Questions":
+    """Questions at this process's terminal.
+
+    Somebody is there if stdin and stderr are both terminals and the program is in the
+    foreground. Hand the same `stderr` to whatever else writes lines there: it keeps them back
+    while a question is open. `say` writes a line under a stage.
+    """
+    try:
+        descriptor = None if stdin is None else stdin.fileno()
+    except (OSError, ValueError):
+        descriptor = None
+    if descriptor is None or stderr is None:
+        return Questions(None, say)
+    return Questions(TerminalConsole(descriptor, stderr), say)
+
+
+class Questions:
+    """Puts one question at a time."""
+
+    def __init__(self, console: Console | None, say: Callable[[str, str], None]) -> None:
+        """Ask nothing yet; without a console, nobody is ever there."""
+        self._console = console
+        self._say = say
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def ask(self, question: Question) -> Reply:
+        """The user's reply to a server; `core.mcp.hooks.Ask`."""
+        console = self._console
+        if console is None or not console.is_attended():
+            return self._declined(question, "nobody is at a terminal to answer")
+        try:
+            fields = _checked(question)
+        except FormError as problem:
+            return self._declined(question, str(problem))
+        if self._waiting >= WAITING_MAX:
+            return self._declined(question, f"{WAITING_MAX} questions are waiting already")
+        try:
+            async with self._asking(console):
+                if question.url is not None:
+                    return await _asked_to_visit(console, question, question.url)
+                console.write(_heading(question.server, "asks") + quoted(question.message))
+                return Reply("accept", await filled_in(console, question.server, fields))
+        except Declined:
+            return Reply("decline")
+        except Cancelled:
+            return Reply("cancel")
+
+    async def approve(self, changes: Sequence[ToolChange]) -> bool:
+        """Whether the user accepts a server's new tool definitions; `core.dispatch.hooks.Approve`.
+
+        Without anybody there it is no, and the dispatcher says so.
+        """
+        console = self._console
+        if console is None or not changes or not console.is_attended():
+            return False
+        server = changes[0].server
+        try:
+            async with self._asking(console):
+                console.write(_heading(server, "has changed tools that you have used"))
+                console.write(changes_text(changes))
+                prompt = "Use them as they are now? Else they are left out. [y/N] "
+                return await is_confirmed(console, prompt, default=False)
+        except (Declined, Cancelled):
+            return False
+
+    @contextlib.asynccontextmanager
+    async def _asking(self, console: Console) -> AsyncGenerator[None]:
+        """Wait for our turn at the console; give it back with the cursor on a new line."""
+        self._waiting += 1
+        try:
+            async with self._turn, console.opened():
+                try:
+                    yield
+                except (Declined, Cancelled, asyncio.CancelledError):
+                    with contextlib.suppress(Cancelled):
+                        console.write("\n")
+                    raise
+        finally:
+            self._waiting -= 1
+
+    def _declined(self, question: Question, why: str) -> Reply:
+        message = on_one_line(question.message[:MESSAGE_CHARACTERS_TOLD])
+        more = "…" if len(question.message) > MESSAGE_CHARACTERS_TOLD else ""
+        self._say("tool", f"server '{question.server}' asked: {message}{more} (declined: {why})")
+        return Reply("decline")
+
+
+def _checked(question: Question) -> tuple[FormField, ...]:
+    """The fields of a question that can be asked.
+
+    Raises:
+        FormError: it can't.
+    """
+    if len(question.message) > MESSAGE_CHARACTERS_MAX:
+        raise FormError(f"its message has over {MESSAGE_CHARACTERS_MAX:,} characters")
+    if question.url is None:
+        return read_form(question.fields)
+    if len(question.url) > URL_CHARACTERS_MAX:
+        raise FormError(f"its URL has over {URL_CHARACTERS_MAX:,} characters")
+    if _host(question.url) is None:
+        raise FormError("its URL is not one that a browser may be given (http or https)")
+    return ()
+
+
+def _host(url: str) -> str | None:
+    """The host that a web address leads to; None where it is no such address."""
+    if not _URL_TEXT.fullmatch(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        return parts.hostname if parts.scheme in ("http", "https") else None
+    except ValueError:
+        return None
+
+
+async def _asked_to_visit(console: Console, question: Question, url: str) -> Reply:
+    """Show where the server sends the user, who goes there or not.
+
+    We never open, fetch or preview it (MCP 2025-11-25, "Elicitation", safe URL handling).
+    """
+    console.write(_heading(question.server, "asks you to open a page") + quoted(question.message))
+    console.write(f"\n{url}\n\nhost: {_host(url)}\n{_url_warnings(url)}")
+    console.write("Nothing has been opened. Open it yourself, if you trust the host.\n")
+    done = await is_confirmed(console, "Done there? [y/N] ", default=False)
+    return Reply("accept" if done else "decline")
+
+
+def _url_warnings(url: str) -> str:
+    parts, host = urlsplit(url), _host(url) or ""
+    warnings: list[str] = []
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        warnings.append("the connection is not encrypted")
+    if "@" in parts.netloc:
+        warnings.append("what stands before the @ is not the host")
+    if "xn--" in host:
+        warnings.append("the host's name is spelt with characters that may look like others")
+    return "".join(f"  Careful: {warning}.\n" for warning in warnings)
+
+
+def _heading(server: str, does: str) -> str:
+    return f"\n── server '{on_one_line(server)}' {does} ──\n"

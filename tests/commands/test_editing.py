@@ -1,0 +1,117 @@
+"""`mcp add` and `mcp remove`: servers kept in `config/mcp.json`."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.values import JsonObject
+from tests.commands.by_hand import SERVERS, Hand, entry, mcp_entry
+
+
+def written(hand: Hand) -> JsonObject:
+    """What the file says."""
+    found: JsonObject = json.loads((hand.home / "config" / "mcp.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_server_that_was_added_is_listed_works_and_can_be_removed(hand: Hand) -> None:
+    done = hand.run("mcp", "add", "mine", "--", sys.executable, str(SERVERS / "typed_server.py"))
+    file = hand.home / "config" / "mcp.json"
+    assert done.code == 0
+    assert done.out == f"added 'mine' to {file}; try it: agent.py mcp test mine\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [server["id"] for server in hand.objects("mcp", "list")] == ["mine"]
+    assert hand.run("mcp", "test", "mine").code == 0
+    assert hand.run("mcp", "remove", "mine").out == f"removed 'mine' from {file}\n"
+    assert hand.objects("mcp", "list") == []
+
+
+def test_what_was_typed_is_written_in_the_words_of_other_programs(hand: Hand) -> None:
+    words = ["--env", "A=${MY_TOKEN}", "--description", "Clock", "--", "npx", "-y", "server"]
+    assert hand.run("mcp", "add", "time", *words).code == 0
+    header = "Authorization: Bearer ${MY_TOKEN}"
+    assert hand.run("mcp", "add", "web", "--url", "https://x/mcp", "--header", header).code == 0
+    assert written(hand) == {
+        "mcpServers": {
+            "time": {
+                "command": "npx",
+                "args": ["-y", "server"],
+                "env": {"A": "${MY_TOKEN}"},
+                "description": "Clock",
+            },
+            "web": {
+                "type": "http",
+                "url": "https://x/mcp",
+                "headers": {"Authorization": "Bearer ${MY_TOKEN}"},
+            },
+        }
+    }
+
+
+def test_a_path_that_begins_here_begins_here_at_every_start(
+    hand: Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(SERVERS)
+    hand.run("mcp", "add", "mine", "--", sys.executable, "typed_server.py")
+    monkeypatch.chdir(tmp_path)
+    assert hand.run("mcp", "test", "mine").code == 0
+
+
+def test_json_says_where_the_entry_stands(hand: Hand) -> None:
+    file = str(hand.home / "config" / "mcp.json")
+    done = hand.run("mcp", "add", "x", "--json", "--", "cat")
+    assert json.loads(done.out) == {"id": "x", "file": file}
+    assert hand.object("mcp", "remove", "x") == {"id": "x", "file": file}
+
+
+def test_a_secret_that_is_written_out_is_noticed(hand: Hand) -> None:
+    header = ["--header", "Authorization: Bearer s3cret"]
+    done = hand.run("mcp", "add", "a", "--url", "https://x/mcp", *header)
+    assert done.code == 0
+    assert "Authorization: the value stands in" in done.err
+    assert "s3cret" not in done.err + done.out
+    done = hand.run("mcp", "add", "b", "--env", "API_KEY=s3cret", "--env", "A=b", "--", "cat")
+    assert done.err.startswith("[mcp] API_KEY: the value stands in")
+    assert hand.run("mcp", "add", "c", "--env", "API_KEY=${MY_TOKEN}", "--", "cat").err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["My Server", "--", "cat"], "'My-Server' would do"),
+        (["", "--", "cat"], "starts with a letter"),
+        (["a.b", "--", "cat"], "starts with a letter"),
+        (["typed", "--", "cat"], "there is a server 'typed' already"),
+        (["my_own", "--", "cat"], "there is a server 'my-own' already"),
+        (["x", "--url", "ftp://x"], "url"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_and_nothing_written(
+    hand: Hand, words: list[str], told: str
+) -> None:
+    hand.write_profile(entry("typed"), entry("able", id="my-own", more="disabled: true"))
+    done = hand.run("mcp", "add", *words)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert not (hand.home / "config").exists()
+
+
+def test_a_server_of_another_file_is_left_to_its_owner(hand: Hand, tmp_path: Path) -> None:
+    hand.write_profile(entry("typed"))
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"mcpServers": {"other": mcp_entry("able")}}), encoding="utf-8")
+    for name, file in (("typed", "profile.yaml"), ("other", "given.json")):
+        done = hand.run("mcp", "remove", name, "--mcp-config", str(given))
+        assert (done.code, done.out) == (2, "")
+        assert file in done.err
+        assert "take it out there" in done.err
+
+
+def test_removing_what_is_not_there_names_what_is(hand: Hand) -> None:
+    hand.write_mcp_json(weather=mcp_entry("able"))
+    done = hand.run("mcp", "remove", "wether")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean weather?" in done.err

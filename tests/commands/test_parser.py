@@ -1,0 +1,175 @@
+"""Command lines that begin with `mcp` or `call`: what they mean, refuse and explain."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from core.errors import ExitCode
+from modules.commands.command import (
+    AddServer,
+    CallTool,
+    CheckServer,
+    Command,
+    ListServers,
+    ListTools,
+    Options,
+    RemoveServer,
+    ShowLog,
+    ShowStatus,
+)
+from modules.commands.help import Action
+from modules.commands.parser import LOG_LINES_SHOWN, parse_command
+
+PLAIN = Options()
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("mcp list", ListServers(PLAIN)),
+        ("mcp list --json --quiet", ListServers(Options(json=True, quiet=True))),
+        ("mcp tools", ListTools(PLAIN, None)),
+        ("mcp tools math --verbose", ListTools(Options(verbose=True), "math")),
+        ("mcp status --json", ShowStatus(Options(json=True))),
+        ("mcp remove math", RemoveServer(PLAIN, "math")),
+        ("mcp test math", CheckServer(PLAIN, "math")),
+        ("mcp logs math", ShowLog(PLAIN, "math", LOG_LINES_SHOWN, follow=False)),
+        ("mcp logs -n 5 math --follow", ShowLog(PLAIN, "math", 5, follow=True)),
+        ("call add a=1 b=2", CallTool(PLAIN, "add", ("a=1", "b=2"), None, None, None)),
+        ("call add --input -", CallTool(PLAIN, "add", (), "-", None, None)),
+        (
+            "call add a=-1 --json b:=[2] --timeout 0.5 --output x.png",
+            CallTool(Options(json=True), "add", ("a=-1", "b:=[2]"), None, Path("x.png"), 0.5),
+        ),
+    ],
+)
+def test_each_command_becomes_a_value(line: str, command: Command) -> None:
+    assert parse_command(line.split()) == command
+
+
+def test_every_command_says_where_servers_are_configured() -> None:
+    words = ["--profile", "p.yaml", "--mcp-config", "a.json", "--mcp-config", "b.json"]
+    words.append("--allow-tool-changes")
+    expected = Options(Path("p.yaml"), (Path("a.json"), Path("b.json")), allow_tool_changes=True)
+    assert parse_command(["mcp", "status", *words]).options == expected
+    assert parse_command(["call", "add", *words]).options == expected
+
+
+def test_a_program_to_add_stands_behind_two_dashes_with_its_own_options() -> None:
+    line = "mcp add time --env TZ=UTC --env A=b=c --description Clock -- npx -y server --json -- x"
+    assert parse_command(line.split()) == AddServer(
+        PLAIN,
+        "time",
+        ("npx", "-y", "server", "--json", "--", "x"),
+        None,
+        (),
+        (("TZ", "UTC"), ("A", "b=c")),
+        "Clock",
+    )
+
+
+def test_a_url_to_add_may_have_headers() -> None:
+    words = [
+        "mcp",
+        "add",
+        "docs",
+        "--url",
+        "https://a/mcp",
+        "--header",
+        "Authorization: Bearer x:y",
+    ]
+    assert parse_command(words) == AddServer(
+        PLAIN, "docs", (), "https://a/mcp", (("Authorization", "Bearer x:y"),), (), ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mcp", "ACTION"),
+        ("mcp frobnicate", "invalid choice: 'frobnicate'"),
+        ("mcp list math", "unrecognized arguments: math"),
+        ("mcp list -- math", "only `mcp add` takes a command"),
+        ("mcp list --json --verbose --quiet", "not allowed with argument"),
+        ("mcp add", "NAME"),
+        ("mcp add x", "--url"),
+        ("mcp add x --", "--url"),
+        ("mcp add x npx server", "the command goes behind --: agent.py mcp add x -- npx server"),
+        ("mcp add x --url https://a -- npx", "not both"),
+        ("mcp add x --header A:b -- npx", "--header goes with --url"),
+        ("mcp add x --url https://a --env A=b", "--env goes with a command"),
+        ("mcp add x --url https://a --header nothing", "a header is 'Name: value'"),
+        ("mcp add x --env nothing -- npx", "a variable is NAME=value"),
+        ("mcp remove", "NAME"),
+        ("mcp test", "NAME"),
+        ("mcp logs x -n -5", "a number of lines from 0"),
+        ("mcp logs x -n 1000000000", "a number of lines from 0"),
+        ("mcp logs x -n many", "a number of lines from 0"),
+        ("call", "TOOL"),
+        ("call me a cab", "'a' is not of the form key=value"),
+        ("call add a=1 --input {}", "not both"),
+        ("call add --timeout 0", "a number of seconds"),
+        ("call add --timeout nan", "a number of seconds"),
+        ("call add --timeout soon", "a number of seconds"),
+        ("call add --out x", "--out"),
+    ],
+)
+def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
+    line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    with pytest.raises(SystemExit) as caught:
+        parse_command(words)
+    assert caught.value.code == ExitCode.BAD_USAGE
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert told in shown.err
+    assert "--help" in shown.err
+    assert f"goes behind --: agent.py -- {words[0]} " in shown.err
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        parse_command([*words, "--help"])
+    assert caught.value.code == 0
+    return capsys.readouterr().out
+
+
+class TestHelp:
+    def test_the_overview_names_every_action_and_every_exit_code(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        lines = help_of(capsys, "mcp").splitlines()
+        first_words = {line.split()[0] for line in lines if line.strip()}
+        assert {*get_args(Action)} <= first_words
+        assert {str(int(code)) for code in ExitCode} <= first_words
+
+    @pytest.mark.parametrize("words", [("mcp", action) for action in get_args(Action)], ids=str)
+    def test_every_action_says_what_it_does_and_shows_an_example(
+        self, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, *words)
+        assert f"examples:\n  agent.py mcp {words[1]}" in text
+        assert "--mcp-config FILE" in text
+
+    def test_call_says_how_values_are_read_and_what_the_exit_codes_are(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "call")
+        for told in ("key=value", "key:=JSON", "--input", "--output", "examples:", "\n  4  "):
+            assert told in text
+
+    @pytest.mark.parametrize(
+        "words", [("mcp",), ("call",), *(("mcp", action) for action in get_args(Action))], ids=str
+    )
+    def test_help_fits_a_line_of_100_characters_and_any_encoding(
+        self,
+        words: tuple[str, ...],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        text = help_of(capsys, *words)
+        assert max(map(len, text.splitlines())) <= 100
+        assert text.isascii()

@@ -1,0 +1,130 @@
+"""Messages as bytes: lines however they are cut, odd bytes, broken replies, caps."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.mcp.wire import (
+    MESSAGE_CONTAINERS_MAX,
+    LineSplitter,
+    MessageTooLong,
+    encode,
+    error_reply,
+    parse_line,
+)
+from core.values import Json, JsonObject
+
+
+@given(st.lists(st.binary(max_size=20)), st.lists(st.integers(1, 7)))
+def test_lines_are_the_same_however_the_stream_is_cut(parts: list[bytes], cuts: list[int]) -> None:
+    stream = b"\n".join(parts) + b"\n"
+    splitter = LineSplitter()
+    found: list[bytes] = []
+    rest = stream
+    for cut in cuts:
+        found += splitter.feed(rest[:cut])
+        rest = rest[cut:]
+    found += splitter.feed(rest)
+    assert found == stream.split(b"\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("before", "last"), [(b"", b"12345\n"), (b"", b"12345"), (b"12", b"345"), (b"12", b"345\n")]
+)
+def test_a_line_over_the_cap_is_refused_as_soon_as_it_is_known(before: bytes, last: bytes) -> None:
+    splitter = LineSplitter(4)
+    assert splitter.feed(b"1234\n") == [b"1234"]
+    assert splitter.feed(before) == []
+    with pytest.raises(MessageTooLong):
+        splitter.feed(last)
+
+
+def answer(message: JsonObject | None) -> Json:
+    assert message is not None
+    result = message["result"]
+    assert isinstance(result, dict)
+    return result["a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (b"1", 1),
+        ("1  ".encode("utf-8-sig")[3:], 1),
+        (b'"\xff"', "\ufffd"),
+        (b'"\\ud83d"', "?"),
+        ('"né 🎉"'.encode(), "né 🎉"),
+        (b"1" * 5000, "1" * 5000),
+    ],
+    ids=["plain", "spaces", "invalid UTF-8", "half a surrogate pair", "Unicode", "huge integer"],
+)
+def test_a_reply_with_odd_bytes_is_read(value: bytes, read: object) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"result":{"a":' + value + b"}}"
+    assert answer(parse_line(line)) == read
+    assert answer(parse_line(line + b"\r")) == read
+    assert answer(parse_line(b"\xef\xbb\xbf" + line)) == read
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\r",
+        b"hello",
+        b"[]",
+        b"{",
+        b"null",
+        b"[" * 100_000,
+        b'{"id": true}',
+        b"{}",
+        b'{"method": 1}',
+        b'{"id": [], "method": "m"}',
+    ],
+)
+def test_a_line_without_a_message_is_none(line: bytes) -> None:
+    assert parse_line(line) is None
+
+
+@pytest.mark.parametrize(
+    "result", [b"[1]", b"null", b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}", b'{"a":']
+)
+def test_a_broken_reply_fails_its_own_call(result: bytes) -> None:
+    message = parse_line(b'{"jsonrpc":"2.0","id":7,"result":' + result + b"}")
+    assert message == error_reply(7, "the server's answer is malformed")
+
+
+@given(st.binary(max_size=200))
+def test_no_line_breaks_the_parser(line: bytes) -> None:
+    parse_line(line)
+
+
+def test_a_message_is_one_line_and_text_that_is_no_unicode_is_refused() -> None:
+    line = encode({"jsonrpc": "2.0", "method": "a\nb"})
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {"jsonrpc": "2.0", "method": "a\nb"}
+    with pytest.raises(ValueError, match="surrogates"):
+        encode({"method": "\ud800"})
+    with pytest.raises(ValueError, match="infinite"):
+        encode({"number": float("inf")})
+
+
+def test_a_line_of_too_many_lists_is_refused_before_it_fills_our_memory() -> None:
+    with pytest.raises(MessageTooLong, match="lists and objects"):
+        parse_line(b"[" * (MESSAGE_CONTAINERS_MAX + 1))
+
+
+@pytest.mark.parametrize(
+    ("line", "reply_to"),
+    [
+        (b'{"jsonrpc":"2.0","id":12,"result":nonsense', 12),
+        (b'{"result":{"a":[[' + b"x" * 1000 + b'},"jsonrpc":"2.0","id": 13 }\r', 13),
+        (b'log: {"id": 3}', None),
+    ],
+)
+def test_a_line_that_cannot_be_read_fails_the_call_whose_id_stands_in_sight(
+    line: bytes, reply_to: int | None
+) -> None:
+    message = parse_line(line)
+    assert (None if message is None else message["id"]) == reply_to

@@ -1,0 +1,309 @@
+"""The console in a pseudo-terminal: lines, keys, silence of others, and the modes it leaves."""
+
+import asyncio
+import io
+import os
+import sys
+import termios
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from modules.terminal.console import (
+    HELD_TEXTS_MAX,
+    Cancelled,
+    Declined,
+    HeldStream,
+    TerminalConsole,
+)
+from tests.command_line import ROOT, environment
+
+BOUND_SECONDS = 5
+
+
+@dataclass
+class Terminal:
+    """Both ends of a pseudo-terminal; `keys` is where a person types."""
+
+    keys: int
+    descriptor: int
+    shown: io.StringIO
+    console: TerminalConsole
+
+    def type(self, text: str) -> None:
+        os.write(self.keys, text.encode())
+
+    def modes(self) -> list[object]:
+        return list(termios.tcgetattr(self.descriptor))
+
+    async def line(self, typed: str, *, hidden: bool = False) -> str:
+        async with asyncio.timeout(BOUND_SECONDS), self.console.opened():
+            self.type(typed)
+            return await self.console.read_line(hidden=hidden)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    keys, descriptor = os.openpty()
+    shown = io.StringIO()
+    yield Terminal(keys, descriptor, shown, TerminalConsole(descriptor, HeldStream(shown)))
+    os.close(keys)
+    os.close(descriptor)
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("typed", "line"),
+        [
+            ("hello\n", "hello"),
+            ("hello\r", "hello"),
+            ("\n", ""),
+            ("grüße 🎉\n", "grüße 🎉"),
+            ("helo\x7flo\n", "hello"),
+            ("half\x04\x04", "half"),
+        ],
+    )
+    async def test_a_typed_line_is_given_as_the_terminal_edited_it(
+        self, terminal: Terminal, typed: str, line: str
+    ) -> None:
+        assert await terminal.line(typed) == line
+
+    async def test_several_lines_at_once_are_given_one_by_one(self, terminal: Terminal) -> None:
+        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+            terminal.type("one\ntwo\n")
+            assert await terminal.console.read_line() == "one"
+            assert await terminal.console.read_line() == "two"
+
+    async def test_what_was_typed_before_the_question_is_no_answer(
+        self, terminal: Terminal
+    ) -> None:
+        terminal.type("y\n")
+        assert await terminal.line("n\n") == "n"
+
+    async def test_ctrl_d_declines_and_ctrl_c_cancels_at_once(self, terminal: Terminal) -> None:
+        with pytest.raises(Declined):
+            await terminal.line("\x04")
+        with pytest.raises(Cancelled):
+            await terminal.line("half a li\x03")
+
+    async def test_a_terminal_that_goes_away_cancels(self) -> None:
+        keys, descriptor = os.openpty()
+        console = TerminalConsole(descriptor, HeldStream(io.StringIO()))
+
+        async def ask(*, then_close: int | None) -> None:
+            async with console.opened():
+                reading = asyncio.create_task(console.read_line())
+                await asyncio.sleep(0)
+                if then_close is not None:
+                    os.close(then_close)
+                await reading
+
+        async with asyncio.timeout(BOUND_SECONDS):
+            with pytest.raises((Cancelled, Declined)):
+                await ask(then_close=keys)
+            os.close(descriptor)
+            with pytest.raises(Cancelled):
+                await ask(then_close=None)
+
+    async def test_waiting_can_be_cancelled_and_blocks_nothing(self, terminal: Terminal) -> None:
+        reading = asyncio.create_task(terminal.line(""))
+        await asyncio.sleep(0)
+        reading.cancel()
+        async with asyncio.timeout(BOUND_SECONDS):
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+        assert not asyncio.get_running_loop().remove_reader(terminal.descriptor)
+
+
+class TestModes:
+    async def test_the_terminal_is_left_as_it_was(self, terminal: Terminal) -> None:
+        before = terminal.modes()
+        await terminal.line("a\n", hidden=True)
+        assert terminal.modes() == before
+        with pytest.raises(Cancelled):
+            await terminal.line("\x03")
+        assert terminal.modes() == before
+
+    async def test_hidden_lines_are_not_shown_and_the_next_one_is(self, terminal: Terminal) -> None:
+        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+            for hidden, text in ((True, "sesame"), (False, "open")):
+                reading = asyncio.create_task(terminal.console.read_line(hidden=hidden))
+                await asyncio.sleep(0)
+                terminal.type(f"{text}\n")
+                assert await reading == text
+        echoed = os.read(terminal.keys, 1000).decode()
+        assert "sesame" not in echoed
+        assert "open" in echoed
+        assert terminal.shown.getvalue() == "\n"
+
+    def test_what_is_no_terminal_is_attended_by_nobody(self, terminal: Terminal) -> None:
+        # Not ours, either: the controlling terminal of the test run is another, if any.
+        assert not terminal.console.is_attended()
+        reading, writing = os.pipe()
+        assert not TerminalConsole(reading, HeldStream(io.StringIO())).is_attended()
+        os.close(reading)
+        os.close(writing)
+        assert not TerminalConsole(reading, HeldStream(io.StringIO())).is_attended()
+
+
+class TestHeldStream:
+    async def test_what_others_write_during_a_question_comes_after_it(
+        self, terminal: Terminal
+    ) -> None:
+        shown = io.StringIO()
+        stream = HeldStream(shown)
+        console = TerminalConsole(terminal.descriptor, stream)
+        stream.write("before\n")
+        async with console.opened():
+            stream.write("meanwhile\n")
+            stream.flush()
+            console.write("question\n")
+            stream.write("later\n")
+        stream.write("after\n")
+        assert shown.getvalue() == "before\nquestion\nmeanwhile\nlater\nafter\n"
+
+    def test_of_very_much_the_oldest_is_counted_only(self) -> None:
+        shown = io.StringIO()
+        stream = HeldStream(shown)
+        with stream.held():
+            for number in range(HELD_TEXTS_MAX + 2):
+                stream.write(f"{number}\n")
+        assert shown.getvalue().startswith("[loop] 2 earlier lines are not shown\n2\n3\n")
+        assert shown.getvalue().endswith(f"\n{HELD_TEXTS_MAX + 1}\n")
+
+    async def test_where_nothing_can_be_shown_nobody_is_asked(self, terminal: Terminal) -> None:
+        terminal.shown.close()
+        async with terminal.console.opened():
+            with pytest.raises(Cancelled):
+                terminal.console.write("question")
+
+    def test_a_closed_stream_is_no_reason_to_fail(self) -> None:
+        shown = io.StringIO()
+        stream = HeldStream(shown)
+        with stream.held():
+            stream.write("lost")
+            shown.close()
+
+
+ASKING = """
+import asyncio
+import sys
+
+from core.dispatch.hooks import ToolChange
+from core.mcp.hooks import Question
+from modules.terminal.console import HeldStream
+from modules.terminal.questions import terminal_questions
+
+def say(stage, text):
+    print(f"[{stage}] {text}", file=sys.stderr)
+
+async def main():
+    questions = terminal_questions(sys.stdin, HeldStream(sys.stderr), say)
+    schema = {"properties": {"seat": {"type": "string", "enum": ["window", "aisle"]}}}
+    for _ in range(2):
+        print(await questions.ask(Question("booking", "Which seat?", schema)), flush=True)
+    print(await questions.approve([ToolChange("notes", "read", "a", "b")]), flush=True)
+
+asyncio.run(main())
+"""
+
+
+PROMPTING = """
+import asyncio
+import sys
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app_or_none
+
+from core.mcp.hooks import Question
+from modules.terminal.console import HeldStream
+from modules.terminal.questions import terminal_questions
+
+async def main():
+    questions = terminal_questions(sys.stdin, HeldStream(sys.stderr), print)
+    prompting = asyncio.create_task(PromptSession().prompt_async("prompt> ", handle_sigint=False))
+    while not get_app_or_none():
+        await asyncio.sleep(0)
+    schema = {"properties": {"seat": {"type": "string"}}}
+    print(await questions.ask(Question("booking", "Which seat?", schema)), flush=True)
+    print("typed:", await prompting)
+
+asyncio.run(main())
+"""
+
+
+def run(script: str, home: Path) -> "pexpect.spawn[str]":
+    return pexpect.spawn(
+        sys.executable,
+        ["-c", script],
+        env={
+            **environment(home),
+            "PYTHONPATH": str(ROOT),
+            "TERM": "xterm",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+        },
+        cwd=str(home),
+        encoding="utf-8",
+        timeout=20,
+    )
+
+
+class TestProcess:
+    """A program of its own, for only a session's leader has a controlling terminal."""
+
+    def test_somebody_at_the_terminal_is_asked_and_ctrl_c_ends_the_question_only(
+        self, tmp_path: Path
+    ) -> None:
+        terminal = run(ASKING, tmp_path)
+        try:
+            terminal.expect_exact("│ Which seat?")
+            terminal.expect_exact("> ")
+            terminal.send("2\r")
+            terminal.expect_exact("Reply(action='accept', content={'seat': 'aisle'})")
+            terminal.expect_exact("> ")
+            terminal.sendintr()
+            terminal.expect_exact("Reply(action='cancel', content=None)")
+            terminal.expect_exact("│ +b")
+            terminal.expect_exact("[y/N] ")
+            terminal.send("y\r")
+            terminal.expect_exact("True")
+            terminal.expect(pexpect.EOF)
+            terminal.wait()
+        finally:
+            terminal.close(force=True)
+        assert terminal.exitstatus == 0
+
+    def test_an_open_prompt_is_put_aside_and_comes_back(self, tmp_path: Path) -> None:
+        """A server may change its tools while nobody has asked for anything."""
+        terminal = run(PROMPTING, tmp_path)
+        try:
+            terminal.expect_exact("│ Which seat?")
+            terminal.expect_exact("> ")
+            terminal.send("aisle\r")
+            terminal.expect_exact("content={'seat': 'aisle'}")
+            terminal.send("a request\r")
+            terminal.expect_exact("typed: a request")
+            terminal.expect(pexpect.EOF)
+        finally:
+            terminal.close(force=True)
+
+    def test_in_the_background_nobody_is_asked_and_the_program_is_not_stopped(
+        self, tmp_path: Path
+    ) -> None:
+        line = 'set -m; "$@" & wait $!; echo "ended with $?"'
+        terminal: pexpect.spawn[str] = pexpect.spawn(
+            "/bin/sh",
+            ["-c", line, "sh", sys.executable, "-c", ASKING],
+            env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
+            cwd=str(tmp_path),
+            encoding="utf-8",
+            timeout=20,
+        )
+        try:
+            terminal.expect_exact("declined: nobody is at a terminal")
+            terminal.expect_exact("ended with 0")
+        finally:
+            terminal.close(force=True)
