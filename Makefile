@@ -1,10 +1,11 @@
 # Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format clean
+.PHONY: run test test-unit test-real check bench format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+REAL := .venv/real/.ready
 Q ?= Find the ASCII values of characters in INDIA and sum their exponentials
 export Q
 
@@ -21,11 +22,21 @@ $(READY): pyproject.toml uv.lock
 	fi
 	@touch $(READY)
 
+# The servers and tools of others that tests/real talks to; see there.
+$(REAL): tests/real/package.json tests/real/package-lock.json tests/real/requirements.txt tests/real/install.py | $(READY)
+	@$(BIN)/python -m tests.real.install </dev/null
+
 run: $(READY)
 	@printf '%s' "$$Q" | $(BIN)/python agent.py -
 
-test: $(READY)
+test: test-unit test-real
+
+test-unit: $(READY)
 	$(BIN)/python -m pytest
+
+# One file's tests stay with one worker, which then starts each server once.
+test-real: $(READY) $(REAL)
+	$(BIN)/python -m pytest --dist=loadfile tests/real
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -1,0 +1,1 @@
+"""Tests with parts that others made: MCP servers, the Inspector, the conformance suite."""
