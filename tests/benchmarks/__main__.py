@@ -1,22 +1,82 @@
-"""Run every measurement and print its table."""
+"""Run the measurements, all or those that are named, and print their tables.
+
+`python -m tests.benchmarks [NAME…]`; a name that there isn't gets the list of them.
+"""
 
 import asyncio
+import sys
 import tempfile
+import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.benchmarks import iteration, one_shot, tool_calls
-from tests.benchmarks.table import print_machine, print_table
+from tests.benchmarks import (
+    catalogue,
+    http_calls,
+    iteration,
+    memory,
+    one_shot,
+    payloads,
+    peers,
+    start_up,
+)
+from tests.benchmarks.environments import NotInstalled, prepare
+from tests.benchmarks.table import Row, print_machine, print_table
+
+Measure = Callable[[Path], list[Row]]
+"""Measures with an empty folder for a home."""
+
+DOCUMENTS = Path("discovery_cache", "documents")
+"""Where google-api-python-client keeps its discovery documents, in its package."""
 
 
-def main() -> None:
-    """Measure one thing after the other, each in a home of its own."""
+def _catalogue(_: Path) -> list[Row]:
+    place = prepare("catalogue")
+    if isinstance(place, NotInstalled):
+        return [Row("500 tools", "not measured", f"not installed: {place.reason}")]
+    return catalogue.measure(place.package("googleapiclient") / DOCUMENTS)
+
+
+MEASURES: dict[str, tuple[str, Measure]] = {
+    "one_shot": ("One-shot run of the INDIA request, cold process", one_shot.measure),
+    "iteration": ("One loop iteration", lambda home: asyncio.run(iteration.measure(home))),
+    "peers": ("A tool call over stdio, by client", lambda _: peers.measure()),
+    "payloads": ("A long text as a tool's result, by client", lambda _: payloads.measure()),
+    "start_up": ("Until tools are known", start_up.measure),
+    "memory": ("Memory of a client with 20 servers of 25 tools", memory.measure),
+    "catalogue": ("A prompt's tokens and recall with 500 tools", _catalogue),
+    "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
+}
+"""Title and function by name, in the order in which they are run."""
+
+
+def main(names: Sequence[str]) -> int:
+    """Measure one thing after the other, each in a home of its own; gives the exit code.
+
+    One that fails is told on stderr and costs the others nothing; the exit code is 1 then.
+    """
+    if unknown := [name for name in names if name not in MEASURES]:
+        known = ", ".join(MEASURES)
+        sys.stderr.write(f"no such measurement: {', '.join(unknown)}; there are {known}\n")
+        return 2
     print_machine()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        print_table("One-shot run of the INDIA request, cold process", one_shot.measure(home))
-        print_table("One loop iteration", asyncio.run(iteration.measure(home)))
-        print_table("A tool call", asyncio.run(tool_calls.measure(home)))
+    failed = [name for name in names or MEASURES if not _measured(name)]
+    if failed:
+        sys.stderr.write(f"not measured: {', '.join(failed)}\n")
+    return 1 if failed else 0
+
+
+def _measured(name: str) -> bool:
+    """Measure one thing and print its table; whether that went well."""
+    title, measure = MEASURES[name]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            print_table(f"{title} ({name})", measure(Path(folder)))
+    except Exception:  # noqa: BLE001 - whatever broke this measurement, the others are worth having
+        traceback.print_exc()
+        return False
+    return True
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
