@@ -1,13 +1,23 @@
 """Replaces a file's text as a whole: a reader, or a crash, sees the old text or the new one."""
 
 import contextlib
+import errno
+import fcntl
 import os
 import stat
 import tempfile
+import time
+from collections.abc import Generator
 from pathlib import Path
 
 PRIVATE_FILE_MODE = 0o600
 """Mode of a file that wasn't there: what is written may hold tokens."""
+
+
+LOCK_TIMEOUT_SECONDS = 5.0
+"""How long a writer waits for another process that holds the folder."""
+
+_LOCK_POLL_SECONDS = 0.005
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -35,6 +45,38 @@ def write_atomically(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise
+
+
+@contextlib.contextmanager
+def folder_locked(path: Path) -> Generator[None]:
+    """Hold the folder of `path` (of what it links to), made if need be, against our other writers.
+
+    Raises:
+        OSError: the folder can't be made or read, or another process holds it for
+            LOCK_TIMEOUT_SECONDS.
+    """
+    folder = path.resolve().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _lock(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)  # gives the lock back as well
+
+
+def _lock(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
+            time.sleep(_LOCK_POLL_SECONDS)
+        except OSError:
+            return  # no locks on this file system
+        else:
+            return
 
 
 def _mode_of(path: Path) -> int:

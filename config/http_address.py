@@ -52,7 +52,12 @@ def header_problem(headers: Mapping[str, str]) -> str | None:
     """
     for name, value in headers.items():
         if re.fullmatch(_HEADER_NAME, name) is None:
-            return f"key 'headers' holds {name[:40]!r}, which is no name of a header"
+            # What stands behind the first odd character may be the value, put there by mistake.
+            beginning = "".join(re.findall(rf"^{_HEADER_NAME}", name))[:40]
+            return (
+                f"key 'headers' holds a name that begins with {beginning!r} and is no name of a "
+                "header; allowed: ASCII letters, digits and '-'"
+            )
         if re.fullmatch(_HEADER_VALUE, value) is None:
             return (
                 f"key 'headers.{name[:40]}' holds a character that a header can't carry; "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from config.atomic_write import write_atomically
+from config.atomic_write import folder_locked, write_atomically
 from config.json_text import JsonProblem, has_comments, load_commented_json
 from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
 
@@ -83,10 +83,11 @@ def store(path: Path, document: Mapping[str, object], old_text: str) -> None:
     text = _json_text(path, document, old_text)
     if len(text.encode()) > MAX_CONFIG_BYTES:
         raise SettingsError(f"{path}: it would be larger than {MAX_CONFIG_BYTES} bytes")
-    if load_if_there(path)[1] != old_text:
-        raise SettingsError(f"{path}: somebody has changed it just now; try again")
     try:
-        write_atomically(path, text)
+        with folder_locked(path):
+            if load_if_there(path)[1] != old_text:
+                raise SettingsError(f"{path}: somebody has changed it just now; try again")
+            write_atomically(path, text)
     except OSError as error:
         raise SettingsError(f"{path}: can't be written: {error.strerror or error}") from error
 

@@ -6,6 +6,7 @@ Code are read where they say how to start or reach a server, and our own beside 
 read before servers are started. No message quotes a value: any of them may hold a secret.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -20,6 +21,9 @@ smaller one is taken for the seconds of Cline and Roo Code, for no server answer
 in less than a second, and Claude Code does not accept such a value either."""
 
 _KEYS_SHOWN = 10
+_BARE_VARIABLE = r"(?:\w+ )?\$[A-Za-z_]\w*"
+"""How Gemini CLI writes a variable; behind `Bearer`, say. Elsewhere it is a plain text."""
+
 _STDIO_TYPES = frozenset({"stdio", "local"})
 _HTTP_TYPES = frozenset({"http", "streamablehttp"})
 _PROGRAM_KEYS = ("args", "env", "cwd", "envFile")
@@ -47,8 +51,8 @@ def read_entry(raw: object) -> McpEntry:
         wrong = f"it is {kind_of(raw)}; expected a section with 'command' or 'url'"
         return McpEntry({}, None, disabled=False, problems=(wrong,), notes=())
     given = {str(key): value for key, value in cast("dict[object, object]", raw).items()}
-    # Tools write null for what isn't set.
-    present = {key: value for key, value in given.items() if value is not None}
+    # Tools write null for what isn't set; in `env`, VS Code means by it what isn't to be set.
+    present = {key: _without_nulls(key, value) for key, value in given.items() if value is not None}
     known = {key: value for key, value in present.items() if key in FORMS}
     right = {key: value for key, value in known.items() if FORMS[key].fits(value)}
     problems = [
@@ -59,6 +63,13 @@ def read_entry(raw: object) -> McpEntry:
     notes: list[str] = []
     if unknown := [key for key in given if key not in FORMS]:
         notes.append(f"unknown {_listed(unknown)} ignored")
+    notes += [
+        f"key {shown(f'{key}.{name}')} goes as it stands, with its $; "
+        "write ${NAME} for a variable"
+        for key in ("env", "headers")
+        for name, value in cast("Mapping[str, object]", right.get(key, {})).items()
+        if re.fullmatch(_BARE_VARIABLE, str(value)) is not None
+    ]
     fields = {key: value for key, value in right.items() if key in OWN_FORMS}
     if not problems:
         fields |= _start_or_address(right, problems, notes)
@@ -73,6 +84,13 @@ def read_entry(raw: object) -> McpEntry:
         tuple(problems),
         tuple(notes),
     )
+
+
+def _without_nulls(key: str, value: object) -> object:
+    if key != "env" or not isinstance(value, dict):
+        return value
+    env = cast("dict[object, object]", value)
+    return {name: inner for name, inner in env.items() if inner is not None}
 
 
 def _start_or_address(

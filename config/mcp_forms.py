@@ -56,7 +56,12 @@ class Form:
 def _in_words(value: object) -> str:
     if value == "":
         return "an empty text"
-    return f"{value:.10g}" if is_number(value) else kind_of(value)
+    if not is_number(value):
+        return kind_of(value)
+    try:
+        return f"{value:.10g}"
+    except OverflowError:  # an integer of hundreds of digits
+        return "a number of hundreds of digits"
 
 
 def _is_text(value: object) -> bool:

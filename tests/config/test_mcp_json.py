@@ -353,7 +353,7 @@ JSON_VALUES = st.recursive(
 KEYS = st.sampled_from([*FORMS, "unknown"])
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
         st.text(max_size=8), st.dictionaries(KEYS, JSON_VALUES, max_size=6) | JSON_VALUES

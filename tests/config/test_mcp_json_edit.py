@@ -2,6 +2,7 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,21 @@ def test_words_that_are_no_utf_8_are_written_as_escapes(path: Path) -> None:
     add_server(path, "clock", {"command": "x", "args": ["a\udcffb"]})
     (spec,) = read_mcp_file(path, {}).specs
     assert spec.command == ("x", "a\udcffb")
+
+
+def test_of_many_who_add_at_once_nobody_loses_a_server_unsaid(path: Path) -> None:
+    """Each either stands in the file afterwards or was told to try again."""
+
+    def add(number: int) -> str:
+        try:
+            add_server(path, f"s{number}", ENTRY)
+        except SettingsError as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(8) as pool:
+        told = [*pool.map(add, range(40))]
+    added = {f"s{number}" for number, error in enumerate(told) if not error}
+    assert {spec.id for spec in read_mcp_file(path, {}).specs} == added
+    errors = {error for error in told if error}
+    assert errors <= {f"{path}: somebody has changed it just now; try again"}
