@@ -1,6 +1,6 @@
 """The catalogue of tools: resolves names, and knows which tools a plan was offered.
 
-Nothing here needs a running server or the MCP SDK, so that planning can start from the cached
+Nothing here needs a running server, so that planning can start from the cached
 tool lists alone.
 """
 
@@ -34,10 +34,14 @@ class _Names:
         self.tools = tuple(_told_apart(tools))
         self.by_qualified = {tool.qualified_name: tool for tool in self.tools}
         self.by_name: dict[str, list[ToolSpec]] = {}
+        servers = {
+            name for tool in self.tools for name in (tool.server, as_identifier(tool.server))
+        }
         for tool in self.tools:
             self.by_qualified.setdefault(_path(tool), tool)
             for name in {tool.name, tool.identifier}:
-                self.by_name.setdefault(name, []).append(tool)
+                if not _poses_as_anothers(name, tool, servers):
+                    self.by_name.setdefault(name, []).append(tool)
         self.namespaces = {as_identifier(t.server) for t in self.tools if self.is_shared(t)}
 
     @cached_property
@@ -47,7 +51,7 @@ class _Names:
 
     def is_shared(self, tool: ToolSpec) -> bool:
         """Whether another tool has its name or identifier."""
-        return any(len(self.by_name[name]) > 1 for name in (tool.name, tool.identifier))
+        return any(len(self.by_name.get(name, ())) > 1 for name in (tool.name, tool.identifier))
 
     def own(self, tool: ToolSpec) -> ToolSpec:
         """The catalogue's copy of a tool, which may have an alias."""
@@ -223,6 +227,18 @@ def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:
         yield tool
 
 
+def _poses_as_anothers(name: str, tool: ToolSpec, servers: set[str]) -> bool:
+    """Whether a bare name reads like `server.tool` of another server.
+
+    It never means this tool then: a call meant for the other server must not end up here when
+    that has no such tool any more.
+    """
+    server, dot, _ = name.partition(".")
+    return (
+        dot != "" and server in servers and server not in (tool.server, as_identifier(tool.server))
+    )
+
+
 def _keeps_its_name(tool: ToolSpec) -> bool:
     return tool.alias is not None or tool.identifier == tool.name
 
@@ -232,7 +248,7 @@ def _with_free_alias(tool: ToolSpec, taken: set[str], tried: Counter[str]) -> To
     path, free = _path(tool), tool
     while _path(free) in taken:
         tried[path] += 1
-        free = replace(tool, alias=f"{tool.identifier}_{tried[path] + 1}")
+        free = replace(tool, alias=as_identifier(f"{tool.identifier}_{tried[path] + 1}"))
     return free
 
 

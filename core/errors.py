@@ -9,7 +9,7 @@
     │   ├── ServerError          an MCP server
     │   │   ├── ServerStartError     did not start, or did not finish its handshake
     │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
-    │   │   ├── ServerLost           died or closed its pipe; the call's effect is unknown
+    │   │   ├── ServerLost           went away, or was closed
     │   │   └── ToolTimeout          did not answer a call in time
     │   └── StorageError         session memory can't be read or written
     └── CallRefused          the model: a call that was never sent (value for the plan)
@@ -75,7 +75,7 @@ class EntryUnusable(ServerStartError):
 
 
 class ServerLost(ServerError):
-    """The server died or closed its pipe while a call was open; its effect is unknown."""
+    """The server went away or was closed; the message says whether a call took effect."""
 
 
 class ToolTimeout(ServerError):

@@ -5,13 +5,25 @@ their references say themselves. Whoever wrote a schema isn't trusted: reference
 nowhere or in a circle, and every walk is bounded.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from core.values import Json, JsonObject
 
 MERGED_SCHEMAS_MAX: Final = 50
 """How many schemas one `allOf` may join, those inside of its parts included."""
+
+MERGED_KEYS_MAX: Final = 5_000
+"""How many keywords and properties one merge may copy."""
+
+FOLLOWED_KEYS_MAX: Final = 2_000
+"""How many keywords a chain of references may copy."""
+
+REFERENCE_CHARACTERS_MAX: Final = 1_000
+"""A longer reference leads nowhere."""
+
+COMPARED_VALUES_MAX: Final = 100_000
+"""How many pairs of values are compared where enumerations narrow each other."""
 
 _NUMERIC: Final = frozenset({"integer", "number"})
 
@@ -33,6 +45,8 @@ def follow(ref: str, root: JsonObject) -> Json:
     pointer = ref.removeprefix("#")
     if pointer == ref or (pointer and not pointer.startswith("/")):
         return None
+    if len(ref) > REFERENCE_CHARACTERS_MAX:
+        return None
     target: Json = root
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -43,15 +57,33 @@ def follow(ref: str, root: JsonObject) -> Json:
 def resolve(schema: Json, root: JsonObject) -> JsonObject:
     """The schema with its `$ref` followed, to the end of the chain; what stands beside it wins.
 
-    A reference that leads nowhere, or in a circle, counts as a schema without conditions.
+    A reference that leads nowhere, in a circle, or on and on counts as a schema without
+    conditions.
     """
     found = as_object(schema)
     followed: set[str] = set()
+    keys_left = FOLLOWED_KEYS_MAX
     while isinstance(ref := found.get("$ref"), str) and ref not in followed:
         followed.add(ref)
         beside: JsonObject = {key: value for key, value in found.items() if key != "$ref"}
         found = {**as_object(follow(ref, root)), **beside}
+        keys_left -= len(found) + 1
+        if keys_left < 0:
+            return {}
     return found
+
+
+def is_larger(value: Json, values_max: int) -> bool:
+    """Whether a value holds more than so many others, keys not counted; without recursion."""
+    waiting: list[Json] = [value]
+    count = 0
+    while waiting and count <= values_max:
+        inner = waiting.pop()
+        if isinstance(inner, dict | list):
+            count += len(inner)
+            if count <= values_max:
+                waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+    return count > values_max
 
 
 def merge(schema: Json, root: JsonObject) -> JsonObject:
@@ -67,11 +99,12 @@ def merge(schema: Json, root: JsonObject) -> JsonObject:
 
 
 class _Merger:
-    """One merge; the number of schemas that it reads is bounded."""
+    """One merge; the number of schemas that it reads is bounded, and so is what it copies."""
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
         self._left = MERGED_SCHEMAS_MAX
+        self._keys_left = MERGED_KEYS_MAX
 
     def merge(self, schema: Json) -> JsonObject:
         self._left -= 1
@@ -83,8 +116,18 @@ class _Merger:
             return found
         joined: JsonObject = {key: value for key, value in found.items() if key != "allOf"}
         for part in parts:
-            joined = _joined(joined, self.merge(part))
+            other = self.merge(part)
+            self._keys_left -= _breadth(joined) + _breadth(other)
+            if self._keys_left < 0:
+                raise Contradiction
+            joined = _joined(joined, other)
         return joined
+
+
+def _breadth(schema: JsonObject) -> int:
+    """How much is copied where the schema is joined with another."""
+    inner = sum(len(value) for value in schema.values() if isinstance(value, dict | list))
+    return len(schema) + inner
 
 
 def _joined(one: JsonObject, other: JsonObject) -> JsonObject:
@@ -106,14 +149,14 @@ def _joined(one: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _union(one: Json, other: Json) -> Json:
-    names = [*(one if isinstance(one, list) else ()), *(other if isinstance(other, list) else ())]
-    return [name for position, name in enumerate(names) if name not in names[:position]]
+    names = [name for name in (*_items(one), *_items(other)) if isinstance(name, str)]
+    return list(dict.fromkeys(names))
 
 
 def _common_types(one: Json, other: Json) -> Json:
-    first, second = _names(one), _names(other)
+    first, second = _names(one), {*_names(other)}
     common: list[Json] = [kind for kind in first if kind in second]
-    if not common and _NUMERIC & {*first} and _NUMERIC & {*second}:
+    if not common and _NUMERIC & {*first} and _NUMERIC & second:
         common = ["integer"]
     if not common:
         raise Contradiction
@@ -125,15 +168,17 @@ def _common_values(key: str, one: Json, other: Json) -> Json:
         if one != other:
             raise Contradiction
         return one
-    allowed: Sequence[Json] = other if isinstance(other, list) else []
-    common: list[Json] = [value for value in _items(one) if value in allowed]
+    values, allowed = [*_items(one)], [*_items(other)]
+    if len(values) * len(allowed) > COMPARED_VALUES_MAX:
+        raise Contradiction
+    common: list[Json] = [value for value in values if value in allowed]
     if not common:
         raise Contradiction
     return common
 
 
 def _names(kinds: Json) -> list[str]:
-    return [kind for kind in (_items(kinds) or [kinds]) if isinstance(kind, str)]
+    return [kind for kind in ([*_items(kinds)] or [kinds]) if isinstance(kind, str)]
 
 
 def _items(value: Json) -> Iterable[Json]:

@@ -22,7 +22,7 @@ from core.dispatch.log_pump import LogPump
 from core.dispatch.registry import ToolRegistry
 from core.dispatch.status import ServerStatus
 from core.dispatch.tool_cache import ToolCache
-from core.dispatch.tool_pins import ToolPins
+from core.dispatch.tool_pins import Admitted, ToolPins
 from core.errors import ConfigurationError, ServerError
 from core.mcp.hooks import OnProgress, SessionHooks
 from core.process.spawn import SpawnedServer, StopGrace
@@ -65,6 +65,7 @@ class MultiMCP:
         self._specs = _by_id(server_configs)
         self._registry = ToolRegistry(self._specs)
         self._listings: dict[str, list[ToolSpec]] = {}
+        self._learning = {name: asyncio.Lock() for name in self._specs}
         self._cache = cache
         self._pins = pins
         self._hooks = hooks or DispatcherHooks()
@@ -122,6 +123,8 @@ class MultiMCP:
         unknown = [name for name in wanted if name not in self.server_tools]
         soon = {name for name in wanted if self._specs[name].start == "eager"}
         for name in unknown:
+            if self._specs[name].problem is not None:
+                continue  # what it offered when it could still be used is no use
             if self._cache and (tools := self._cache.load(self._specs[name])) is not None:
                 await self._learn(name, tools)
                 if self._cache.is_old(self._specs[name]):
@@ -153,6 +156,8 @@ class MultiMCP:
         if isinstance(connection, ServerConnection) and not connection.is_up:
             async with self._telling_when_slow(server):
                 await connection.start()
+        async with self._learning[server]:
+            pass  # the user may be asked about its tools just now: nothing is called meanwhile
 
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
@@ -234,8 +239,11 @@ class MultiMCP:
         async def on_tools(tools: list[ToolSpec]) -> None:
             await self._listed(spec, tools)
 
+        def check(tool: str) -> None:
+            self._registry.resolve(f"{spec.id}.{tool}")
+
         kind = PerCallConnection if spec.connection == "per_call" else ServerConnection
-        return kind(spec, settings, spawned, on_tools)
+        return kind(spec, settings, spawned, on_tools, check)
 
     def _wanted(self, server_ids: Collection[str] | None) -> list[str]:
         return [name for name in self._specs if server_ids is None or name in server_ids]
@@ -267,21 +275,26 @@ class MultiMCP:
     async def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
         """A session has listed its server's tools: believe it over the cache."""
         self.failures.pop(spec.id, None)
-        if self._listings.get(spec.id) != tools:
-            await self._learn(spec.id, tools)
+        await self._learn(spec.id, tools)
         if self._cache is not None:
             self._cache.store(spec, tools)
 
     async def _learn(self, name: str, tools: list[ToolSpec]) -> None:
-        """Offer the tools whose definitions are new, or the ones that were first seen."""
-        self._listings[name] = tools
-        if self._pins is None:
-            self._registry.learn(name, tools, ())
-            return
-        admitted = await self._pins.admit(self._specs[name], tools, self._hooks.approve)
-        for note in admitted.notes:
-            await self._hooks.on_notice(note)
-        self._registry.learn(name, admitted.tools, admitted.refused)
+        """Offer the tools whose definitions are new, or the ones that were first seen.
+
+        One list of a server at a time, and known only at the end: whoever brings a list that the
+        user is being asked about waits for the answer, and one that never came counts for nothing.
+        """
+        async with self._learning[name]:
+            if self._listings.get(name) == tools:
+                return
+            admitted = Admitted(tools)
+            if self._pins is not None:
+                admitted = await self._pins.admit(self._specs[name], tools, self._hooks.approve)
+            for note in admitted.notes:
+                await self._hooks.on_notice(note)
+            self._registry.learn(name, admitted.tools, admitted.refused)
+            self._listings[name] = tools
 
 
 def _by_id(server_configs: Sequence[ServerSpec]) -> dict[str, ServerSpec]:
@@ -290,8 +303,7 @@ def _by_id(server_configs: Sequence[ServerSpec]) -> dict[str, ServerSpec]:
         ids = [spec.id for spec in server_configs]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         raise ConfigurationError(
-            f"mcp_servers in the profile has several servers with the id {', '.join(twice)}; "
-            "give each its own"
+            f"several servers have the id {', '.join(twice)}; give each its own"
         )
     return specs
 

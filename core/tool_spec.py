@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from core.errors import CallRefused
-from core.json_schema import Contradiction, as_object, merge, resolve
+from core.json_schema import Contradiction, as_object, is_larger, merge, resolve
 from core.values import Json, JsonObject
 
 WHOLE_ARGUMENTS: Final = "arguments"
@@ -16,6 +16,9 @@ WHOLE_ARGUMENTS: Final = "arguments"
 
 PARAMETERS_MAX: Final = 100
 """A tool with more parameters takes them as one dict."""
+
+SCHEMA_VALUES_MAX: Final = 10_000
+"""A tool with a larger schema takes its arguments as one dict: nobody reads that much."""
 
 PARAMETER_NAME_CHARACTERS_MAX: Final = 100
 """A tool with a longer parameter name takes its arguments as one dict."""
@@ -56,7 +59,7 @@ class ToolSpec:
         """`server.tool`, unique in a catalogue."""
         return f"{self.server}.{self.name}"
 
-    @property
+    @cached_property
     def identifier(self) -> str:
         """The name as a Python identifier, for `tools.<identifier>(…)`."""
         return self.alias or as_identifier(self.name)
@@ -81,6 +84,8 @@ class ToolSpec:
         So it is where the schema isn't that of an object, contradicts itself, is a choice between
         objects, has names that clash as identifiers or are none, or is absurdly large.
         """
+        if is_larger(self.input_schema, SCHEMA_VALUES_MAX):
+            return True
         outer = self._outer_parameters
         if outer is None or [p.name for p in outer] != ["input"]:
             return outer is None
@@ -220,6 +225,8 @@ def _expressible_parameters(schema: JsonObject, root: JsonObject) -> tuple[Param
     """The parameters that an object's schema describes; None if Python can't express them."""
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or not _is_one_object(schema, root):
+        return None
+    if max(len(properties), len(_required(schema))) > 2 * PARAMETERS_MAX:
         return None
     if any(name in properties and properties[name] is False for name in _required(schema)):
         return None

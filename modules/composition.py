@@ -93,6 +93,13 @@ def build_dispatcher(
     async def on_log(server: str, level: str, text: str) -> None:
         await progress(ServerLogged(server, level, text))
 
+    async def tell_once(text: str) -> None:
+        # An entry that can't be used stays so, and is met anew by each request of a session.
+        if text not in told:
+            await progress.notice(text)
+        if text in unusable:
+            told.add(text)
+
     async def ask(question: Question) -> Reply:
         with access.while_asking():
             return await questions.ask(question)
@@ -102,6 +109,7 @@ def build_dispatcher(
             return await questions.approve(changes)
 
     questions = terminal_questions(sys.stdin, display.stream, progress.say)
+    unusable, told = {spec.problem for spec in specs}, set[str]()
     kind = ToolCache if access.use_cached_tools else FreshListings
     return MultiMCP(
         specs,
@@ -110,7 +118,7 @@ def build_dispatcher(
         log_folder=places.server_logs,
         spawned=spawned,
         hooks=DispatcherHooks(
-            on_notice=access.on_notice or progress.notice,
+            on_notice=access.on_notice or tell_once,
             on_waiting=progress.waiting,
             on_log=on_log,
             ask=ask,

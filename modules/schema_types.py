@@ -6,6 +6,7 @@ Objects are written as PEP 764 writes inline typed dictionaries, without the nam
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from core.json_schema import Contradiction, as_object, follow, merge
@@ -16,6 +17,15 @@ LITERAL_CHARACTERS: Final = 400
 
 SCHEMA_NODES_MAX: Final = 200
 """How much of one schema is read; schemas may refer to themselves."""
+
+SCHEMA_KEYS_MAX: Final = 5_000
+"""How many keywords, choices and items of one schema are looked at."""
+
+SCHEMA_DEPTH_MAX: Final = 20
+"""How many schemas within schemas are read, references counted."""
+
+LITERAL_VALUES_MAX: Final = 130
+"""More values can't stand in a `Literal[…]` that is short enough."""
 
 OBJECT_KEYS_SHOWN: Final = 12
 """How many keys of a nested object are written out; `...: ...` stands for others."""
@@ -53,12 +63,14 @@ def type_text(schema: Json, root: JsonObject, levels: int = OBJECT_LEVELS_SHOWN)
 
 
 class _SchemaReader:
-    """Reads one schema; at most `SCHEMA_NODES_MAX` schemas of it."""
+    """Reads one schema within the bounds above; what lies beyond is known by its kind only."""
 
     def __init__(self, root: JsonObject, levels: int) -> None:
         self._root = root
         self._shows_literals = levels > 0
         self._nodes_left = SCHEMA_NODES_MAX
+        self._keys_left = SCHEMA_KEYS_MAX
+        self._depth_left = SCHEMA_DEPTH_MAX
 
     def type_of(self, schema: Json, levels: int, opened: frozenset[str]) -> str:
         """The type's text; `object` swallows all other members of a union.
@@ -71,8 +83,22 @@ class _SchemaReader:
     def _members(self, schema: Json, levels: int, opened: frozenset[str]) -> list[str]:
         """The members of the union that the schema is, one for most."""
         self._nodes_left -= 1
-        if not isinstance(schema, dict) or self._nodes_left < 0:
+        if not isinstance(schema, dict) or not self._may_read(schema):
             return [_plain(as_object(schema))]
+        self._depth_left -= 1
+        try:
+            return self._read(schema, levels, opened)
+        finally:
+            self._depth_left += 1
+
+    def _may_read(self, schema: JsonObject) -> bool:
+        """Whether a schema is still within the bounds; it is counted."""
+        breadth = sum(len(value) for value in schema.values() if isinstance(value, list))
+        self._keys_left -= len(schema) + breadth
+        return self._nodes_left >= 0 and self._keys_left >= 0 and self._depth_left > 0
+
+    def _read(self, schema: JsonObject, levels: int, opened: frozenset[str]) -> list[str]:
+        """As `_members`, of a schema that may be read."""
         if isinstance(ref := schema.get("$ref"), str):
             return self._referred(ref, schema, levels, opened)
         if "allOf" in schema:
@@ -107,6 +133,9 @@ class _SchemaReader:
     ) -> list[str]:
         """The members of every choice; what stands beside the choices holds for each."""
         beside: JsonObject = {k: v for k, v in schema.items() if k not in ("anyOf", "oneOf")}
+        self._keys_left -= len(beside) * len(choices)
+        if self._keys_left < 0:
+            return [_plain(beside)]
         parts: list[Json] = [{**beside, **c} if isinstance(c, dict) else c for c in choices]
         return [member for part in parts for member in self._members(part, levels, opened)]
 
@@ -133,6 +162,7 @@ class _SchemaReader:
 
     def _object(self, schema: JsonObject, levels: int, opened: frozenset[str]) -> str:
         properties = as_object(schema.get("properties"))
+        self._keys_left -= len(properties)
         if not properties:
             values = schema.get("additionalProperties")
             known = isinstance(values, dict) and values
@@ -143,7 +173,7 @@ class _SchemaReader:
         needed = [*required] if isinstance(required, list) else []
         shown = [
             f"{_quoted(name)}: {self._key_type(inner, name in needed, levels, opened)}"
-            for name, inner in list(properties.items())[:OBJECT_KEYS_SHOWN]
+            for name, inner in islice(properties.items(), OBJECT_KEYS_SHOWN)
         ]
         if len(properties) > OBJECT_KEYS_SHOWN:
             shown.append("...: ...")
@@ -170,7 +200,7 @@ def _join(members: Iterable[str]) -> str:
 def _literal(schema: JsonObject) -> str | None:
     """`Literal[…]` of an enumeration or constant, None where Python has no such type."""
     values = [schema["const"]] if "const" in schema else schema.get("enum")
-    if not isinstance(values, list) or not values:
+    if not isinstance(values, list) or not 0 < len(values) <= LITERAL_VALUES_MAX:
         return None
     if not all(value is None or isinstance(value, str | bool | int) for value in values):
         return None

@@ -10,13 +10,16 @@ from typing import Final
 
 from core.tool_spec import Parameter, ToolSpec
 from core.values import Json, JsonObject
-from modules.schema_types import OBJECT_LEVELS_SHOWN, type_text
+from modules.schema_types import ANYTHING, OBJECT_LEVELS_SHOWN, type_text
 
 DEFAULT_CHARACTERS: Final = 40
 """Longest default value that a signature shows; longer ones become `...`."""
 
 SIGNATURE_CHARACTERS: Final = 600
 """A signature that is longer shows its nested objects less deeply."""
+
+SIGNATURE_CHARACTERS_MAX: Final = 3_000
+"""A signature that is longer even so shows its first arguments, and `**more` for the others."""
 
 TYPE_CHARACTERS: Final = 300
 """The same for the type of one argument, and of the result."""
@@ -61,10 +64,17 @@ def tool_signature(spec: ToolSpec, name: str) -> str:
     `object` where the server promises nothing.
     """
     for levels in range(OBJECT_LEVELS_SHOWN, -1, -1):
-        signature = _signature(spec, name, levels)
-        if len(signature) <= SIGNATURE_CHARACTERS:
-            return signature
-    return _signature(spec, name, 0)
+        result = _result_type(spec.output_schema, levels)
+        room = SIGNATURE_CHARACTERS - len(f"{name}() -> {result}")
+        arguments, is_whole = _first_that_fit(_arguments(spec, levels), room)
+        if is_whole:
+            return f"{name}({', '.join(arguments)}) -> {result}"
+    result = _result_type(spec.output_schema, 0)
+    arguments, is_whole = _first_that_fit(_arguments(spec, 0), SIGNATURE_CHARACTERS_MAX)
+    if arguments[-1:] == ["*"]:
+        arguments.pop()
+    more = [] if is_whole else [f"**{_free_name(spec.parameters)}: {ANYTHING}"]
+    return f"{name}({', '.join([*arguments, *more])}) -> {result}"
 
 
 def tool_stub(spec: ToolSpec, name: str) -> str:
@@ -93,8 +103,8 @@ def tool_documentation(spec: ToolSpec) -> str:
 def parameter_lines(spec: ToolSpec) -> Iterator[str]:
     """`name: description (limits)` for each parameter that has a description or limits."""
     if spec.takes_whole:
-        schema = json.dumps(spec.input_schema, ensure_ascii=False)
-        yield f"arguments: by this JSON Schema: {one_line(schema, SCHEMA_CHARACTERS)}"
+        schema = one_line(_beginning(spec.input_schema), SCHEMA_CHARACTERS)
+        yield f"arguments: by this JSON Schema: {schema}"
         return
     for parameter in spec.parameters[:PARAMETERS_DESCRIBED]:
         described = parameter.schema.get("description", parameter.schema.get("title", ""))
@@ -117,9 +127,19 @@ def one_line(text: str, limit_characters: int) -> str:
     return f"{seen[: limit_characters - 1].rstrip()}…"
 
 
-def _signature(spec: ToolSpec, name: str, levels: int) -> str:
-    arguments = ", ".join(_arguments(spec, levels))
-    return f"{name}({arguments}) -> {_result_type(spec.output_schema, levels)}"
+def _first_that_fit(arguments: Iterator[str], room: int) -> tuple[list[str], bool]:
+    """The first arguments that so many characters hold, and whether these are all.
+
+    No more of them are written out than that: there may be a hundred, each of a type that takes
+    a while.
+    """
+    shown: list[str] = []
+    for argument in arguments:
+        room -= len(argument) + (2 if shown else 0)
+        if room < 0:
+            return shown, False
+        shown.append(argument)
+    return shown, True
 
 
 def _arguments(spec: ToolSpec, levels: int) -> Iterator[str]:
@@ -140,7 +160,8 @@ def _type(schema: Json, root: JsonObject, levels: int) -> str:
         written = type_text(schema, root, shown)
         if len(written) <= TYPE_CHARACTERS:
             return written
-    return type_text(schema, root, 0)
+    written = type_text(schema, root, 0)
+    return written if len(written) <= TYPE_CHARACTERS else ANYTHING
 
 
 def _first_keyword_only(parameters: Sequence[Parameter]) -> int | None:
@@ -195,6 +216,18 @@ def _limits(parameter: Parameter) -> Iterator[str]:
         value = schema.get(key)
         if isinstance(value, str | float) or (type(value) is int and value not in _OBVIOUS):
             yield words.format(one_line(str(value), DEFAULT_CHARACTERS))
+
+
+def _beginning(schema: JsonObject) -> str:
+    """As much of a schema's JSON as can be shown; one of megabytes isn't written out."""
+    parts: list[str] = []
+    room = 8 * SCHEMA_CHARACTERS
+    for part in json.JSONEncoder(ensure_ascii=False).iterencode(schema):
+        parts.append(part[:room])
+        room -= len(part)
+        if room < 0:
+            break
+    return "".join(parts)
 
 
 def _in_docstring(text: str) -> str:

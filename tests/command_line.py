@@ -85,5 +85,8 @@ def without_servers(folder: Path, answer: str = "12") -> list[str]:
     return ["--profile", str(write_profile(folder)), "--model", script(folder, replies)]
 
 
-MATH_SERVER = f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}\ndescription: arithmetic"
-"""The bundled math server as a profile entry."""
+SUMS = ROOT / "tests" / "fixtures" / "servers" / "sums_server.py"
+"""Some tools of the bundled math server, started in a tenth of its time."""
+
+SUMS_SERVER = f"id: math\nscript: {SUMS}\ndescription: arithmetic"
+"""It as a profile entry, in the place of the bundled one."""

@@ -1,4 +1,7 @@
-"""The product as its users meet it: `agent.py` as a process, with the real math server."""
+"""The product as its users meet it: `agent.py` as a process.
+
+The demonstration runs with the real math server; the others with one that starts at once.
+"""
 
 import json
 import os
@@ -15,8 +18,8 @@ from modules.arguments import help_text
 from modules.terminal.answer import LABEL
 from tests.command_line import (
     INDIA,
-    MATH_SERVER,
     ROOT,
+    SUMS_SERVER,
     agent,
     environment,
     plan,
@@ -51,7 +54,8 @@ def _timeless(text: str) -> str:
 
 
 def test_json_is_one_object_and_its_session_id_continues_the_session(tmp_path: Path) -> None:
-    done = agent(tmp_path, "--json", "--quiet", "add 5 and 7")
+    sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    done = agent(tmp_path, *sums, "--json", "--quiet", "add 5 and 7")
     (line,) = done.out.splitlines()
     document = json.loads(line)
     assert (document["answer"], document["status"], document["exit_code"]) == ("12", "done", 0)
@@ -61,7 +65,7 @@ def test_json_is_one_object_and_its_session_id_continues_the_session(tmp_path: P
     assert (call["tool"], call["result"]) == ("math.add", 12)
     assert document["session_id"].count("/") == 3
     assert set(document["durations"]) == {"perception", "decision", "action", "total"}
-    again = agent(tmp_path, "--session", document["session_id"], "now divide that by 2")
+    again = agent(tmp_path, *sums, "--session", document["session_id"], "now divide that by 2")
     assert (again.code, again.out) == (0, "6\n")
     assert len(session_files(tmp_path)) == 1
 
@@ -69,13 +73,15 @@ def test_json_is_one_object_and_its_session_id_continues_the_session(tmp_path: P
 def test_odd_characters_on_stdin_are_answered_quietly_and_without_a_home(tmp_path: Path) -> None:
     odd = 'ASCII values of "a{b}`c"'
     env = {"PATH": os.environ["PATH"], "CORTEX_HOME": str(tmp_path)}
-    done = agent(tmp_path, "--quiet", "-", stdin=f"\x00{odd}\n".encode(), env=env)
+    sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    done = agent(tmp_path, *sums, "--quiet", "-", stdin=f"\x00{odd}\n".encode(), env=env)
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out) == [ord(c) for c in "a{b}`c"]
 
 
 def test_requests_on_a_pipe_share_a_session(tmp_path: Path) -> None:
-    done = agent(tmp_path, stdin=b"add 5 and 7\nnow multiply that by 2\nnew\nexit\nadd 1 and 1\n")
+    lines = b"add 5 and 7\nnow multiply that by 2\nnew\nexit\nadd 1 and 1\n"
+    done = agent(tmp_path, "--profile", str(write_profile(tmp_path, SUMS_SERVER)), stdin=lines)
     assert (done.code, done.out) == (0, "12\n24\n")
 
 
@@ -86,7 +92,9 @@ def test_a_scripted_model_takes_the_same_path(tmp_path: Path) -> None:
         plan('x = await tools.divide(a=1, b=0)\nreturn f"FINAL_ANSWER: {x}"'),
         plan('x = await tools.add(a=1, b=2)\nreturn f"FINAL_ANSWER: {x}"'),
     ]
-    done = agent(tmp_path, "--json", "--model", script(tmp_path, replies), "what is 1 + 2?")
+    options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    options += ["--model", script(tmp_path, replies)]
+    done = agent(tmp_path, "--json", *options, "what is 1 + 2?")
     document = json.loads(done.out)
     assert (done.code, document["answer"]) == (0, "3")
     kinds = [step["text"].partition(":")[0] for step in document["steps"][:-1]]
@@ -149,7 +157,8 @@ def test_exit_1_when_the_model_is_down(tmp_path: Path) -> None:
 def test_exit_2_for_what_the_user_must_change(
     tmp_path: Path, arguments: list[str], told: str
 ) -> None:
-    done = agent(tmp_path, *arguments)
+    bare = ["--profile", str(write_profile(tmp_path))]  # starts no server in advance
+    done = agent(tmp_path, *bare, *arguments)
     assert (done.code, done.out) == (2, "")
     assert told in done.err
     assert "Traceback" not in done.err
@@ -182,7 +191,7 @@ def test_broken_servers_are_told_and_the_others_work(tmp_path: Path) -> None:
     prints.write_text("print('hello, I am not JSON')", encoding="utf-8")
     profile = write_profile(
         tmp_path,
-        MATH_SERVER,
+        SUMS_SERVER,
         f"id: dying\nscript: {dies}",
         f"id: printing\nscript: {prints}",
         "id: absent\nscript: nowhere.py",

@@ -11,8 +11,8 @@ import pexpect
 import pytest
 
 from tests.command_line import (
-    MATH_SERVER,
     ROOT,
+    SUMS_SERVER,
     environment,
     plan,
     script,
@@ -62,7 +62,8 @@ def say(terminal: "pexpect.spawn[str]", line: str) -> None:
 def test_answers_carry_a_label_and_follow_ups_use_what_was_said(
     tmp_path: Path, terminals: list["pexpect.spawn[str]"]
 ) -> None:
-    terminal = open_terminal(terminals, tmp_path, columns=40)
+    sums = str(write_profile(tmp_path, SUMS_SERVER))
+    terminal = open_terminal(terminals, tmp_path, "--profile", sums, columns=40)
     say(terminal, "add 5 and 7")
     terminal.expect(r"💡 Final Answer: 12\r")
     say(terminal, "now divide that by 2")
@@ -84,7 +85,7 @@ def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
 ) -> None:
     slow, pid_file = tmp_path / "slow.py", tmp_path / "pid"
     slow.write_text(SLOW_SERVER, encoding="utf-8")
-    profile = write_profile(tmp_path, MATH_SERVER, f"id: slow\nscript: {slow}\nargs: [{pid_file}]")
+    profile = write_profile(tmp_path, SUMS_SERVER, f"id: slow\nscript: {slow}\nargs: [{pid_file}]")
     model = script(
         tmp_path,
         [

@@ -9,6 +9,7 @@ import json
 import textwrap
 
 from core.dispatch.hidden_text import with_hidden_shown
+from core.json_schema import is_larger
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -20,6 +21,9 @@ TEXT_COLUMNS = 72
 
 NESTING_MAX = 100
 """Schemas nested deeper than that can't be held to, nor shown."""
+
+VALUES_MAX = 50_000
+"""Definitions that hold more than so many values can't be held to either."""
 
 _REST = "the rest"
 _SETS = ("required", "enum", "type")
@@ -33,8 +37,11 @@ def digest(tool: ToolSpec) -> str:
     from hash tables, whose order differs from run to run.
 
     Raises:
-        ValueError: schemas nested too deeply, or with a number that can't be written.
+        ValueError: schemas nested too deeply or too large, or with a number that can't be
+            written.
     """
+    if is_larger([tool.input_schema, tool.output_schema], VALUES_MAX):
+        raise ValueError(f"it holds over {VALUES_MAX:,} values")
     definition: JsonObject = {
         "name": tool.name,
         "description": tool.description,

@@ -26,7 +26,7 @@ from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport, TransportDo
 from core.process.spawn import SpawnedServer, StopGrace, spawn, trim_log
 from core.process.watchdog import Watchdog
 
-LOG_CHECK_SECONDS = 30.0
+LOG_CHECK_SECONDS = 3.0
 """How often the size of a running server's log is looked at."""
 
 LOSS_DETAIL_SECONDS = 0.5
@@ -40,6 +40,9 @@ LISTING_SECONDS = 10.0
 
 HEALTHY_SECONDS = 10.0
 """A life that was up for so long did well, even if nobody called anything."""
+
+Check: TypeAlias = Callable[[str], None]
+"""Raises `CallRefused` for a tool that may not be called, as what was listed last has it."""
 
 OnTools: TypeAlias = Callable[[list[ToolSpec]], Awaitable[None]]
 """Hears what a session lists, and is waited for before any call goes out: it may ask the user."""
@@ -123,6 +126,8 @@ class Life:
     async def end(self) -> None:
         """Close the session and end the server; bounded by the graces."""
         self._leave.set()
+        # A task that is cancelled before it began would drop the process that it was given.
+        await asyncio.sleep(0)
         if not self.opened.done():
             self.owner.cancel()
         await asyncio.wait({self.owner})
@@ -171,6 +176,9 @@ class Life:
             await self._live()
         except ServerStartError as error:
             self._fail(error)
+        except Exception as error:  # noqa: BLE001 - a bug of ours, told as such, ends one life only
+            _log.exception("the life of server '%s' ended in a bug", self._spec.id)
+            self._fail(self._start_error(f"met a bug of ours ({type(error).__name__}: {error})"))
         finally:
             if not self.opened.done():
                 self._fail(self._start_error("was closed while it started"))
@@ -249,7 +257,8 @@ class Life:
             return
         except (TimeoutError, SessionRefused) as error:
             why = str(error) or f"did not answer within {LISTING_SECONDS:g} s"
-            self._tell(f"its tools have changed, and the old list stays: it {why}")
+            text = f"its tools have changed, and the old list stays: it {why}"
+            self._settings.hooks.on_log(self._spec.id, "warning", text)
             return
         self._note_skipped()
         await self._on_tools(tools)
@@ -257,10 +266,7 @@ class Life:
 
     def _note_skipped(self) -> None:
         for what in self.client.skipped:
-            self._tell(f"left out: {what}")
-
-    def _tell(self, text: str) -> None:
-        self._settings.hooks.on_log(self._spec.id, "warning", text)
+            self._settings.hooks.on_log(self._spec.id, "notice", f"left out: {what}")
 
     def _start_error(self, what: str) -> ServerStartError:
         self.failure = what

@@ -9,8 +9,8 @@ from config.servers import ServerSpec
 from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.dispatch import call_errors
-from core.dispatch.life import ConnectionSettings, OnTools
-from core.dispatch.persistent import ServerConnection, ignore_tools
+from core.dispatch.life import Check, ConnectionSettings, OnTools
+from core.dispatch.persistent import ServerConnection, allow_all, ignore_tools
 from core.dispatch.status import ServerStatus
 from core.dispatch.turns import Turns
 from core.errors import ServerError
@@ -28,12 +28,14 @@ class PerCallConnection:
         settings: ConnectionSettings,
         spawned: SpawnedServer | None = None,
         on_tools: OnTools = ignore_tools,
+        check: Check = allow_all,
     ) -> None:
         """As `ServerConnection`; `spawned` serves the first use."""
         self.spec = spec
         self._turns = Turns(spec.concurrent_calls)
         self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
         self._on_tools = on_tools
+        self._check = check
         self._spare = self._new(spawned) if spawned else None
         self._running: set[ServerConnection] = set()
         self._last = ServerStatus(spec.id, "down")
@@ -80,7 +82,7 @@ class PerCallConnection:
         await asyncio.gather(*(connection.aclose() for connection in everyone))
 
     def _new(self, spawned: SpawnedServer | None = None) -> ServerConnection:
-        return ServerConnection(self.spec, self._settings, spawned, self._on_tools)
+        return ServerConnection(self.spec, self._settings, spawned, self._on_tools, self._check)
 
     @asynccontextmanager
     async def _one(self) -> AsyncGenerator[ServerConnection]:

@@ -8,7 +8,7 @@ from config.servers import ServerSpec
 from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.dispatch import call_errors
-from core.dispatch.life import ConnectionSettings, Life, OnTools
+from core.dispatch.life import Check, ConnectionSettings, Life, OnTools
 from core.dispatch.starter import Starter
 from core.dispatch.status import ServerStatus
 from core.dispatch.turns import Turns
@@ -29,6 +29,10 @@ async def ignore_tools(tools: list[ToolSpec]) -> None:
     """Do nothing with a new listing."""
 
 
+def allow_all(tool: str) -> None:
+    """Let every tool be called."""
+
+
 class ServerConnection:
     """A long-lived session with one server."""
 
@@ -38,17 +42,20 @@ class ServerConnection:
         settings: ConnectionSettings,
         spawned: SpawnedServer | None = None,
         on_tools: OnTools = ignore_tools,
+        check: Check = allow_all,
     ) -> None:
         """Start nothing yet.
 
         `spawned` is a process to adopt at the first start; `on_tools` hears what each new
         session lists, before any call goes out on it, and what it lists when its tools change.
+        `check` is asked right before each call is sent: a start may have listed the tool anew.
         """
         self.spec = spec
         self._turns = Turns(spec.concurrent_calls)
         self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
         self._spawned = spawned and guarded(spawned, settings.watchdog)
         self._on_tools = on_tools
+        self._check = check
         self._starter = Starter(spec, settings.pace, self._begin_life)
         self._closed = False
 
@@ -168,6 +175,7 @@ class ServerConnection:
             raise await second.told(self.spec, call.name, was_repeated=again) from None
 
     async def _try(self, life: Life, call: "_Call", left: float) -> ToolResult:
+        self._check(call.name)
         try:
             result = await life.client.call(call.name, call.arguments, left, call.on_progress)
         except TimeoutError:

@@ -37,10 +37,10 @@ class ToolRegistry:
         Raises:
             CallRefused: no such tool, or several, or one that was left out because it changed.
         """
-        if name not in self.catalog:
-            server, _, bare = name.rpartition(".")
-            for owner, refused in self._refused.items():
-                if bare in refused and server in ("", owner):
+        for owner, refused in self._refused.items():
+            for bare in refused:
+                # The full name first: no other server's tool may answer in its place.
+                if name == f"{owner}.{bare}" or (name == bare and name not in self.catalog):
                     raise CallRefused(
                         f"'{owner}.{bare}' is left out: its definition is not the one that was "
                         f"first used; accept the new one with {ALLOW_OPTION}"

@@ -52,6 +52,8 @@ class Starter:
     async def aclose(self) -> None:
         """End the server, in order and in bounded time, whether it is up or starting."""
         if self._starting is not None:
+            # A task that is cancelled before it began would cancel those who wait for it.
+            await asyncio.sleep(0)
             self._starting.cancel()
         if self.life is not None:
             await self.life.end()

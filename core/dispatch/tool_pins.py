@@ -12,6 +12,7 @@ replace this one.
 import asyncio
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,9 @@ SERVER_PINS_MAX = 10_000
 
 SERVER_TEXT_CHARACTERS_MAX = 1_000_000
 """So much text is kept for one server; of further tools only the hash."""
+
+REFUSALS_MAX = 3
+"""A server whose changes were refused so often is not asked about again in this process."""
 
 NAMES_SHOWN = 5
 """How many tools a note names."""
@@ -94,16 +98,19 @@ class ToolPins:
         """Touch nothing yet; with `allow_changes`, changes are accepted without asking."""
         self._store = PinStore(file)
         self._allow_changes = allow_changes
-        self._declined: dict[tuple[str, str], str] = {}
+        self._declined: dict[tuple[str, str], set[str]] = {}
+        self._refusals: Counter[str] = Counter()
 
     async def admit(
         self, spec: ServerSpec, tools: Sequence[ToolSpec], approve: Approve
     ) -> Admitted:
         """Compare a server's list with the pins; `approve` is asked once about all changes.
 
-        A new tool is pinned, an unchanged one passes. A changed one passes and is pinned anew
-        if it is approved; else it is left out, this process does not ask again about the same
-        change, and the note says how to allow it. A tool that disappears stays pinned. Of tools
+        A new tool is pinned, an unchanged one passes; a note names what a server adds to tools
+        that are pinned already, for a changed tool may come back under another name. A changed
+        one passes and is pinned anew if it is approved; else it is left out, this process does
+        not ask again about the same change, nor about any of this server after `REFUSALS_MAX`
+        refusals, and the note says how to allow it. A tool that disappears stays pinned. Of tools
         of the same name the first counts, as in a catalogue.
 
         Tools whose names hold hidden characters are left out: they pose as others. Descriptions
@@ -124,7 +131,18 @@ class ToolPins:
     def _look(self, spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
         """Compare, and pin what is new; blocks."""
         seen = _candidates(spec, tools)
-        known = self._store.known(server_key(spec), lambda known: _new_pins(known, seen.candidates))
+        added: list[str] = []
+
+        def choose(known: Mapping[str, Pin]) -> dict[str, Pin]:
+            pins = _new_pins(known, seen.candidates)
+            added[:] = [f"'{name}'" for name in pins] if known else added
+            return pins
+
+        known = self._store.known(server_key(spec), choose)
+        if added:
+            seen.notes.append(
+                f"server '{spec.id}' offers what it did not have at first: {_listed(added)}"
+            )
         for one in seen.candidates:
             pin = known.get(one.tool.name)
             if pin is None:
@@ -150,19 +168,26 @@ class ToolPins:
             await asyncio.to_thread(self._pin, spec, changes)
             return [], [f"{_changed(spec, changes)}; accepted, as {ALLOW_OPTION} says"]
         new = [change for change in changes if not self._has_declined(spec, change)]
+        key = server_key(spec)
+        if self._refusals[key] >= REFUSALS_MAX:
+            return [change.name for change in changes], []
         if new and await approve([change.shown for change in new]):
             await asyncio.to_thread(self._pin, spec, new)
             accepted = {change.name for change in new}
             return [change.name for change in changes if change.name not in accepted], []
-        self._declined |= {(server_key(spec), change.name): change.sha256 for change in new}
+        for change in new:
+            self._declined.setdefault((key, change.name), set()).add(change.sha256)
+        self._refusals[key] += bool(new)
+        is_last = self._refusals[key] == REFUSALS_MAX
         notes = [
             f"{_changed(spec, new)} since first use; left out until you accept that: run at a "
             f"terminal to see the change and be asked, or with {ALLOW_OPTION}"
+            f"{'; further changes of this server are left out unasked' if is_last else ''}"
         ]
         return [change.name for change in changes], notes if new else []
 
     def _has_declined(self, spec: ServerSpec, change: _Change) -> bool:
-        return self._declined.get((server_key(spec), change.name)) == change.sha256
+        return change.sha256 in self._declined.get((server_key(spec), change.name), ())
 
     def _pin(self, spec: ServerSpec, changes: Sequence[_Change]) -> None:
         """Accept these definitions, whatever was pinned before; blocks."""

@@ -6,12 +6,19 @@ whose client costs a second of import and a part of every call.
 
 from dataclasses import dataclass
 
+from pydantic_core import to_json
+
 from config.servers import ServerSpec
 from core.catalog import ToolSpec
 from core.content import TextBlock, ToolResult
 from core.deadlines import Deadlines
 from core.errors import CallRefused
-from core.mcp.decode import Malformed, tool_result, tool_spec
+from core.mcp.decode import (
+    Malformed,
+    definition_bytes,
+    tool_result,
+    tool_spec,
+)
 from core.mcp.hooks import OnProgress, Question, SessionHooks
 from core.mcp.output_check import OutputChecks
 from core.mcp.peer import Peer, RpcError, method_not_found
@@ -30,6 +37,9 @@ TOOL_PAGES_MAX = 100
 
 TOOLS_MAX = 10_000
 """A server with more tools is refused; nobody could choose among them."""
+
+LISTING_BYTES_MAX = 16 * 1024 * 1024
+"""A server whose tool definitions are longer, all together, is refused; they stay in memory."""
 
 LOG_TEXT_CHARACTERS_MAX = 4_000
 """How much of one log message is handed on."""
@@ -121,9 +131,12 @@ class McpClient:
             return []
         found: dict[str, ToolSpec] = {}
         cursor: Json = None
+        size = 0
         for _ in range(TOOL_PAGES_MAX):
             page = await self._asked("tools/list", {"cursor": cursor} if cursor else {})
-            self._add_page(page, found)
+            size += self._add_page(page, found)
+            if size > LISTING_BYTES_MAX:
+                raise SessionRefused(f"has tool definitions of over {LISTING_BYTES_MAX:,} bytes")
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 self._checks.learn(found.values())
@@ -184,10 +197,14 @@ class McpClient:
                 raise SessionRefused(str(error)) from error
             raise SessionRefused(f"answered {method} with an error ({error})") from error
 
-    def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> None:
+    def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> int:
+        """Add a page's tools; about how many bytes their definitions have."""
         tools = page.get("tools")
         if not isinstance(tools, list):
             raise SessionRefused("answered tools/list with no list of tools")
+        if len(found) + len(self.skipped) + len(tools) > TOOLS_MAX:
+            raise SessionRefused(f"has more than {TOOLS_MAX:,} tools")
+        size = 0
         for raw in tools:
             try:
                 tool = tool_spec(self._spec.id, raw)
@@ -195,8 +212,8 @@ class McpClient:
                 self.skipped.append(str(error))
             else:
                 found.setdefault(tool.name, tool)
-        if len(found) + len(self.skipped) > TOOLS_MAX:
-            raise SessionRefused(f"has more than {TOOLS_MAX:,} tools")
+                size += definition_bytes(tool)
+        return size
 
     async def _on_request(self, method: str, params: JsonObject) -> JsonObject:
         match method:
@@ -231,9 +248,8 @@ class McpClient:
                 self._hooks.on_tools_changed()
             case "notifications/message":
                 level, data = params.get("level"), params.get("data")
-                text = data if isinstance(data, str) else repr(data)
-                source = params.get("logger")
-                if isinstance(source, str) and source:
+                text = _log_text(data)
+                if source := _short(params.get("logger")):
                     text = f"{source}: {text}"
                 level = level if isinstance(level, str) else "info"
                 self._hooks.on_log(self._spec.id, level[:20], text[:LOG_TEXT_CHARACTERS_MAX])
@@ -258,6 +274,15 @@ def _server_info(reply: JsonObject) -> ServerInfo:
         instructions[:INSTRUCTIONS_CHARACTERS_MAX] if isinstance(instructions, str) else "",
         isinstance(capabilities, dict) and isinstance(capabilities.get("tools"), dict),
     )
+
+
+def _log_text(data: Json) -> str:
+    """What a server logs, as text."""
+    if isinstance(data, str):
+        return data[:LOG_TEXT_CHARACTERS_MAX]
+    # As JSON, which takes a tenth of the time that `repr` would.
+    written = to_json(data, inf_nan_mode="constants")[: LOG_TEXT_CHARACTERS_MAX * 4]
+    return written.decode("utf-8", "replace")
 
 
 def _short(value: Json) -> str:

@@ -4,7 +4,7 @@ Everything here comes from a program that we do not trust: what has the wrong fo
 refused with the place named, and a result over the cap is cut with a note.
 """
 
-from collections.abc import Iterator
+from pydantic_core import to_json
 
 from core.catalog import ToolSpec
 from core.content import (
@@ -22,7 +22,7 @@ TOOL_NAME_CHARACTERS_MAX = 256
 """A tool with a longer name is left out; the protocol asks for 128 at most."""
 
 TOOL_BYTES_MAX = 256 * 1024
-"""A tool whose description is longer is left out; no prompt could carry it."""
+"""A tool whose description or schema is longer is left out; no prompt could carry it."""
 
 BLOCKS_MAX = 10_000
 """More content blocks in one result are cut off."""
@@ -57,6 +57,8 @@ def tool_spec(server: str, raw: Json) -> ToolSpec:
     description = description or _text(hints.get("title")) or ""
     if len(description) > TOOL_BYTES_MAX:
         raise Malformed(f"tool '{name}', whose description has {len(description):,} characters")
+    if max(json_bytes(schema), json_bytes(output)) > TOOL_BYTES_MAX:
+        raise Malformed(f"tool '{name}', whose schema has over {TOOL_BYTES_MAX:,} bytes")
     return ToolSpec(
         server=server,
         name=name,
@@ -66,6 +68,11 @@ def tool_spec(server: str, raw: Json) -> ToolSpec:
         read_only=hints.get("readOnlyHint") is True,
         idempotent=hints.get("idempotentHint") is True,
     )
+
+
+def definition_bytes(tool: ToolSpec) -> int:
+    """About the size of a tool's description and schemas."""
+    return sum(map(json_bytes, (tool.description, tool.input_schema, tool.output_schema)))
 
 
 def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
@@ -80,8 +87,11 @@ def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
     structured = _as_object(raw.get("structuredContent"))
     is_error = raw.get("isError") is True
     content = tuple(_block(block) for block in blocks[:BLOCKS_MAX])
+    if more := len(blocks) - len(content):
+        note = f"[cut: {more:,} of the result's {len(blocks):,} content blocks are left out]"
+        content = (*content, TextBlock(note))
     whole = ToolResult(content, structured, is_error)
-    size = sum(map(_size, content)) + _size_at_most(structured, bytes_max)
+    size = sum(map(_size, content)) + json_bytes(structured)
     return whole if size <= bytes_max else _cut(whole, size, bytes_max)
 
 
@@ -107,7 +117,7 @@ def _block(raw: Json) -> ContentBlock:
                 size if isinstance(size, int) else None,
             )
         case {"type": str() as kind}:
-            raise Malformed(f"a content block of type {kind[:40]!r} without what belongs to it")
+            raise Malformed(f"a content block of type {kind[:40]!r}, in no form that we know")
         case _:
             raise Malformed("a content block without a type")
 
@@ -133,7 +143,7 @@ def _cut(whole: ToolResult, size: int, bytes_max: int) -> ToolResult:
             room = 0
         omitted += left
     structured = whole.structured
-    if (left := _size_at_most(structured, bytes_max)) > room:
+    if (left := json_bytes(structured)) > room:
         omitted, structured = omitted + left, None
     note = (
         f"[cut: {omitted:,} of the result's {size:,} bytes are left out, over the limit of "
@@ -159,27 +169,9 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _size_at_most(value: Json, bytes_max: int) -> int:
-    """About the size of a value as JSON; counting ends once it is over the cap."""
-    size = 0
-    for part in _parts(value):
-        size += _bytes(part) + 2 if isinstance(part, str) else 8
-        if size > bytes_max:
-            break
-    return size
-
-
-def _parts(root: Json) -> Iterator[Json]:
-    """A value, all values in it and all keys, depth first, without recursion."""
-    waiting: list[Json] = [] if root is None else [root]
-    while waiting:
-        value = waiting.pop()
-        yield value
-        if isinstance(value, dict):
-            yield from value
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
+def json_bytes(value: Json) -> int:
+    """The size of a value as JSON; 0 for none. Written out in full, which is faster than a walk."""
+    return 0 if value is None else len(to_json(value, inf_nan_mode="constants"))
 
 
 def _as_object(structured: Json) -> JsonObject | None:

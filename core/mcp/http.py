@@ -9,10 +9,9 @@ Light: httpx2 is imported when a transport is opened.
 """
 
 import asyncio
-import json
 import logging
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -21,8 +20,15 @@ from config.servers import ServerSpec
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
 from core.mcp.http_stream import EventStream
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Deliver, TransportDown
-from core.mcp.wire import MESSAGE_BYTES_MAX, MessageTooLong, encode, error_reply, parse_line
-from core.values import Json, JsonObject
+from core.mcp.wire import (
+    MESSAGE_BYTES_MAX,
+    MessageTooLong,
+    encode,
+    error_reply,
+    messages_in,
+    parse_line,
+)
+from core.values import JsonObject
 
 if TYPE_CHECKING:
     from core.mcp.http_connect import ClientFactory
@@ -248,7 +254,7 @@ class HttpTransport:
     def _take(self, data: bytes) -> None:
         """Deliver what a body or an event holds: one message, or several from an old server."""
         try:
-            messages = list(_messages_in(data))
+            messages = messages_in(data)
         except MessageTooLong as cap:
             raise HttpFault(f"sent a message of more than {cap}") from cap
         if not messages and self._stray_text is None:
@@ -344,18 +350,6 @@ def _own_answer(fault: HttpFault, number: int | str) -> JsonObject | None:
     message = parse_line(fault.body)
     is_answer = message is not None and message.get("id") == number and "error" in message
     return message if is_answer else None
-
-
-def _messages_in(data: bytes) -> Iterator[JsonObject]:
-    """The message, or those of a batch, which JSON-RPC knows and MCP knew until 2025-03-26."""
-    if (message := parse_line(data)) is not None:
-        yield message
-    elif data.lstrip().startswith(b"["):
-        with suppress(ValueError, RecursionError):
-            batch: Json = json.loads(data)
-            parts = batch if isinstance(batch, list) else []
-            found = (parse_line(json.dumps(part).encode()) for part in parts)
-            yield from (message for message in found if message is not None)
 
 
 async def _farewell(link: "HttpLink") -> None:

@@ -71,7 +71,7 @@ class FaultWriter:
         self._origin = spec.origin
         self._has_token = any(name.lower() == "authorization" for name in spec.headers)
         words = {word for value in spec.headers.values() for word in (value, *value.split())}
-        words |= {value for _, value in parse_qsl(_query(spec.url))}
+        words |= {value for _, value in parse_qsl(_query(spec.url))} | spec.secrets
         self._secrets = sorted(
             (word for word in words if len(word) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
         )
@@ -94,6 +94,14 @@ class FaultWriter:
         return HttpFault(
             f"{_named(status)}: it points{where}, and headers don't follow to another place; "
             f"if that is the server you mean, set it as {self.key('url')}",
+            status,
+        )
+
+    def circle(self, status: int, redirects: int) -> HttpFault:
+        """One redirect too many."""
+        return HttpFault(
+            f"{_named(status)}: it redirects over and over, {redirects} times were followed; "
+            f"check {self.key('url')}",
             status,
         )
 

@@ -256,6 +256,8 @@ class HttpLink:
         self, method: Method, response: httpx2.Response, answer: HttpAnswer, pause: float | None
     ) -> HttpFault:
         status = response.status_code
+        if self._target(method, response) is not None:
+            return self._faults.circle(status, REDIRECTS_MAX)
         if response.is_redirect:
             return self._faults.redirect(status, self._where(response))
         body = await answer.beginning()
@@ -291,7 +293,7 @@ def _pause_seconds(response: httpx2.Response) -> float | None:
         return float(value)
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for numbers of too many digits
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

@@ -34,6 +34,9 @@ RESUMES_FAILED_MAX = 3
 STEADY_SECONDS = 5.0
 """A stream that held for so long was of use, even if it brought nothing."""
 
+SLICE_SECONDS = 0.01
+"""After so long the other tasks have their turn, however many events came at once."""
+
 _ENDED = "ended its event stream before the answer"
 
 
@@ -68,7 +71,7 @@ class EventStream:
         try:
             async with aclosing(answer.chunks()) as chunks:
                 async for chunk in chunks:
-                    self._read(chunk)
+                    await self._read(chunk)
                     if self._is_over():
                         break
         except HttpFault as fault:
@@ -131,11 +134,17 @@ class EventStream:
                 raise
             return fault
 
-    def _read(self, chunk: bytes) -> None:
+    async def _read(self, chunk: bytes) -> None:
+        """Take the events of a chunk; others have their turn between many."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + SLICE_SECONDS
         try:
             for event in self._events.feed(chunk):
                 if event.type == "message" and event.data:
                     self._take(event.data)
+                if clock() > end:
+                    await asyncio.sleep(0)
+                    end = clock() + SLICE_SECONDS
         except EventTooLong as cap:
             raise HttpFault(f"sent an event of more than {cap}") from cap
 

@@ -6,6 +6,7 @@ still take for ever, references that fan out and values out of all proportion.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.catalog import ToolSpec
@@ -20,6 +21,12 @@ CHECK_STEPS_MAX = 1_000_000
 
 SCHEMA_PARTS_MAX = 20_000
 """A schema of more parts, its references followed, is not used."""
+
+SCHEMA_DEPTH_MAX = 200
+"""A schema that is nested deeper, its references followed, is not used: validators recurse."""
+
+TEXT_CHARACTERS_A_PART = 64
+"""So many characters of a value's text count as a part: patterns and lengths look at each."""
 
 REPORT_CHARACTERS_MAX = 500
 """How much of the report on a breach is passed on."""
@@ -61,8 +68,14 @@ class _Check:
             return "it has no structured content"
         if count_parts(value, CHECK_STEPS_MAX // self._parts) is None:
             return None
-        error = next(self._validator.iter_errors(value), None)
-        if error is None:
+        from jsonschema_rs import ValidationError  # late, and by now imported
+
+        try:
+            # Not `iter_errors`: it makes all of them at once, each with a copy of the value.
+            self._validator.validate(value)
+        except ValidationError as breach:
+            error = breach
+        else:
             return None
         place = "".join(f"[{part!r}]" for part in error.instance_path)
         return f"{place or 'it'}: {error.message}"[:REPORT_CHARACTERS_MAX]
@@ -95,49 +108,74 @@ class _SchemaCounter:
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
-        self._count = 0
+        self._waiting: list[_Part] = [_Part(root)]
 
     def count(self) -> int | None:
-        return self._count if self._walk(self._root, frozenset()) else None
+        count = 0
+        while self._waiting:
+            part = self._waiting.pop()
+            count += 1
+            if not self._enter(part) or count + len(self._waiting) > SCHEMA_PARTS_MAX:
+                return None
+        return count
 
-    def _walk(self, value: Json, followed: frozenset[str]) -> bool:
-        """Count a value and what is in it; false when it is not to be used."""
-        self._count += 1
-        if self._count > SCHEMA_PARTS_MAX or len(followed) > 50:
+    def _enter(self, part: "_Part") -> bool:
+        """Count what is in a value too; false when the schema is not to be used."""
+        value = part.value
+        if not isinstance(value, dict | list):
+            return True
+        if part.depth >= SCHEMA_DEPTH_MAX or len(value) > SCHEMA_PARTS_MAX:
             return False
         if isinstance(value, list):
-            return all(self._walk(item, followed) for item in value)
-        if not isinstance(value, dict):
+            self._waiting += [_Part(item, part.depth + 1, part.followed) for item in value]
             return True
+        self._waiting += [
+            _Part(item, part.depth + 1, part.followed)
+            for key, item in value.items()
+            if key not in ("$defs", "definitions")
+        ]
         if not {"$dynamicRef", "$recursiveRef"}.isdisjoint(value):
             return False
         ref = value.get("$ref")
-        if isinstance(ref, str) and not self._follow(ref, followed):
-            return False
-        inner = (item for key, item in value.items() if key not in ("$defs", "definitions"))
-        return all(self._walk(item, followed) for item in inner)
+        return self._follow(ref, part) if isinstance(ref, str) else True
 
-    def _follow(self, ref: str, followed: frozenset[str]) -> bool:
-        if ref in followed or not ref.startswith("#/"):
+    def _follow(self, ref: str, part: "_Part") -> bool:
+        if ref in part.followed or not ref.startswith("#/"):
             return False
         target: Json = self._root
-        for part in ref[2:].split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
+        for step in ref[2:].split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
             target = target.get(name) if isinstance(target, dict) else None
-        return target is not None and self._walk(target, followed | {ref})
+        self._waiting.append(_Part(target, part.depth + 1, part.followed | {ref}))
+        return target is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a schema, how deep it lies, and the references that lead to it."""
+
+    value: Json
+    depth: int = 0
+    followed: frozenset[str] = frozenset()
 
 
 def count_parts(value: Json, most: int) -> int | None:
-    """How many values are in a value, itself included; None if there are more than `most`."""
+    """How many values are in a value, itself included; None if there are more than `most`.
+
+    Text counts by its length: whatever looks at it takes so much longer.
+    """
     waiting: list[Json] = [value]
     count = 0
     while waiting:
-        count += 1
-        if count > most:
-            return None
         part = waiting.pop()
-        if isinstance(part, dict):
+        count += 1
+        if isinstance(part, str):
+            count += len(part) // TEXT_CHARACTERS_A_PART
+        elif isinstance(part, dict):
+            count += sum(map(len, part)) // TEXT_CHARACTERS_A_PART
             waiting.extend(part.values())
         elif isinstance(part, list):
             waiting.extend(part)
+        if count + len(waiting) > most:
+            return None
     return count

@@ -7,6 +7,7 @@ callback that read it.
 import asyncio
 import itertools
 import logging
+import math
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -73,6 +74,7 @@ class Peer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._answering: dict[int | str, asyncio.Task[None]] = {}
         self._loss_watch: asyncio.Task[None] | None = None
+        self._is_over = False
 
     async def open(self) -> None:
         """Begin to listen.
@@ -87,13 +89,16 @@ class Peer:
         """Give up what is open, and close the transport."""
         if self._loss_watch is not None:
             self._loss_watch.cancel()
+        self._is_over = True
         self._give_up()
         tasks = set(self._tasks)
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=TASK_END_SECONDS)
-        await self._transport.aclose()
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=TASK_END_SECONDS)
+        finally:
+            await self._transport.aclose()
 
     async def request(
         self,
@@ -110,6 +115,8 @@ class Peer:
             SessionLost: there will be no answer.
             ValueError: the parameters can't be said in JSON; nothing was sent.
         """
+        if self._is_over:
+            raise SessionLost("was closed") from TransportDown("was closed")
         number = next(self._ids)
         if on_progress is not None:
             params = {**params, "_meta": {"progressToken": number}}
@@ -168,14 +175,14 @@ class Peer:
             waiting.reply.set_exception(_error_of(message.get("error")))
 
     def _progressed(self, params: JsonObject) -> None:
-        token, done = params.get("progressToken"), params.get("progress")
+        token, done = params.get("progressToken"), _number(params.get("progress"))
         waiting = self._open.get(token) if isinstance(token, int) else None
-        if waiting is None or waiting.on_progress is None or not isinstance(done, int | float):
+        if waiting is None or waiting.on_progress is None or done is None:
             return
-        total, text = params.get("total"), params.get("message")
+        text = params.get("message")
         waiting.on_progress(
-            float(done),
-            float(total) if isinstance(total, int | float) else None,
+            done,
+            _number(params.get("total")),
             text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) else None,
         )
 
@@ -186,22 +193,29 @@ class Peer:
             busy = error_reply(reply_to, "too many requests are open", _INTERNAL_ERROR)
             self._spawn(self._send(busy))
             return
-        self._answering[reply_to] = self._spawn(self._work_on(reply_to, method, params))
+        task = self._answering[reply_to] = self._spawn(self._work_on(reply_to, method, params))
+        # Not in the task itself: one that is withdrawn at once never begins, and so never ends.
+        task.add_done_callback(lambda done: self._answered(reply_to, done))
 
     async def _work_on(self, reply_to: int | str, method: str, params: JsonObject) -> None:
         try:
             result = await self._on_request(method, params)
         except RpcError as error:
             await self._send(error_reply(reply_to, str(error), error.code))
+        except Exception:  # noqa: BLE001 - a bug of ours must not leave the server waiting
+            _log.exception("a request of the server failed here")
+            await self._send(error_reply(reply_to, "internal error", _INTERNAL_ERROR))
         else:
             await self._send({"jsonrpc": "2.0", "id": reply_to, "result": result})
-        finally:
-            self._answering.pop(reply_to, None)
 
     def _withdrawn(self, request_id: Json) -> None:
         """The server no longer wants an answer."""
-        if isinstance(request_id, int | str) and (task := self._answering.get(request_id)):
+        if isinstance(request_id, int | str) and (task := self._answering.pop(request_id, None)):
             task.cancel()
+
+    def _answered(self, reply_to: int | str, task: asyncio.Task[None]) -> None:
+        if self._answering.get(reply_to) is task:  # the id may be in use again
+            del self._answering[reply_to]
 
     async def _send(self, message: JsonObject) -> None:
         try:
@@ -228,6 +242,17 @@ class Peer:
 def method_not_found(method: str) -> RpcError:
     """The answer to a request that we don't serve."""
     return RpcError(METHOD_NOT_FOUND, f"this client has no {method}")
+
+
+def _number(value: Json) -> float | None:
+    """A finite number; None for anything else, also for one too large for a float."""
+    if not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _error_of(error: Json) -> RpcError:

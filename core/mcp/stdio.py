@@ -1,24 +1,29 @@
 """The stdio transport: JSON-RPC lines over the pipes of a server process, linear in their size.
 
-The SDK's own needs time quadratic in the size of a message (5 s for 10 MB) and goes deaf after one
-byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses each line there,
-and hands it over at once; writes go straight to the pipe while it has room.
+The MCP Python SDK's own needs time quadratic in the size of a message (25 s for 50 MB) and goes
+deaf after one byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses
+each line there, and hands it over at once; writes go straight to the pipe while it has room.
 """
 
 import asyncio
 import logging
 import os
+import time
+from collections import deque
 from contextlib import suppress
 
 from core.mcp.pipe_writer import PipeWriter
 from core.mcp.transport import Deliver, TransportDown
-from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, parse_line
+from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, messages_in
 from core.process.shutdown import ExitWatch, stop_server
 from core.process.spawn import SpawnedServer, StopGrace, release
 from core.values import JsonObject
 
 READ_BYTES = 256 * 1024
 """Read at once; a pipe holds 64 KiB by default on Linux, more where its size was raised."""
+
+SLICE_SECONDS = 0.01
+"""After so long the other tasks have their turn, however many lines were read at once."""
 
 EXIT_DRAIN_SECONDS = 0.2
 """How long output may still arrive after the process ended, from a child that holds the pipe."""
@@ -53,6 +58,9 @@ class StdioTransport:
         self._grace = grace or StopGrace()
         self._watch = ExitWatch(spawned)
         self._splitter = LineSplitter(message_bytes_max)
+        self._lines: deque[bytes] = deque()
+        """What was read and not yet dealt with; nothing more is read meanwhile."""
+        self._resumption: asyncio.Handle | None = None
         self._deliver: Deliver | None = None
         self._writer: PipeWriter | None = None
         self._after_exit: asyncio.Task[None] | None = None
@@ -77,7 +85,7 @@ class StdioTransport:
         self._writer = PipeWriter(stdin, on_broken=self._on_write_refused)
         await self._watch.__aenter__()
         self._after_exit = asyncio.create_task(self._end_after_exit())
-        asyncio.get_running_loop().add_reader(self._stdout, self._on_readable)
+        self._read_on()
 
     async def send(self, message: JsonObject) -> None:
         """Write one message; a request waits while the pipe is stuck.
@@ -109,6 +117,9 @@ class StdioTransport:
             self._writer.break_off()
         if self._after_exit is not None:
             self._after_exit.cancel()
+        if self._resumption is not None:
+            self._drop_lines()
+            self._read_on()
         try:
             willing = await stop_server(self.spawned, self._watch, self._grace, lost=was_lost)
         finally:
@@ -123,7 +134,11 @@ class StdioTransport:
         ):
             self.loss = ending
 
+    def _read_on(self) -> None:
+        asyncio.get_running_loop().add_reader(self._stdout, self._on_readable)
+
     def _stop_reading(self) -> None:
+        self._drop_lines()
         asyncio.get_running_loop().remove_reader(self._stdout)
 
     def _on_readable(self) -> None:
@@ -142,14 +157,42 @@ class StdioTransport:
 
     def _take(self, chunk: bytes) -> None:
         try:
-            for line in self._splitter.feed(chunk):
-                message = parse_line(line)
-                if message is None:
-                    self._note_stray(line)
-                elif self._deliver is not None:
-                    self._deliver(message)
+            self._lines.extend(self._splitter.feed(chunk))
+            self._deal_with_lines()
         except MessageTooLong as cap:
             self._lose(f"sent a message of more than {cap}")
+            return
+        if self._lines:
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._stdout)
+            self._resumption = loop.call_soon(self._resume)
+
+    def _resume(self) -> None:
+        """Deal with some more lines; read on once there are none."""
+        self._resumption = None
+        self._take(b"")
+        if self._resumption is None and not self.is_down:
+            self._read_on()
+
+    def _deal_with_lines(self) -> None:
+        """Deliver what the lines hold, for a moment."""
+        end = time.monotonic() + SLICE_SECONDS
+        while self._lines:
+            line = self._lines.popleft()
+            messages = messages_in(line)
+            if not messages:
+                self._note_stray(line)
+            for message in messages:
+                if self._deliver is not None:
+                    self._deliver(message)
+            if time.monotonic() > end:
+                return
+
+    def _drop_lines(self) -> None:
+        self._lines.clear()
+        if self._resumption is not None:
+            self._resumption.cancel()
+            self._resumption = None
 
     def _note_stray(self, line: bytes) -> None:
         text = line[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace").strip()
@@ -179,6 +222,8 @@ class StdioTransport:
         with suppress(asyncio.CancelledError):
             await self._watch.exited.wait()
             await asyncio.sleep(EXIT_DRAIN_SECONDS)
+            while self._lines:  # noqa: ASYNC110 - they end soon: none is added any more
+                await asyncio.sleep(0)
             self._ended = True
             self._lose("ended")
 

@@ -1,16 +1,21 @@
 """What can be typed at the prompt about servers and tools; everything else is a request.
 
-Each command is a whole line that begins with a slash, such as nobody asks a question; so no
-request is swallowed.
+Each command is a word behind a slash, such as begins no question. A mistyped one is told and not
+sent to a model; `/etc/hosts: how many lines?` and the like are requests.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 
 from core.errors import ExitCode
 from core.session import MultiMCP
 from modules.commands.status import status_text
 from modules.tools import describe_tool
+
+_COMMAND = re.compile(r"/[a-z]+")
+
+COMMANDS_TOLD = "there are /mcp and /tools, and without a slash `new`, `help` and `exit`"
 
 
 class PromptCommands:
@@ -23,14 +28,21 @@ class PromptCommands:
         self._running: asyncio.Task[None] | None = None
 
     async def run(self, line: str) -> ExitCode | None:
-        """Do what a line says; None, and nothing done, if it is no command."""
+        """Do what a line says, or say what is wrong with it; None if it is a request."""
         commands: dict[str, Callable[[], Coroutine[object, object, None]]] = {
             "/mcp": self._tell_servers,
             "/tools": self._tell_tools,
         }
-        command = commands.get(line.strip().lower())
+        name, *rest = line.lower().split() or [""]
+        command = commands.get(name)
+        if command is not None and rest:
+            self._say("mcp", f"{name} stands alone; on the command line, `mcp --help` shows more")
+            return ExitCode.BAD_USAGE
         if command is None:
-            return None
+            if rest or not _COMMAND.fullmatch(name):
+                return None
+            self._say("loop", f"there is no command {name}; {COMMANDS_TOLD}")
+            return ExitCode.BAD_USAGE
         self._running = asyncio.create_task(command())
         try:
             await asyncio.wait({self._running})
@@ -51,7 +63,9 @@ class PromptCommands:
         """Each server and how it is; starts none."""
         statuses = self._dispatcher.status()
         table = f"\n{status_text(statuses)}" if statuses else ""
-        self._say("mcp", f"{_counted(len(statuses), 'server')}{table}")
+        is_any_down = any(status.state == "down" for status in statuses)
+        hint = "; one that is down starts when it is needed" if is_any_down else ""
+        self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}")
 
     async def _tell_tools(self) -> None:
         """Each tool as the planner sees it; starts the servers whose tools are not known."""

@@ -44,6 +44,9 @@ def read_input(text: str, stdin: BinaryIO) -> JsonObject:
         UsageError: no JSON object, too long, or stdin can't be read.
     """
     raw = _from_stdin(stdin) if text == "-" else text
+    if not raw.strip():
+        where = "stdin" if text == "-" else "--input"
+        raise UsageError(f'{where} is empty; --input takes a JSON object, such as {{"a": 1}}')
     try:
         value = load_json(raw)
     except JsonProblem as problem:

@@ -17,6 +17,7 @@ from core.turn import ToolCall
 from core.values import JsonObject
 from modules.commands.call_arguments import read_input, read_pairs
 from modules.commands.command import CallTool
+from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.commands.tool_output import call_document, result_text, write_output
@@ -37,6 +38,8 @@ async def call_tool(command: CallTool, around: Surroundings) -> ExitCode:
     given = read_input(command.input, sys.stdin.buffer) if command.input is not None else None
     if command.output is not None and not command.output.parent.is_dir():
         raise UsageError(f"--output {command.output}: there is no folder {command.output.parent}")
+    if not around.servers.specs and not around.servers.disabled:
+        raise UsageError(f"there is no tool '{command.tool}': {NOTHING_CONFIGURED}")
     chosen = _choose(command.tool, around)
     display = display_for(around, command.options)
     if chosen.unknown and not command.options.quiet:
@@ -44,16 +47,18 @@ async def call_tool(command: CallTool, around: Surroundings) -> ExitCode:
         display.progress.say("mcp", f"tools not known yet, and so not looked at: {names}")
     specs = [_with_timeout(spec, command.timeout_seconds) for spec in chosen.specs]
     async with opened(specs, around, command.options, display) as dispatcher:
-        await dispatcher.initialize()
-        tool = await _find(command.tool, dispatcher)
-        arguments = _bound(tool, given, command.pairs, dispatcher)
-        call = _Call(tool, arguments, dispatcher, display.progress, is_told=command.options.verbose)
+        name, progress = command.tool, display.progress
         try:
+            await dispatcher.initialize()
+            tool = await _find(name, dispatcher)
+            name = tool.qualified_name
+            arguments = _bound(tool, given, command.pairs, dispatcher)
+            call = _Call(tool, arguments, dispatcher, progress, is_told=command.options.verbose)
             result, seconds = await call.send()
         except ServerError as error:
-            told = _with_limit(error, command.timeout_seconds)
+            told = _with_limit(error, chosen.specs, command.timeout_seconds)
             if command.options.json:
-                around.print_json(call_document(tool.qualified_name, None, None, str(told)))
+                around.print_json(call_document(name, None, None, around.redactor.text(str(told))))
             raise told from error
         return _report(command, tool, result, seconds, around)
 
@@ -98,11 +103,16 @@ def _with_timeout(spec: ServerSpec, seconds: float | None) -> ServerSpec:
     return replace(spec, call_timeout_seconds=seconds, tool_timeout_seconds={})
 
 
-def _with_limit(error: ServerError, seconds: float | None) -> ServerError:
-    """The error; where the limit came from the command line, that is said too."""
+def _with_limit(
+    error: ServerError, specs: Sequence[ServerSpec], seconds: float | None
+) -> ServerError:
+    """The error; a limit that came from the command line is said to stand there."""
     if not isinstance(error, ToolTimeout) or seconds is None:
         return error
-    return ToolTimeout(error.server, f"{error}\n--timeout set the limit to {seconds:g} s")
+    text = str(error)
+    for spec in specs:
+        text = text.replace(f"(call_timeout_seconds of '{spec.id}' {spec.origin})", "(--timeout)")
+    return ToolTimeout(error.server, text)
 
 
 async def _find(name: str, dispatcher: MultiMCP) -> ToolSpec:
@@ -119,9 +129,11 @@ async def _find(name: str, dispatcher: MultiMCP) -> ToolSpec:
         raise ServerError(failures[0].server, f"{told}\nso '{name}' was not found")
     try:
         await dispatcher.prepare(name)  # knows why a tool was left out
+        return dispatcher.catalog.resolve(name)
     except CallRefused as error:
-        raise UsageError(str(error)) from error
-    return dispatcher.catalog.resolve(name)
+        is_strange = not dispatcher.catalog.has_name(name) and not dispatcher.catalog.nearest(name)
+        tip = "; `mcp tools` shows what there is" if is_strange else ""
+        raise UsageError(f"{error}{tip}") from error
 
 
 def _bound(

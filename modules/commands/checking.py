@@ -35,7 +35,8 @@ async def check_server(command: CheckServer, around: Surroundings) -> ExitCode:
         if not options.quiet:
             display.progress.say("mcp", text)
 
-    step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
+    if spec.problem is None:
+        step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
     async with opened([spec], around, options, display, use_cached_tools=False) as dispatcher:
         await dispatcher.initialize()
         (status,) = dispatcher.status()

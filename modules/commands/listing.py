@@ -17,7 +17,7 @@ from modules.commands.shown import (
     shown_url,
 )
 from modules.commands.surroundings import Surroundings
-from modules.terminal.printing import one_line, table
+from modules.terminal.printing import shortened, table
 
 START_CHARACTERS = 60
 """How much of a command a row shows; --verbose and --json show all."""
@@ -67,12 +67,17 @@ def _text(rows: list[tuple[ServerSpec, str, int | None]], *, verbose: bool) -> s
 
 
 def _start(spec: ServerSpec, *, whole: bool) -> str:
-    """What starts it; unless `whole`, short enough for a row, the program without its folder."""
+    """What starts it; unless `whole`, short enough for a row, the program without its folder.
+
+    Both ends are kept: of most, the last folders of a long path say which server it is.
+    """
+    if not spec.command and spec.url is None:
+        return "-"  # an entry that can't be used
     if whole or not spec.command:
         return shown_start(spec)
     program, *words = spec.command
     short = replace(spec, command=(Path(program).name, *words))
-    return one_line(shown_start(short), START_CHARACTERS)
+    return shortened(shown_start(short), START_CHARACTERS)
 
 
 def _document(spec: ServerSpec, state: str, tools: int | None, around: Surroundings) -> JsonObject:

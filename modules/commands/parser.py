@@ -70,9 +70,11 @@ def _parse_mcp(argv: Sequence[str], program: str) -> Command:
     end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
     command = tuple(argv[end + 1 :])
     parsers = _mcp_parsers(program)
-    found = parsers["mcp"].parse_args(argv[1:end])
+    found, unknown = parsers["mcp"].parse_known_args(argv[1:end])
     action: Action = found.action
     parser = parsers[action]
+    if unknown:
+        parser.error(_not_understood(unknown, argv[1], action))
     if command and action != "add":
         parser.error(f"'{command[0]}' behind -- is not understood; only `mcp add` takes a command")
     options = _options(found)
@@ -93,6 +95,12 @@ def _parse_mcp(argv: Sequence[str], program: str) -> Command:
             return ShowLog(options, found.name, found.lines, found.follow)
         case _:
             assert_never(action)
+
+
+def _not_understood(words: Sequence[str], first: str, action: Action) -> str:
+    """What is said of words that no action takes; `first` stands right behind `mcp`."""
+    told = f"not understood: {' '.join(words)}"
+    return f"{told}; options go behind the action: mcp {action} …" if first in words else told
 
 
 def _mcp_parsers(program: str) -> dict[str, _Parser]:
@@ -191,7 +199,8 @@ def _fill_add(parser: _Parser) -> None:
         help="a variable for the command; may be given again",
     )
     parser.add_argument("--description", metavar="TEXT", default="", help="what it is for")
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)  # a command without its --
+    # A command without its --. With no default, argparse would name it as missing.
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
 
 
 def _added(
@@ -223,7 +232,9 @@ def _parse_call(argv: Sequence[str], program: str) -> CallTool:
     parser = _parser(f"{program} call", CALL_HELP.replace("agent.py", program))
     parser.epilog = EXIT_CODES_HELP
     parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
-    parser.add_argument("pairs", metavar="key=value", nargs="*", help="arguments of the tool")
+    parser.add_argument(
+        "pairs", metavar="key=value", nargs="*", default=[], help="arguments of the tool"
+    )
     parser.add_argument(
         "--input", metavar="JSON", help="all arguments as one JSON object; - reads it from stdin"
     )

@@ -26,7 +26,7 @@ from modules.commands.command import (
 )
 from modules.commands.surroundings import Surroundings
 from modules.redaction import Redactor
-from modules.terminal.streams import Complaints
+from modules.terminal.streams import Complaints, StdoutClosed
 
 
 def run_command(
@@ -46,10 +46,21 @@ def run_command(
     servers = _configured(command.options, places, environ, quick=quick)
     everyone = (*servers.specs, *servers.disabled)
     complaints.redactor = Redactor(environ, secret_values(everyone))
-    if not command.options.quiet:
+    # Notes are for those who look after servers; a script that calls a tool would see them daily.
+    uses_only = isinstance(command, CallTool | ShowLog | RemoveServer)
+    if command.options.verbose or not (uses_only or command.options.quiet):
         for note in servers.notes:
             complaints.say("mcp", note)
     around = Surroundings(places, servers, sys.stdout, sys.stderr, complaints)
+    try:
+        return _done(command, around)
+    except StdoutClosed:
+        if isinstance(command, CallTool):
+            raise  # what a call did is lost
+        return ExitCode.WORLD_FAILED  # `| head` has seen enough, and needs no message
+
+
+def _done(command: Command, around: Surroundings) -> ExitCode:
     match command:
         case ListServers():
             from modules.commands.listing import list_servers

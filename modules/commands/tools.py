@@ -7,6 +7,7 @@ from core.errors import ExitCode
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.commands.command import ListTools
+from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.tools import describe_tool
@@ -28,6 +29,8 @@ async def list_tools(command: ListTools, around: Surroundings) -> ExitCode:
         failures = list(dispatcher.failures.values())
     if command.options.json:
         around.print_json([_document(tool, catalog) for tool in catalog])
+    elif not specs:
+        around.print(NOTHING_CONFIGURED)
     elif server_tools:
         around.print(tools_text(server_tools, catalog, whole=command.options.verbose))
     for error in failures:

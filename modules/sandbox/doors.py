@@ -120,9 +120,10 @@ class Doors:
     ) -> tuple[ToolSpec, Mapping[str, object]]:
         """`mcp.call_tool(name, arguments)`, by position or keyword, or with plain keywords."""
         rest = dict(kwargs)
-        name = args[0] if args else rest.pop("tool_name", rest.pop("name", None))
-        arguments = args[1] if len(args) > 1 else rest.pop("arguments", rest)
-        if not isinstance(name, str) or len(args) > 2:
+        name = args[0] if args else rest.pop("tool_name" if "tool_name" in rest else "name", None)
+        given = [*args[1:], *([rest.pop("arguments")] if "arguments" in rest else [])]
+        arguments = given[0] if given else rest
+        if not isinstance(name, str) or len(given) > 1 or (given and rest):
             raise CallRefused(RAW_CALL_FORM)
         if len(name) > MAX_NAME_CHARACTERS:
             raise CallRefused(f"no tool has a name of {len(name):,} characters")

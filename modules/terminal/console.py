@@ -9,12 +9,13 @@ before the question appeared is dropped, for it was not meant as an answer.
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import termios
 from collections import deque
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, TypeAlias
 
 HELD_TEXTS_MAX = 1000
 """So much is held back while a question is open; of more, the oldest goes."""
@@ -25,6 +26,8 @@ LINE_BYTES_MAX = 16_384
 _CTRL_C = b"\x03"
 _LOCAL_MODES = 3
 _CONTROL_CHARACTERS = 6
+_Mode: TypeAlias = list[int | list[bytes | int]]
+"""What `termios.tcgetattr` gives."""
 
 
 class Declined(Exception):
@@ -70,9 +73,9 @@ class HeldStream:
         self._dropped = 0
 
     def write(self, text: str) -> int:
-        """Write now, or when the question is answered."""
+        """Write now, above an open prompt, or when the question is answered."""
         if self._held is None:
-            return self.stream.write(text)
+            return self._written_above(text) if _is_prompt_open() else self.stream.write(text)
         self._dropped += len(self._held) == HELD_TEXTS_MAX
         self._held.append(text)
         return len(text)
@@ -81,6 +84,18 @@ class HeldStream:
         """As of any stream."""
         if self._held is None:
             self.stream.flush()
+
+    def _written_above(self, text: str) -> int:
+        """Write where the prompt stands, which goes on below; else it is torn in two."""
+        from prompt_toolkit.application import run_in_terminal
+
+        def write() -> None:
+            with contextlib.suppress(OSError, ValueError):
+                self.stream.write(text)
+                self.stream.flush()
+
+        run_in_terminal(write)
+        return len(text)
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
@@ -106,24 +121,30 @@ class TerminalConsole:
         self._terminal = descriptor
         self._output = output
         self._input = descriptor
+        self._mode: _Mode | None = None
+        self._line_shown = ""
 
     def is_attended(self) -> bool:
         """Both ends are terminals, and we are in the foreground: else reading would stop us."""
         try:
             both = os.isatty(self._terminal) and self._output.stream.isatty()
-            return both and os.tcgetpgrp(self._terminal) == os.getpgrp()
+            return both and self._is_in_foreground()
         except (OSError, ValueError):  # closed
             return False
+
+    def _is_in_foreground(self) -> bool:
+        return os.tcgetpgrp(self._terminal) == os.getpgrp()
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
         """Take the terminal, from an open prompt too, and give it back as it was."""
         async with _no_prompt():
-            with self._output.held(), self._own_input(), _line_mode(self._terminal):
+            with self._output.held(), self._own_input(), self._line_mode(), self._resumable():
                 yield
 
     def write(self, text: str) -> None:
         """Write to stderr; where that fails nobody can be asked."""
+        self._line_shown = f"{self._line_shown}{text}".rpartition("\n")[2]
         try:
             self._output.stream.write(text)
             self._output.stream.flush()
@@ -132,8 +153,9 @@ class TerminalConsole:
 
     async def read_line(self, *, hidden: bool = False) -> str:
         """Wait for a line while the event loop stays free."""
-        with _no_echo(self._terminal) if hidden else contextlib.nullcontext():
+        with self._no_echo() if hidden else contextlib.nullcontext():
             line = await self._line()
+        self._line_shown = ""
         if hidden:
             self.write("\n")
         return line.decode("utf-8", "replace").rstrip("\r\n")
@@ -167,6 +189,68 @@ class TerminalConsole:
             os.close(self._input)
             self._input = self._terminal
 
+    @contextlib.contextmanager
+    def _line_mode(self) -> Generator[None]:
+        try:
+            before, mode = termios.tcgetattr(self._terminal), termios.tcgetattr(self._terminal)
+        except termios.error as error:  # it was closed
+            raise Cancelled from error
+        mode[_LOCAL_MODES] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
+        mode[_CONTROL_CHARACTERS][termios.VINTR] = os.fpathconf(self._terminal, "PC_VDISABLE")
+        mode[_CONTROL_CHARACTERS][termios.VEOL] = _CTRL_C
+        self._set(mode)
+        try:
+            termios.tcflush(self._terminal, termios.TCIFLUSH)
+            yield
+        finally:
+            self._mode = None
+            with contextlib.suppress(termios.error):  # it was closed
+                termios.tcsetattr(self._terminal, termios.TCSANOW, before)
+
+    @contextlib.contextmanager
+    def _no_echo(self) -> Generator[None]:
+        mode = termios.tcgetattr(self._terminal)
+        mode[_LOCAL_MODES] &= ~termios.ECHO
+        self._set(mode)
+        try:
+            yield
+        finally:
+            mode[_LOCAL_MODES] |= termios.ECHO
+            with contextlib.suppress(termios.error):
+                self._set(mode)
+
+    def _set(self, mode: _Mode) -> None:
+        self._mode = mode
+        termios.tcsetattr(self._terminal, termios.TCSANOW, mode)
+
+    @contextlib.contextmanager
+    def _resumable(self) -> Generator[None]:
+        """Put mode and prompt back when the program goes on after Ctrl-Z: shells change both."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGCONT, self._resume)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGCONT)
+
+    def _resume(self) -> None:
+        with contextlib.suppress(OSError, ValueError, termios.error):
+            # In the background, touching the terminal would stop us again.
+            if self._mode is not None and self._is_in_foreground():
+                termios.tcsetattr(self._terminal, termios.TCSANOW, self._mode)
+                self._output.stream.write(f"\r{self._line_shown}")
+                self._output.stream.flush()
+
+
+def _is_prompt_open() -> bool:
+    """Whether a line is being typed; without a prompt, no prompt_toolkit is imported for it."""
+    if "prompt_toolkit" not in sys.modules:
+        return False
+    from prompt_toolkit.application import get_app_or_none
+
+    prompt = get_app_or_none()
+    return prompt is not None and prompt.is_running
+
 
 @contextlib.asynccontextmanager
 async def _no_prompt() -> AsyncGenerator[None]:
@@ -178,37 +262,6 @@ async def _no_prompt() -> AsyncGenerator[None]:
 
     async with in_terminal():
         yield
-
-
-@contextlib.contextmanager
-def _line_mode(terminal: int) -> Generator[None]:
-    try:
-        before, mode = termios.tcgetattr(terminal), termios.tcgetattr(terminal)
-    except termios.error as error:  # it was closed
-        raise Cancelled from error
-    mode[_LOCAL_MODES] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
-    mode[_CONTROL_CHARACTERS][termios.VINTR] = os.fpathconf(terminal, "PC_VDISABLE")
-    mode[_CONTROL_CHARACTERS][termios.VEOL] = _CTRL_C
-    termios.tcsetattr(terminal, termios.TCSANOW, mode)
-    try:
-        termios.tcflush(terminal, termios.TCIFLUSH)
-        yield
-    finally:
-        with contextlib.suppress(termios.error):  # it was closed
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
-
-
-@contextlib.contextmanager
-def _no_echo(terminal: int) -> Generator[None]:
-    mode = termios.tcgetattr(terminal)
-    mode[_LOCAL_MODES] &= ~termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSANOW, mode)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(termios.error):
-            mode[_LOCAL_MODES] |= termios.ECHO
-            termios.tcsetattr(terminal, termios.TCSANOW, mode)
 
 
 async def _read(descriptor: int) -> bytes:

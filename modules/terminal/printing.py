@@ -59,6 +59,15 @@ def one_line(text: str, characters: int) -> str:
     return f"{flat[: characters - 1].rstrip()}…" if cut else flat
 
 
+def shortened(text: str, characters: int) -> str:
+    """The text on one line of at most so many characters, the middle left out if it is longer."""
+    flat = " ".join(text.split())
+    if len(flat) <= characters:
+        return flat
+    kept = characters - 1
+    return f"{flat[: kept // 3]}…{flat[len(flat) - (kept - kept // 3) :]}"
+
+
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells as aligned columns; all rows have as many cells as the first."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

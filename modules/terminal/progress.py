@@ -151,7 +151,7 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
             head = ("strategy", path)
             return [head, ("plan", f"step {step}, plan {attempt}:\n{plan.source}")]
         case ToolCallStarted(_, tool, arguments):
-            return [("sandbox", f"calls {tool}({_arguments(arguments)})")]
+            return [("tool", f"calls {tool}({_arguments(arguments)})")]
         case StepFinished(step):
             outcome = "failed" if isinstance(step.result, PlanFailed) else "worked"
             return [("sandbox", f"plan {step.attempt} {outcome} in {step.seconds * 1000:.0f} ms")]

@@ -53,12 +53,12 @@ class Repl:
             match command.lower():
                 case "":
                     continue
-                case "exit" | "quit":
+                case "exit" | "quit" | "/exit" | "/quit":
                     break
-                case "new":
+                case "new" | "/new":
                     self._new_session()
                     self._say("memory", "the next request begins a new session")
-                case "help" | "?":
+                case "help" | "?" | "/help" | "/?":
                     self._say("loop", GREETING)
                 case _:
                     code = await self._answer(command)

@@ -14,6 +14,10 @@ class StdoutLost(Exception):
     """stdout is closed or full: no answer can be given any more, so even the prompt ends."""
 
 
+class StdoutClosed(StdoutLost):
+    """The reader of stdout has gone."""
+
+
 @contextlib.contextmanager
 def writing_stdout() -> Generator[None]:
     """While inside, what is written to stdout arrives.
@@ -30,7 +34,7 @@ def writing_stdout() -> Generator[None]:
         # Python flushes stdout once more at exit; what is left in it has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
-            raise StdoutLost("stdout was closed before the answer was written") from error
+            raise StdoutClosed("stdout was closed before the answer was written") from error
         raise StdoutLost(
             f"the answer can't be written to stdout: {error.strerror or error}"
         ) from error

@@ -20,12 +20,31 @@ def commands(dispatcher: MultiMCP) -> tuple[PromptCommands, list[str]]:
     return PromptCommands(dispatcher, lambda stage, text: said.append(f"{stage}: {text}")), said
 
 
-@pytest.mark.parametrize("line", ["mcp", "tools", "/mcp list", "/tool", "", "/", "add 1 and 2"])
+@pytest.mark.parametrize(
+    "line", ["mcp", "tools", "/etc/passwd", "/var is full?", "", "/", "/2", "add 1 and 2"]
+)
 async def test_other_lines_are_left_alone(line: str) -> None:
     async with MultiMCP([]) as dispatcher:
         prompt, said = commands(dispatcher)
         assert await prompt.run(line) is None
         assert said == []
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/mcp list", "mcp: /mcp stands alone"),
+        ("/Tools math", "mcp: /tools stands alone"),
+        ("/tool", "loop: there is no command /tool; there are /mcp and /tools"),
+        (" /servers ", "loop: there is no command /servers;"),
+    ],
+)
+async def test_a_mistyped_command_is_told_and_not_asked(line: str, told: str) -> None:
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher)
+        assert await prompt.run(line) == ExitCode.BAD_USAGE
+        assert len(said) == 1
+        assert said[0].startswith(told)
 
 
 async def test_without_servers_there_are_none_and_no_tools() -> None:
@@ -40,7 +59,8 @@ async def test_servers_are_shown_without_starting_any(tmp_path: Path) -> None:
     async with MultiMCP([server("counting", str(starts))], stop_grace=QUICK) as dispatcher:
         prompt, said = commands(dispatcher)
         await prompt.run("/mcp")
-        assert said[0].startswith("mcp: 1 server\nNAME")
+        hint = "one that is down starts when it is needed"
+        assert said[0].startswith(f"mcp: 1 server; {hint}\nNAME")
         assert not starts.exists()
 
 

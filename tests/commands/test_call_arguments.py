@@ -176,13 +176,13 @@ class TestInput:
     @pytest.mark.parametrize(
         ("text", "stdin", "told"),
         [
-            ("", b"", "--input is not JSON"),
+            ("", b"", "--input is empty"),
             ("{a: 1}", b"", "--input is not JSON"),
             ("[1]", b"", "--input is a JSON object"),
             ('"x"', b"", "--input is a JSON object"),
             ('{"a": NaN}', b"", "NaN"),
             ('{"a": 1, "a": 2}', b"", "twice"),
-            ("-", b"", "--input is not JSON"),
+            ("-", b" \n", "stdin is empty"),
             ("-", b'{\n"a": x}', "line 2"),
             ("-", b"\xff", "not UTF-8"),
             ("-", b"x" * (INPUT_BYTES_MAX + 1), "16,777,216 bytes"),

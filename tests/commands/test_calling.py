@@ -99,12 +99,26 @@ class TestErrors:
             assert (done.code, done.out) == (1, "")
             assert "no module named teapot" in done.err
             assert f"'{name}' was not found" in done.err
+            document = json.loads(hand.run("call", name, "--json").out)
+            assert (document["tool"], document["ok"], document["is_error"]) == (name, False, False)
+            assert "no module named teapot" in document["error"]
+
+    def test_where_no_name_is_near_or_no_server_is_configured_the_way_on_is_said(
+        self, hand: Hand
+    ) -> None:
+        done = hand.run("call", "anything")
+        assert (done.code, done.out) == (2, "")
+        assert "no server is configured; to add one: agent.py mcp add --help" in done.err
+        hand.write_profile(entry("typed"))
+        strange = hand.run("call", "zzzzzzzz")
+        assert strange.err == "there is no tool 'zzzzzzzz'; `mcp tools` shows what there is\n"
+        assert "mcp tools" not in hand.run("call", "typd", "name=x").err
 
     def test_a_tool_that_takes_too_long_is_code_1_and_names_the_option(self, typed: Hand) -> None:
         done = typed.run("call", "hang", "--timeout", "0.1")
         assert (done.code, done.out) == (1, "")
-        assert "within 0.1 s" in done.err
-        assert "--timeout set the limit to 0.1 s" in done.err
+        assert "within 0.1 s (--timeout);" in done.err
+        assert "call_timeout_seconds" not in done.err
 
     @pytest.mark.parametrize(
         ("words", "told"),
@@ -183,6 +197,14 @@ class TestWhichServerIsStarted:
 
 
 class TestWhatTheServerSaysMeanwhile:
+    def test_notes_on_the_configuration_are_for_those_who_look_after_servers(
+        self, hand: Hand
+    ) -> None:
+        hand.write_mcp_json(typed=mcp_entry("typed") | {"alwaysAllow": []})
+        assert hand.run("call", "next").err == ""
+        for words in (["call", "next", "--verbose"], ["mcp", "list"]):
+            assert "unknown key 'alwaysAllow' ignored" in hand.run(*words).err
+
     def test_progress_and_warnings_are_told_on_stderr(self, typed: Hand) -> None:
         done = typed.run("call", "talk")
         assert done.out == "said\n"
@@ -193,7 +215,7 @@ class TestWhatTheServerSaysMeanwhile:
 
     def test_verbose_tells_the_call_too_and_quiet_nothing(self, typed: Hand) -> None:
         verbose = typed.run("call", "talk", "--verbose").err
-        assert "[sandbox] calls typed.talk()" in verbose
+        assert "[tool] calls typed.talk()" in verbose
         assert "[mcp] typed info: it is fine" in verbose
         assert typed.run("call", "talk", "--quiet").err == ""
 

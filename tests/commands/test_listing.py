@@ -36,6 +36,23 @@ def test_servers_of_all_files_are_listed_with_state_and_origin(hand: Hand, tmp_p
     assert "s3cret" not in done.out
 
 
+def test_of_a_long_command_the_end_is_shown_too_and_of_an_unusable_entry_a_dash(
+    hand: Hand,
+) -> None:
+    folder = "/a/very/long/way/down/to/where/node_modules/of/some/project/are"
+    hand.write_mcp_json(
+        long={"command": "node", "args": [f"{folder}/server-memory/index.js"]},
+        broken={"type": "sse", "url": "https://x/sse"},
+    )
+    shown = hand.run("mcp", "list").out.splitlines()
+    assert "node /a/very" in shown[1]
+    assert "server-memory/index.js" in shown[1]
+    assert shown[2].split()[-2] == "-"
+    tried = hand.run("mcp", "test", "broken")
+    assert (tried.code, tried.err) == (1, "")
+    assert "'sse'" in tried.out
+
+
 def test_nothing_is_started_and_cached_tools_are_counted(hand: Hand, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     hand.write_profile(entry("counting", str(starts)))

@@ -42,7 +42,7 @@ def test_arguments_come_from_a_pipe(tmp_path: Path, profile: str) -> None:
     assert (done.code, json.loads(done.out)) == (0, {"name": "grün"})
     empty = agent(tmp_path, *words)
     assert (empty.code, empty.out) == (2, "")
-    assert "--input is not JSON" in empty.err
+    assert "stdin is empty" in empty.err
 
 
 def test_a_request_in_one_word_or_behind_two_dashes_is_no_command(tmp_path: Path) -> None:
@@ -71,6 +71,21 @@ def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path, profile: str)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 1
     assert err == b"stdout was closed before the answer was written\n"
+
+
+def test_a_reader_that_has_seen_enough_of_a_listing_gets_no_message(
+    tmp_path: Path, profile: str
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "agent.py", "mcp", "list", "--profile", profile],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -160,13 +175,24 @@ class TestAtThePrompt:
         options = ["--profile", profile, "--model", model]
         done = agent(tmp_path, *options, stdin=b"/mcp\n/tools\n /MCP \n")
         assert (done.code, done.out) == (0, "")
+        assert "[mcp] 1 server; one that is down starts when it is needed\nNAME" in done.err
         assert "[mcp] 1 server\nNAME" in done.err
         states = re.findall(r"^typed +(\w+)", done.err, re.MULTILINE)
         assert states == ["down", "up"]
         assert "[mcp] 8 tools\n- typed(name: str" in done.err
 
+    def test_an_entry_that_cannot_be_used_is_told_once_a_session(self, tmp_path: Path) -> None:
+        given = tmp_path / "given.json"
+        given.write_text('{"mcpServers": {"sad": {"command": "x", "env": {"A": "${NOT_SET}"}}}}')
+        replies = [plan('return "FINAL_ANSWER: yes"')] * 2
+        profile = ["--profile", str(write_profile(tmp_path)), "--mcp-config", str(given)]
+        options = [*profile, "--model", script(tmp_path, replies)]
+        done = agent(tmp_path, *options, stdin=b"one\ntwo\n")
+        assert done.out.split() == ["yes", "yes"]
+        assert done.err.count("'sad'") == done.err.count("NOT_SET, which is not set") == 1
+
     def test_what_only_begins_like_a_command_is_a_request(self, tmp_path: Path) -> None:
-        lines = ["mcp", "tools", "/mcp please", "/etc/passwd"]
+        lines = ["mcp", "tools", "/etc/passwd", "/var: is it full?"]
         replies = [plan(f'return "FINAL_ANSWER: {number}"') for number in range(len(lines))]
         options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
         done = agent(tmp_path, *options, stdin="\n".join(lines).encode())

@@ -56,6 +56,10 @@ class TestTools:
         assert done.err.count("no module named teapot") == 1
         assert "server 'dying'" in done.err
 
+    def test_without_servers_the_way_to_one_is_said(self, hand: Hand) -> None:
+        assert "mcp add --help" in hand.run("mcp", "tools").out
+        assert hand.objects("mcp", "tools") == []
+
     def test_an_unknown_server_is_named_with_the_nearest(self, hand: Hand) -> None:
         hand.write_profile(entry("typed"))
         done = hand.run("mcp", "tools", "tyepd")

@@ -274,3 +274,23 @@ class TestOffering:
         assert keeper.catalog_of([*self.known]) is first
         assert keeper.catalog_of(self.known[1:]) is not first
         assert len(keeper.catalog_of([])) == 0
+
+
+class TestNamesThatPose:
+    def test_a_name_like_that_of_anothers_tool_never_means_the_one_that_poses(self) -> None:
+        """Not even when the other server has no such tool any more."""
+        catalog = ToolCatalog([tool("files.read", "evil"), tool("list", "files")])
+        with pytest.raises(CallRefused, match=r"there is no tool 'files\.read'"):
+            catalog.resolve("files.read")
+        for name in ("evil.files.read", "evil.files_read", "files_read"):
+            assert catalog.resolve(name).qualified_name == "evil.files.read"
+
+    def test_a_name_with_a_dot_that_is_no_servers_stays_a_name(self) -> None:
+        catalog = ToolCatalog([tool("admin.list", "files"), tool("files.list", "files")])
+        assert catalog.resolve("admin.list").qualified_name == "files.admin.list"
+        assert catalog.resolve("files.list").qualified_name == "files.files.list"
+
+    def test_an_alias_is_a_name_that_a_plan_can_write_too(self) -> None:
+        """Two underscores in front would hide it: the prelude leaves such names out."""
+        catalog = ToolCatalog([tool("_", "s"), tool("😀", "s")])
+        assert [catalog.plan_name(one) for one in catalog] == ["_", "tool__2"]

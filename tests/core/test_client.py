@@ -10,7 +10,15 @@ import pytest
 
 from config.servers import ServerSpec
 from core.errors import CallRefused
-from core.mcp.client import PROTOCOL_VERSION, CallNotDelivered, McpClient, SessionRefused
+from core.mcp.client import (
+    LISTING_BYTES_MAX,
+    PROTOCOL_VERSION,
+    TOOLS_MAX,
+    CallNotDelivered,
+    McpClient,
+    SessionRefused,
+)
+from core.mcp.decode import TOOL_BYTES_MAX
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.mcp.transport import TRANSPORT_ERROR
 from core.values import Json, JsonObject
@@ -203,7 +211,7 @@ async def test_logs_and_changed_tools_are_told() -> None:
             transport.say(notification("message", params))
         transport.say(notification("tools/list_changed", {}))
         transport.say(notification("resources/list_changed", {}))
-    assert logs[:2] == [("box", "error", "db: gone"), ("box", "info", "{'a': 1}")]
+    assert logs[:2] == [("box", "error", "db: gone"), ("box", "info", '{"a":1}')]
     assert len(logs[2][2]) == 4000
     assert changes == [1]
 
@@ -247,3 +255,31 @@ async def test_by_default_nobody_is_there_to_be_asked() -> None:
         for _ in range(3):
             await asyncio.sleep(0)
         assert [m["result"] for m in transport.sent[-2:]] == [{"action": "decline"}] * 2
+
+
+async def test_a_list_of_too_many_tools_is_refused_before_it_is_looked_through() -> None:
+    items: list[Json] = [1] * (TOOLS_MAX + 1)
+    server = Server(tools_list={"result": {"tools": items}})
+    async with session(server) as (client, _):
+        with pytest.raises(SessionRefused, match="more than 10,000 tools"):
+            await client.list_tools()
+        assert client.skipped == []
+
+
+async def test_a_tool_with_a_giant_schema_is_left_out() -> None:
+    giant: JsonObject = {"name": "giant", "inputSchema": {"x": "x" * TOOL_BYTES_MAX}}
+    server = Server(tools_list={"result": {"tools": [giant, ECHO]}})
+    async with session(server) as (client, _):
+        assert [tool.name for tool in await client.list_tools()] == ["echo"]
+        assert client.skipped == ["tool 'giant', whose schema has over 262,144 bytes"]
+
+
+async def test_definitions_that_are_too_long_all_together_are_refused() -> None:
+    description = "x" * TOOL_BYTES_MAX
+    count = LISTING_BYTES_MAX // TOOL_BYTES_MAX
+    tools: list[Json] = [
+        {**ECHO, "name": f"t{n}", "description": description} for n in range(count)
+    ]
+    async with session(Server(tools_list={"result": {"tools": tools}})) as (client, _):
+        with pytest.raises(SessionRefused, match="definitions of over 16,777,216 bytes"):
+            await client.list_tools()

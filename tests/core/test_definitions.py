@@ -103,3 +103,10 @@ class TestHiddenCharacters:
     ) -> None:
         tool = replace(READ, description=text)
         assert await admit(file, tool) == Admitted([tool])
+
+
+async def test_a_definition_that_is_absurdly_large_is_left_out_and_said_so(file: Path) -> None:
+    bomb = replace(READ, input_schema={"enum": [*range(60_000)]})
+    admitted = await admit(file, bomb, WRITE)
+    assert (admitted.tools, admitted.refused) == ([WRITE], ("read",))
+    assert "can't be checked (it holds over 50,000 values)" in admitted.notes[0]

@@ -191,8 +191,21 @@ async def test_redirects_that_lead_nowhere_are_told(
 ) -> None:
     handler = replying(status, location=target)
     async with served(tools__call=handler) as server, opened(server) as (session, inbox):
-        assert f"answered HTTP {status}" in await fault(session, inbox)
+        text = await fault(session, inbox)
+        assert f"answered HTTP {status}" in text
+        assert ("redirects over and over" in text) == (requests > 1)
         assert len(server.seen) == requests
+
+
+@pytest.mark.parametrize(
+    "when",
+    ["Thu, 01 Jan 2026 00:00:00 +99999999999999999999", "1 Jan 99999999999999999999 00:00:00"],
+)
+async def test_a_pause_until_no_date_at_all_is_not_kept(when: str) -> None:
+    handler = replying(503, retry_after=when)
+    async with served(tools__call=handler) as server, opened(server) as (session, inbox):
+        assert await fault(session, inbox) == "answered HTTP 503 (Service Unavailable)"
+        assert len(server.seen) == 1
 
 
 @pytest.mark.parametrize(

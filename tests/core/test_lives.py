@@ -8,10 +8,11 @@ import pytest
 
 from config.servers import ServerSpec
 from core.catalog import ToolSpec
-from core.dispatch.connection import PerCallConnection
+from core.dispatch.connection import PerCallConnection, ServerConnection
 from core.dispatch.life import ConnectionSettings
 from core.errors import ServerLost, ServerStartError, ToolTimeout
 from core.mcp.hooks import Question, Reply, SessionHooks
+from core.process.spawn import spawn
 from core.process.watchdog import Watchdog
 from tests.core.connections import Clock, connected, flaky, killed, starts, text_of
 from tests.core.fixture_servers import QUICK, SERVERS, is_gone, server
@@ -308,3 +309,19 @@ async def test_processes_per_call_keep_to_the_limit_and_tell_their_status(tmp_pa
         await connection.aclose()
         with pytest.raises(ServerLost, match="was closed"):
             await connection.call("pid", {})
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_process_that_was_given_ends_however_early_its_server_is_closed(turns: int) -> None:
+    spec = server("able")
+    spawned = spawn(spec, None)
+    settings = ConnectionSettings(None, QUICK, SessionHooks(), watchdog=Watchdog(QUICK))
+    connection = ServerConnection(spec, settings, spawned)
+    starting = asyncio.create_task(connection.start())
+    async with asyncio.timeout(10):
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await connection.aclose()
+        await asyncio.wait({starting})
+    assert isinstance(starting.exception(), ServerStartError | ServerLost)
+    assert spawned.process.returncode is not None

@@ -4,7 +4,13 @@ import pytest
 
 from core.catalog import ToolSpec
 from core.content import TextBlock, ToolResult
-from core.mcp.output_check import SCHEMA_PARTS_MAX, OutputChecks, count_parts, count_schema_parts
+from core.mcp.output_check import (
+    SCHEMA_PARTS_MAX,
+    TEXT_CHARACTERS_A_PART,
+    OutputChecks,
+    count_parts,
+    count_schema_parts,
+)
 from core.values import Json, JsonObject
 
 NESTED: JsonObject = {
@@ -99,3 +105,20 @@ def test_a_result_out_of_proportion_to_its_schema_is_not_looked_at() -> None:
     schema: JsonObject = {"properties": {"n": {"enum": [*range(1000)]}}}
     assert breach(schema, {"n": "no"}) is not None
     assert breach(schema, {"n": "no", "more": list[Json]([0] * 100_000)}) is None
+
+
+def test_a_schema_that_is_nested_too_deeply_by_its_references_is_left_alone() -> None:
+    definitions: JsonObject = {"d40": {"type": "string"}}
+    for number in range(40):
+        inner: Json = {"$ref": f"#/$defs/d{number + 1}"}
+        for _ in range(90):
+            inner = {"not": inner}
+        definitions[f"d{number}"] = inner
+    assert breach({"$ref": "#/$defs/d0", "$defs": definitions}, {"a": 1}) is None
+
+
+def test_long_text_counts_by_its_length() -> None:
+    text = "x" * TEXT_CHARACTERS_A_PART
+    assert count_parts({"a": text * 8}, 100) == 10
+    assert count_parts({"a": text * 200}, 100) is None
+    assert count_parts({text * 200: 1}, 100) is None

@@ -21,6 +21,8 @@ class Heard:
     async def on_request(self, method: str, params: JsonObject) -> JsonObject:
         if method == "ask":
             return params
+        if method == "break":
+            raise OSError("the terminal is gone")
         if method == "hang":
             self.hanging += 1
             try:
@@ -196,3 +198,55 @@ async def test_parameters_that_json_cannot_carry_leave_nothing_open() -> None:
         await peer.request("m", {})
     await peer.notify("said", {})
     await peer.aclose()
+
+
+async def test_progress_that_no_float_can_hold_is_passed_over() -> None:
+    heard: list[tuple[float, float | None]] = []
+
+    def on_progress(done: float, total: float | None, text: str | None) -> None:
+        heard.append((done, total))
+
+    async with open_peer() as (peer, transport, _):
+        call = asyncio.create_task(peer.request("m", {}, on_progress))
+        await settled()
+        for done, total in ((10**400, 1), (float("inf"), 1), (1, 10**400), (2, 4)):
+            params: JsonObject = {"progressToken": 1, "progress": done, "total": total}
+            transport.say({"method": "notifications/progress", "params": params})
+        transport.say({"id": 1, "result": {}})
+        await call
+    assert heard == [(1.0, None), (2.0, 4.0)]
+
+
+async def test_requests_that_are_withdrawn_at_once_leave_room_for_others() -> None:
+    async with open_peer() as (_, transport, heard):
+        for number in range(SERVER_REQUESTS_MAX + 1):
+            transport.say({"id": number, "method": "hang"})
+            params: JsonObject = {"requestId": number}
+            transport.say({"method": "notifications/cancelled", "params": params})
+        transport.say({"id": "last", "method": "ask", "params": {"a": 1}})
+        await settled()
+        assert heard.hanging == 0
+        assert transport.sent == [{"jsonrpc": "2.0", "id": "last", "result": {"a": 1}}]
+
+
+async def test_nothing_is_asked_once_the_conversation_is_being_closed() -> None:
+    async with open_peer() as (peer, transport, heard):
+        transport.say({"id": 1, "method": "hang"})
+        await settled()
+        closing = asyncio.create_task(peer.aclose())
+        await asyncio.sleep(0)
+        assert heard.hanging == 1
+        assert not transport.is_down
+        with pytest.raises(SessionLost):
+            await peer.request("m", {})
+        await closing
+        assert transport.sent == []
+
+
+async def test_a_bug_of_ours_does_not_leave_the_server_waiting() -> None:
+    async with open_peer() as (_, transport, _):
+        transport.say({"jsonrpc": "2.0", "id": 1, "method": "break"})
+        await settled()
+        error = transport.sent[0]["error"]
+        assert isinstance(error, dict)
+        assert error["message"] == "internal error"

@@ -78,7 +78,8 @@ class TestFile:
         assert first.tools == [READ]
         (note,) = first.notes
         assert "CORTEX_HOME" in note
-        assert (await pins.admit(SPEC, [READ, WRITE], refuse)) == Admitted([READ, WRITE])
+        assert (await pins.admit(SPEC, [READ], refuse)) == Admitted([READ])
+        assert (await pins.admit(SPEC, [READ, WRITE], refuse)).tools == [READ, WRITE]
         assert (await pins.admit(SPEC, [POISONED], refuse)).refused == ("read",)
         user = User(True)
         assert (await pins.admit(SPEC, [POISONED], User().approve)).refused == ("read",)
@@ -110,7 +111,7 @@ class TestFile:
             full.setattr(Path, "replace", fail)
             admitted = await pins.admit(SPEC, [POISONED, WRITE], refuse)
         assert (admitted.tools, admitted.refused) == ([WRITE], ("read",))
-        assert "No space left" in admitted.notes[1]
+        assert "No space left" in admitted.notes[-1]
         assert (await pins.admit(SPEC, [POISONED, WRITE], refuse)).refused == ("read",)
         assert list(lies_in(file.parent)) == [file.name]
         assert (await admit(file, POISONED, WRITE)).refused == ("read",)

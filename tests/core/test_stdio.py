@@ -1,6 +1,7 @@
 """The stdio transport: what arrives, back pressure, and how a session is lost."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from config.servers import ServerSpec
 from core.mcp.pipe_writer import UNSENT_BYTES_CAP
-from core.mcp.stdio import StdioTransport
+from core.mcp.stdio import SLICE_SECONDS, StdioTransport
 from core.mcp.transport import TransportDown
 from core.mcp.wire import MESSAGE_BYTES_MAX, MESSAGE_CONTAINERS_MAX
 from core.process.shutdown import ExitWatch
@@ -183,3 +184,50 @@ async def test_answers_to_a_server_that_never_reads_do_not_pile_up_for_ever() ->
             await transport.send(answer)
         assert transport.is_down
     assert transport.loss == "stopped reading what it is sent"
+
+
+async def test_a_flood_of_lines_leaves_the_event_loop_to_others() -> None:
+    turns = 0
+    turns_when_delivered: list[int] = []
+    everything = asyncio.Event()
+
+    def deliver(message: JsonObject) -> None:
+        turns_when_delivered.append(turns)
+        end = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() <= end:
+            pass
+        if message["method"] == "n2":
+            everything.set()
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    script = """printf '{"method":"n0"}\\n{"method":"n1"}\\n{"method":"n2"}\\n'; exec cat"""
+    spawned = spawn(ServerSpec("shell", ("sh", "-c", script), Path.cwd()), None)
+    transport = StdioTransport(spawned, QUICK)
+    other = asyncio.create_task(take_turns())
+    async with asyncio.timeout(10):
+        await transport.open(deliver)
+        await everything.wait()
+        other.cancel()
+        await transport.aclose()
+    assert len(set(turns_when_delivered)) == 3
+
+
+async def test_a_server_is_closed_in_the_middle_of_a_flood() -> None:
+    async with open_transport("while :; do echo x; echo '{'; done") as (transport, _):
+        while not transport.stray_lines:  # noqa: ASYNC110 - no event tells of stray lines
+            await asyncio.sleep(0)
+    assert has_exited(transport.spawned.process)
+
+
+async def test_the_messages_of_a_batch_arrive_one_by_one() -> None:
+    script = (
+        """echo '[{"jsonrpc":"2.0","method":"a"},5,{"jsonrpc":"2.0","method":"b"}]'; exec cat"""
+    )
+    async with open_transport(script) as (transport, arrived):
+        assert [message["method"] for message in await arrived.first(2)] == ["a", "b"]
+    assert transport.stray_lines == 0

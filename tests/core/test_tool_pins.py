@@ -198,3 +198,37 @@ class TestWhatAServerIs:
     )
     def test_what_runs_where_is(self, other: ServerSpec) -> None:
         assert server_key(other) != server_key(SPEC)
+
+
+class TestPersistence:
+    """A server that tries again and again, or under another name."""
+
+    async def test_a_note_names_what_is_added_to_tools_that_are_pinned(self, file: Path) -> None:
+        assert (await admit(file, READ)).notes == ()
+        (note,) = (await admit(file, READ, WRITE)).notes
+        assert note == "server 'notes' offers what it did not have at first: 'write'"
+        assert (await admit(file, READ, WRITE)).notes == ()
+
+    async def test_after_three_refusals_the_user_is_left_alone(self, file: Path) -> None:
+        await admit(file, READ)
+        pins, user = ToolPins(file), User(False, False, False)
+        notes: list[str] = []
+        for number in range(10):
+            changed = replace(POISONED, description=f"Reads a note, version {number}.")
+            admitted = await pins.admit(SPEC, [changed], user.approve)
+            assert (admitted.tools, admitted.refused) == ([], ("read",))
+            notes += admitted.notes
+        assert (len(user.shown), len(notes)) == (3, 3)
+        assert notes[-1].endswith("further changes of this server are left out unasked")
+        assert (await pins.admit(SPEC, [READ], user.approve)).tools == [READ]
+
+    async def test_a_server_that_goes_back_and_forth_asks_once_for_each_definition(
+        self, file: Path
+    ) -> None:
+        await admit(file, READ)
+        pins, user = ToolPins(file), User(False, False)
+        other = replace(POISONED, description="Another.")
+        for _ in range(3):
+            for changed in (POISONED, other, READ):
+                await pins.admit(SPEC, [changed], user.approve)
+        assert len(user.shown) == 2

@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mcp.wire import (
+    BATCH_MESSAGES_MAX,
     MESSAGE_CONTAINERS_MAX,
+    REPAIRED_BYTES_MAX,
     LineSplitter,
     MessageTooLong,
     encode,
     error_reply,
+    parse_batch,
     parse_line,
 )
 from core.values import Json, JsonObject
@@ -128,3 +131,41 @@ def test_a_line_that_cannot_be_read_fails_the_call_whose_id_stands_in_sight(
 ) -> None:
     message = parse_line(line)
     assert (None if message is None else message["id"]) == reply_to
+
+
+def test_a_bad_byte_is_mended_in_a_line_of_any_length() -> None:
+    text = b"x" * REPAIRED_BYTES_MAX
+    message = parse_line(b'{"id":1,"result":{"text":"' + text + b'\xff"}}')
+    assert message == {"id": 1, "result": {"text": text.decode() + "\N{REPLACEMENT CHARACTER}"}}
+
+
+def test_half_a_surrogate_pair_is_mended_in_short_lines_only() -> None:
+    start = b'{"id":1,"result":{"text":"\\ud800'
+    assert parse_line(start + b'"}}') == {"id": 1, "result": {"text": "?"}}
+    message = parse_line(start + b"x" * REPAIRED_BYTES_MAX + b'"}}')
+    assert message is not None
+    assert "error" in message
+
+
+def test_a_batch_gives_its_messages_and_may_not_have_too_many() -> None:
+    assert parse_batch(b'[{"method":"a"},5,{"id":[]},{"id":1,"result":{}}]') == [
+        {"method": "a"},
+        {"id": 1, "result": {}},
+    ]
+    assert parse_batch(b'[{"method":"\xff"}]') == [{"method": "\N{REPLACEMENT CHARACTER}"}]
+    assert parse_batch(b"[nonsense") == []
+    with pytest.raises(MessageTooLong, match="1,000 parts"):
+        parse_batch(b"[" + b"1," * BATCH_MESSAGES_MAX + b"1]")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"%s"}]}}',
+        b'{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":7}',
+    ],
+)
+def test_a_text_of_a_million_brackets_costs_its_call_only(line: bytes) -> None:
+    message = parse_line(line % (b"[" * MESSAGE_CONTAINERS_MAX))
+    text = "the server's answer holds more than 1,000,000 lists and objects"
+    assert message == error_reply(7, text)

@@ -6,7 +6,9 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import certifi
 import pytest
 
 from core.errors import ModelUnavailable
@@ -17,6 +19,22 @@ from modules.models.gemini import GeminiModel
 
 KEY = "AIzaTest0123456789"
 REQUEST = ModelRequest("decision", "Plan this: {}")
+
+
+@pytest.fixture(scope="session")
+def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with one of the usual certificate authorities."""
+    end = "-----END CERTIFICATE-----\n"
+    bundle = Path(certifi.where()).read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("authorities") / "one.pem"
+    path.write_text(bundle.partition(end)[0] + end, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def quick_clients(few_authorities: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client reads all authorities that it is given, a tenth of a second; here is no TLS."""
+    monkeypatch.setenv("SSL_CERT_FILE", few_authorities)
 
 
 def answer(text: str | None, **fields: object) -> JsonObject:

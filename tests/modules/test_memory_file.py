@@ -66,7 +66,7 @@ ITEMS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(ITEMS, max_size=5))
 def test_any_item_is_strict_json_on_disk_and_comes_back_as_it_can_be_stored(
     items: list[MemoryItem],

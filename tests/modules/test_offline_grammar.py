@@ -191,14 +191,14 @@ def in_words_and_symbols(draw: st.DrawFn) -> tuple[str, str]:
 @example("-2**2")
 @example("2**-3**2")
 @example("1 % 0")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_symbols_mean_what_they_mean_in_python(source: str) -> None:
     ours = _attempt_or_bare(source)
     assert ours is None or ours == attempt_python(source)
 
 
 @given(in_symbols().filter(lambda text: any(sign in text for sign in "+*/%")))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_caret_is_a_power(source: str) -> None:
     ours = _attempt_or_bare(source.replace("**", "^"))
     assert ours is None or ours == attempt_python(source)
@@ -224,14 +224,14 @@ LEADS: Final = ("", "what is ", "Please calculate ", "how much is ")
 
 
 @given(in_words_and_symbols(), st.sampled_from(LEADS))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_words_mean_what_the_symbols_mean(texts: tuple[str, str], lead: str) -> None:
     words, symbols = texts
     assert attempt_ours(lead + words + "?") == attempt_python(symbols)
 
 
 @given(st.integers(0, 999_999_999))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_number_words_are_read_back(number: int) -> None:
     question = parse(f"{spelled(number)} times 1")
     assert isinstance(question, Values)
@@ -335,7 +335,7 @@ fragments = st.lists(
 
 @given(st.one_of(st.text(max_size=200), fragments), st.sampled_from(["tools", "mcp"]))
 @example("add(\x08", "tools")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 async def test_no_text_breaks_the_planner_and_every_plan_is_python(text: str, style: str) -> None:
     bench = Bench()
     inputs: DecisionInputs = bench.inputs(text, plan_style=style, history=(Exchange("?", "12"),))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.catalog import ToolCatalog, ToolSpec
-from core.content import ToolResult
+from core.content import TextBlock, ToolResult
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox
@@ -242,3 +242,34 @@ async def test_sleeping_is_instant() -> None:
         "await asyncio.sleep(3600)", "time.sleep(3600)", "return 1"
     )
     assert (await run(plan)).value == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mcp.call_tool('add', {'a': 1}, b=2)",
+        "mcp.call_tool('add', arguments={'a': 1}, b=2)",
+        "mcp.call_tool('add', {'a': 1}, arguments={'b': 2})",
+    ],
+)
+async def test_a_raw_call_of_which_a_part_would_be_lost_is_refused(call: str) -> None:
+    result = await run(solve(f"return (await {call}).content[0].text"))
+    assert result.failure is not None
+    assert result.failure.message == "write mcp.call_tool('tool_name', {'argument': value})"
+    assert result.calls == ()
+
+
+async def test_a_raw_call_may_give_an_argument_called_name() -> None:
+    named = ToolCatalog([spec("greet", ["name"], wrap=False)])
+    sent: list[JsonObject] = []
+
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        sent.append(arguments)
+        return ToolResult((TextBlock("hello"),))
+
+    plan = solve(
+        "r = await mcp.call_tool(tool_name='greet', name='Ann')", "return r.content[0].text"
+    )
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as sandbox:
+        result = await sandbox.run(plan, named, call)
+    assert (result.value, sent) == ("hello", [{"name": "Ann"}])

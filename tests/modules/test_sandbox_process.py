@@ -167,8 +167,8 @@ def test_a_session_without_a_free_worker_is_a_crash() -> None:
         busy.close(keep_worker=True)
 
 
-@pytest.mark.parametrize("module", ["modules.action", "modules.sandbox", "modules.plans.check"])
-def test_the_interpreter_is_not_imported_before_the_first_plan(module: str) -> None:
-    check = f"import sys, {module}; sys.exit('pydantic_monty' in sys.modules)"
+def test_the_interpreter_is_not_imported_before_the_first_plan() -> None:
+    modules = "modules.action, modules.sandbox, modules.plans.check"
+    check = f"import sys, {modules}; sys.exit('pydantic_monty' in sys.modules)"
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", check], cwd=root, check=True, timeout=30)

@@ -25,13 +25,13 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(json_values)
 def test_json_passes_unchanged(value: Json) -> None:
     assert to_json(value, max_bytes=10**9) == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(anything, st.integers(0, 200))
 def test_anything_becomes_json_within_the_bound_or_is_refused(
     value: object, max_bytes: int

@@ -62,7 +62,7 @@ OBJECTS = st.dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(PROSE, OBJECTS, PROSE, st.sampled_from(["{}", "```json\n{}\n```", "\n```\n{}\n```"]))
 def test_any_object_comes_out_of_any_prose(
     before: str, value: JsonObject, after: str, form: str

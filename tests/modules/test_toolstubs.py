@@ -359,8 +359,8 @@ def _schemas(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
 any_schema = st.recursive(scalars, _schemas, max_leaves=12)
 
 
-@pytest.mark.timeout(30)  # seconds for all examples; they take two
-@settings(max_examples=150, deadline=None)
+@pytest.mark.timeout(30)  # seconds for all examples; they take one
+@settings(max_examples=60, deadline=None)
 @given(any_schema.filter(lambda s: isinstance(s, dict)), any_schema)
 def test_any_schema_gives_a_stub_that_parses_and_arguments_that_arrive(
     schema: Json, output: Json

@@ -56,7 +56,6 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pr
         "module": (["-m", "servers.math_server"], ROOT),
         "script": ([SCRIPT], outside),
         "dev": ([SCRIPT, "dev"], outside),
-        "interrupted": (["-m", "servers.math_server"], ROOT),
     }
     started = {
         name: subprocess.Popen(
@@ -78,8 +77,18 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pr
 def converse(process: Process, lines: list[bytes]) -> tuple[list[dict[str, object]], str]:
     """Send all lines, wait for the answer to `ADD`, close stdin; the replies and stderr.
 
-    Every line on stdout must be JSON-RPC, and the exit code 0.
+    The exit code must be 0.
     """
+    replies = answered(process, lines)
+    output, errors = process.communicate(timeout=END_TIMEOUT_SECONDS)
+    replies += [json.loads(line) for line in output.splitlines()]
+    assert all(reply["jsonrpc"] == "2.0" for reply in replies)
+    assert process.returncode == 0
+    return replies, errors.decode()
+
+
+def answered(process: Process, lines: list[bytes]) -> list[dict[str, object]]:
+    """Send all lines and wait for the answer to `ADD`; every line on stdout must be JSON-RPC."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"\n".join([*lines, json.dumps(ADD).encode(), b""]))
@@ -87,11 +96,8 @@ def converse(process: Process, lines: list[bytes]) -> tuple[list[dict[str, objec
     replies: list[dict[str, object]] = []
     while not replies or replies[-1].get("id") != ADD["id"]:
         replies.append(json.loads(process.stdout.readline()))
-    output, errors = process.communicate(timeout=END_TIMEOUT_SECONDS)
-    replies += [json.loads(line) for line in output.splitlines()]
-    assert all(reply["jsonrpc"] == "2.0" for reply in replies)
-    assert process.returncode == 0
-    return replies, errors.decode()
+        assert replies[-1]["jsonrpc"] == "2.0"
+    return replies
 
 
 def answer(replies: list[dict[str, object]], message_id: int) -> object:
@@ -107,30 +113,21 @@ def test_as_a_module_it_survives_garbage_and_answers_what_follows(
     assert "a must be a finite number, not nan" in json.dumps(answer(replies, 3))
 
 
-def test_as_a_script_it_runs_from_anywhere_and_says_nothing_else(
+def test_as_a_script_it_runs_from_anywhere_and_ctrl_c_ends_it_without_a_word(
     processes: dict[str, Process],
 ) -> None:
-    replies, errors = converse(processes["script"], HANDSHAKE)
+    process = processes["script"]
+    replies = answered(process, HANDSHAKE)
     assert [reply["id"] for reply in replies] == [1, 2]
-    assert errors == ""
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=END_TIMEOUT_SECONDS)
+    assert (process.returncode, output, errors) == (-signal.SIGINT, b"", b"")
 
 
 def test_dev_serves_as_well_and_says_how_to_try_it(processes: dict[str, Process]) -> None:
     replies, errors = converse(processes["dev"], HANDSHAKE)
     assert len(replies) == 2
     assert "npx @modelcontextprotocol/inspector python -m servers.math_server" in errors
-
-
-def test_ctrl_c_ends_it_without_a_traceback(processes: dict[str, Process]) -> None:
-    process = processes["interrupted"]
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(HANDSHAKE[0] + b"\n")
-    process.stdin.flush()
-    assert process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=END_TIMEOUT_SECONDS)
-    assert (process.returncode, output, errors) == (-signal.SIGINT, b"", b"")
 
 
 def test_help_needs_no_imports_and_a_wrong_argument_is_usage() -> None:

@@ -1,4 +1,7 @@
-"""The math server as a client sees it: a real process, the SDK's own client, legacy handshake."""
+"""The math server as a client sees it: a real process, the SDK's own client, legacy handshake.
+
+The SDK is imported where a test runs: it takes a second, and every worker collects every file.
+"""
 
 import base64
 import io
@@ -7,17 +10,19 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult, ImageContent, TextContent, Tool
 from PIL import Image
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, Tool
+
+    Caller = Callable[[str, dict[str, object]], CallToolResult]
 
 ROOT = Path(__file__).parents[2]
 ANSWER_TIMEOUT_SECONDS = 20.0
-
-Caller = Callable[[str, dict[str, object]], CallToolResult]
 
 TOOL_NAMES = [
     "add",
@@ -39,11 +44,13 @@ TOOL_NAMES = [
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[tuple[Caller, list[Tool]]]:
+def session() -> Iterator["tuple[Caller, list[Tool]]"]:
     """One server process for the module: how to call it, and its list of tools.
 
     The client lives in a thread of its own, where one task opens and closes it.
     """
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "servers.math_server"], cwd=ROOT
     )
@@ -54,18 +61,20 @@ def session() -> Iterator[tuple[Caller, list[Tool]]]:
 
 
 @pytest.fixture
-def call(session: tuple[Caller, list[Tool]]) -> Caller:
+def call(session: "tuple[Caller, list[Tool]]") -> "Caller":
     return session[0]
 
 
-def text_of(result: CallToolResult) -> str:
+def text_of(result: "CallToolResult") -> str:
+    from mcp_types import TextContent
+
     block = result.content[0]
     assert isinstance(block, TextContent)
     return block.text
 
 
 def test_the_tools_of_the_contract_are_listed_with_descriptions_and_hints(
-    session: tuple[Caller, list[Tool]],
+    session: "tuple[Caller, list[Tool]]",
 ) -> None:
     tools = session[1]
     assert [tool.name for tool in tools] == TOOL_NAMES
@@ -106,7 +115,7 @@ def test_the_tools_of_the_contract_are_listed_with_descriptions_and_hints(
     ],
 )
 def test_a_tool_answers_the_same_in_structure_and_in_text(
-    call: Caller, tool: str, arguments: dict[str, object], expected: object
+    call: "Caller", tool: str, arguments: dict[str, object], expected: object
 ) -> None:
     result = call(tool, {"input": arguments})
     assert not result.is_error
@@ -139,7 +148,7 @@ def test_a_tool_answers_the_same_in_structure_and_in_text(
     ],
 )
 def test_a_wrong_call_gets_a_sentence_and_not_a_traceback(
-    call: Caller, tool: str, arguments: dict[str, object], message: str
+    call: "Caller", tool: str, arguments: dict[str, object], message: str
 ) -> None:
     result = call(tool, {"input": arguments})
     assert result.is_error
@@ -148,7 +157,7 @@ def test_a_wrong_call_gets_a_sentence_and_not_a_traceback(
     assert "pydantic" not in text_of(result)
 
 
-def test_arguments_without_their_wrapper_are_explained(call: Caller) -> None:
+def test_arguments_without_their_wrapper_are_explained(call: "Caller") -> None:
     unwrapped: list[dict[str, object]] = [{"a": 1, "b": 2}, {}, {"input": [1, 2]}]
     for arguments in unwrapped:
         result = call("add", arguments)
@@ -156,12 +165,16 @@ def test_arguments_without_their_wrapper_are_explained(call: Caller) -> None:
         assert text_of(result).endswith('must be wrapped in one object: {"input": {…}}')
 
 
-def test_an_unknown_tool_is_an_error_of_the_call_only(call: Caller) -> None:
+def test_an_unknown_tool_is_an_error_of_the_call_only(call: "Caller") -> None:
     assert call("conquer", {"input": {}}).is_error
     assert call("add", {"input": {"a": 1, "b": 1}}).structured_content == {"result": 2}
 
 
-def test_a_thumbnail_comes_as_an_image_with_its_size_in_words(call: Caller, tmp_path: Path) -> None:
+def test_a_thumbnail_comes_as_an_image_with_its_size_in_words(
+    call: "Caller", tmp_path: Path
+) -> None:
+    from mcp_types import ImageContent
+
     Image.new("RGB", (640, 480), (10, 20, 30)).save(tmp_path / "photo.jpg")
 
     result = call("create_thumbnail", {"input": {"image_path": str(tmp_path / "photo.jpg")}})

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import os
+import re
+import signal
 import sys
 import termios
 from collections.abc import Iterator
@@ -11,6 +13,10 @@ from pathlib import Path
 
 import pexpect
 import pytest
+from prompt_toolkit import PromptSession
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
 
 from modules.terminal.console import (
     HELD_TEXTS_MAX,
@@ -24,13 +30,31 @@ from tests.command_line import ROOT, environment
 BOUND_SECONDS = 5
 
 
+class Screen(io.StringIO):
+    """What was written, and a way to wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written = asyncio.Event()
+
+    def write(self, text: str) -> int:
+        self._written.set()
+        return super().write(text)
+
+    async def shows(self, text: str, *, after: str = "") -> None:
+        """Wait for a text, behind another one."""
+        while not re.search(f"{re.escape(after)}.*{re.escape(text)}", self.getvalue(), re.DOTALL):
+            self._written.clear()
+            await self._written.wait()
+
+
 @dataclass
 class Terminal:
     """Both ends of a pseudo-terminal; `keys` is where a person types."""
 
     keys: int
     descriptor: int
-    shown: io.StringIO
+    shown: Screen
     console: TerminalConsole
 
     def type(self, text: str) -> None:
@@ -48,7 +72,7 @@ class Terminal:
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
     keys, descriptor = os.openpty()
-    shown = io.StringIO()
+    shown = Screen()
     yield Terminal(keys, descriptor, shown, TerminalConsole(descriptor, HeldStream(shown)))
     os.close(keys)
     os.close(descriptor)
@@ -307,3 +331,66 @@ class TestProcess:
             terminal.expect_exact("ended with 0")
         finally:
             terminal.close(force=True)
+
+
+def foreground(monkeypatch: pytest.MonkeyPatch, group: int) -> None:
+    """Say which processes the terminal is with; it is not the terminal of the tests."""
+
+    def tcgetpgrp(descriptor: int) -> int:
+        return group
+
+    monkeypatch.setattr(os, "tcgetpgrp", tcgetpgrp)
+
+
+class TestGoingOnAfterCtrlZ:
+    @pytest.mark.parametrize("hidden", [False, True])
+    async def test_mode_and_prompt_are_put_back(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, hidden: bool
+    ) -> None:
+        foreground(monkeypatch, os.getpgrp())
+        outside = termios.tcgetattr(terminal.descriptor)
+        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+            terminal.console.write("Name?\n[Ann] > ")
+            reading = asyncio.create_task(terminal.console.read_line(hidden=hidden))
+            await asyncio.sleep(0)
+            asked = terminal.modes()
+            termios.tcsetattr(terminal.descriptor, termios.TCSANOW, outside)  # as a shell does
+            os.kill(os.getpid(), signal.SIGCONT)
+            await terminal.shown.shows("\r[Ann] > ")
+            assert terminal.modes() == asked
+            terminal.type("\x03")
+            with pytest.raises(Cancelled):
+                await reading
+        assert terminal.modes() == outside
+        assert signal.getsignal(signal.SIGCONT) == signal.SIG_DFL
+
+    async def test_in_the_background_the_terminal_is_left_alone(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        foreground(monkeypatch, os.getpgrp() + 1)
+        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+            terminal.console.write("> ")
+            os.kill(os.getpid(), signal.SIGCONT)
+            await asyncio.sleep(0.01)
+            assert terminal.shown.getvalue() == "> "
+
+
+async def test_what_is_written_while_a_line_is_typed_stands_above_it() -> None:
+    screen = Screen()
+    output = Vt100_Output(screen, lambda: Size(rows=20, columns=80), term="xterm", enable_cpr=False)
+    with create_pipe_input() as keys:
+        session: PromptSession[str] = PromptSession(input=keys, output=output)
+        stream = HeldStream(screen)
+        async with asyncio.timeout(BOUND_SECONDS):
+            typing = asyncio.create_task(session.prompt_async("> "))
+            keys.send_text("half a li")
+            await screen.shows("half a li")
+            stream.write("some ")
+            stream.write("news\n")
+            await screen.shows("half a li", after="news\n")
+            keys.send_text("ne\r")
+            assert await typing == "half a line"
+    before = screen.getvalue().partition("some ")[0]
+    assert "\x1b[J" in before.rpartition("half a li")[2]  # what was typed was erased
+    stream.write("now\n")
+    assert screen.getvalue().endswith("now\n")

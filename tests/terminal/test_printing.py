@@ -6,7 +6,14 @@ import math
 import pytest
 
 from core.values import Json
-from modules.terminal.printing import json_safe, one_line, print_document, print_text, table
+from modules.terminal.printing import (
+    json_safe,
+    one_line,
+    print_document,
+    print_text,
+    shortened,
+    table,
+)
 
 
 class Terminal(io.StringIO):
@@ -65,3 +72,10 @@ def test_columns_are_as_wide_as_their_widest_cell_and_end_without_spaces() -> No
 )
 def test_a_line_is_one_line_and_bounded(text: str, line: str) -> None:
     assert one_line(text, 10) == line
+
+
+def test_of_a_shortened_text_both_ends_are_kept() -> None:
+    path = "/long/way/to/node_modules/server-everything/index.js"
+    assert shortened(path, 30) == f"{path[:9]}…{path[-20:]}"
+    assert len(shortened(path, 30)) == 30
+    assert shortened(f"a\n{path}", 100) == f"a {path}"

@@ -87,7 +87,7 @@ TOLD: list[tuple[Event, str, str, str]] = [
         ToolCallStarted(1, "math.add", {"input": {"a": 1}}),
         "",
         "",
-        "[sandbox] calls math.add(a=1)\n",
+        "[tool] calls math.add(a=1)\n",
     ),
     (ToolCallProgress(1, "web.get", 3, 10, "reading"), "", PROGRESS_LINE, PROGRESS_LINE),
     (ServerLogged("web", "warning", "slow today"), "", LOG_LINE, LOG_LINE),

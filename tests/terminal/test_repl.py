@@ -69,20 +69,20 @@ class TestCommands:
         await session.run("  add 1\r\n")
         assert session.asked == ["add 1"]
 
-    @pytest.mark.parametrize("command", ["new", " NEW \n", "New"])
+    @pytest.mark.parametrize("command", ["new", " NEW \n", "New", "/new"])
     async def test_new_begins_another_session_and_says_so(self, command: str) -> None:
         session = Session()
         await session.run("a", command, "b")
         assert session.asked == ["a", "<new session>", "b"]
         assert session.said == [("memory", "the next request begins a new session")]
 
-    @pytest.mark.parametrize("command", ["exit", "quit", "EXIT", " quit\n"])
+    @pytest.mark.parametrize("command", ["exit", "quit", "EXIT", " quit\n", "/exit", "/quit"])
     async def test_exit_leaves_and_what_follows_is_not_asked(self, command: str) -> None:
         session = Session()
         assert await session.run("a", command, "b") == ExitCode.ANSWERED
         assert session.asked == ["a"]
 
-    @pytest.mark.parametrize("command", ["help", "?", "Help\n"])
+    @pytest.mark.parametrize("command", ["help", "?", "Help\n", "/help", "/?"])
     async def test_help_says_what_can_be_typed(self, command: str) -> None:
         session = Session()
         await session.run(command)
