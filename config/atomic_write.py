@@ -1,8 +1,6 @@
 """Replaces a file's text as a whole: a reader, or a crash, sees the old text or the new one."""
 
 import contextlib
-import errno
-import fcntl
 import os
 import stat
 import tempfile
@@ -10,14 +8,14 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
+from config.folder_lock import lock_folder
+
 PRIVATE_FILE_MODE = 0o600
 """Mode of a file that wasn't there: what is written may hold tokens."""
 
 
 LOCK_TIMEOUT_SECONDS = 5.0
 """How long a writer waits for another process that holds the folder."""
-
-_LOCK_POLL_SECONDS = 0.005
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -59,24 +57,10 @@ def folder_locked(path: Path) -> Generator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _lock(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+        lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
         yield
     finally:
         os.close(descriptor)  # gives the lock back as well
-
-
-def _lock(descriptor: int, deadline: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
-            time.sleep(_LOCK_POLL_SECONDS)
-        except OSError:
-            return  # no locks on this file system
-        else:
-            return
 
 
 def _mode_of(path: Path) -> int:

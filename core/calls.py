@@ -10,11 +10,11 @@ import json
 import time
 from collections.abc import Callable
 
-from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.context import AgentContext
 from core.errors import CallRefused, ServerError, ToolTimeout
 from core.events import Emit, ToolCallFinished, ToolCallProgress, ToolCallStarted
+from core.tool_spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
 

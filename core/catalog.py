@@ -12,16 +12,7 @@ from functools import cached_property
 
 from core.errors import CallRefused
 from core.ranking import ToolIndex
-from core.tool_spec import Parameter, ToolSpec, as_identifier
-
-__all__ = [
-    "NEAREST_NAMES_SHOWN",
-    "CatalogKeeper",
-    "Parameter",
-    "ToolCatalog",
-    "ToolSpec",
-    "as_identifier",
-]
+from core.tool_spec import ToolSpec, as_identifier
 
 NEAREST_NAMES_SHOWN = 3
 """How many similar names an unknown-tool error offers."""

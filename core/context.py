@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from config.schema import AgentProfile, StrategyProfile
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
 from core.ports import CountingModel, Dispatcher, GeneratePlan, RunPlan, SessionMemory
+from core.tool_spec import ToolSpec
 from core.turn import Exchange, PerceptionResult, UserTurn
 
 __all__ = [

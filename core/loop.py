@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import assert_never
 
 from core.calls import RunCalls
-from core.catalog import CatalogKeeper, ToolCatalog, ToolSpec
+from core.catalog import CatalogKeeper, ToolCatalog
 from core.channel import EventChannel
 from core.content import ToolResult
 from core.context import AgentContext
@@ -32,6 +32,7 @@ from core.events import (
 from core.memory_item import SANDBOX_STEP
 from core.ports import DecisionInputs
 from core.strategy import Decision, Situation, decide
+from core.tool_spec import ToolSpec
 from core.turn import (
     ActionResult,
     Attempt,

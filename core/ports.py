@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
+from core.tool_spec import ToolSpec
 from core.turn import (
     ActionResult,
     Attempt,

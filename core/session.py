@@ -13,20 +13,23 @@ from types import TracebackType
 from typing import Self
 
 from config.servers import ServerSpec
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import ToolResult
-from core.dispatch.connection import Connection, PerCallConnection, ServerConnection
 from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.life import ConnectionSettings
 from core.dispatch.log_pump import LogPump
+from core.dispatch.per_call import PerCallConnection
+from core.dispatch.persistent import ServerConnection
 from core.dispatch.registry import ToolRegistry
 from core.dispatch.status import ServerStatus
 from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.errors import ConfigurationError, ServerError
 from core.mcp.hooks import OnProgress, SessionHooks
-from core.process.spawn import SpawnedServer, StopGrace
+from core.process.grace import StopGrace
+from core.process.spawn import SpawnedServer
 from core.process.watchdog import Watchdog
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 
 CLOSE_SECONDS = 10.0
@@ -235,7 +238,7 @@ class MultiMCP:
 
     def _connection(
         self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
-    ) -> Connection:
+    ) -> ServerConnection | PerCallConnection:
         async def on_tools(tools: list[ToolSpec]) -> None:
             await self._listed(spec, tools)
 

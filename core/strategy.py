@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.memory_item import SANDBOX_STEP, MemoryItem
 from core.ports import DecisionInputs, GeneratePlan, PlanReply
+from core.tool_spec import ToolSpec
 
 CHARACTERS_PER_TOKEN = 4
 """What a token is taken for: close enough for English and code, and no tokeniser is needed."""

@@ -8,9 +8,10 @@ import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.ports import CallTool, ToolCaller
+from core.tool_spec import ToolSpec
 from core.turn import (
     FINAL_ANSWER,
     FURTHER_PROCESSING,

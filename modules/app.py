@@ -106,7 +106,8 @@ def _end_unused(spawned: "dict[str, SpawnedServer]") -> None:
     """End what nobody adopted; servers that were in use have ended before, in good order."""
     if not spawned:
         return
-    from core.process.spawn import StopGrace, terminate
+    from core.process.grace import StopGrace
+    from core.process.spawn import terminate
 
     for server in spawned.values():
         terminate(server, StopGrace(stdin_seconds=0))

@@ -7,7 +7,6 @@ moment of a write, and what others wrote meanwhile is read first and kept. POSIX
 """
 
 import errno
-import fcntl
 import itertools
 import json
 import math
@@ -23,6 +22,7 @@ from typing import NamedTuple, cast
 
 from pydantic import ValidationError
 
+from config.folder_lock import lock_folder
 from core.errors import StorageError
 from core.memory_item import MemoryItem
 from core.values import Json, JsonObject
@@ -33,7 +33,6 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 LOCK_TIMEOUT_SECONDS = 10.0
 """How long a write waits for another process that holds the folder."""
 
-_LOCK_POLL_SECONDS = 0.005
 _MAX_NESTING = 64
 _MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
 _NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
@@ -202,7 +201,7 @@ class MemoryFile:
         """
         descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            _lock(descriptor, time.monotonic() + self._lock_timeout_seconds)
+            lock_folder(descriptor, time.monotonic() + self._lock_timeout_seconds)
             yield descriptor
         finally:
             os.close(descriptor)  # gives the lock back as well
@@ -305,17 +304,3 @@ def _sync_folder(folder: int) -> None:
     # The data is safe by now; some network file systems can't sync a folder.
     with suppress(OSError):
         os.fsync(folder)
-
-
-def _lock(descriptor: int, deadline: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
-            time.sleep(_LOCK_POLL_SECONDS)
-        except OSError:
-            return  # no locks on this file system; reading before writing still merges
-        else:
-            return

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.errors import ConfigurationError
+from core.tool_spec import ToolSpec
 from modules.toolstubs import one_line, parameter_lines, tool_signature, tool_stub
 
 __all__ = [

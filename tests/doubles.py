@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntry, StrategyProfile
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
 from core.ports import CallTool, DecisionInputs, ModelReply, ModelRequest, PlanReply
+from core.tool_spec import ToolSpec
 from core.turn import ActionResult, Exchange, PerceptionResult, Plan, Usage
 from core.values import Json, JsonObject
 

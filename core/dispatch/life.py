@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.dispatch.backoff import Pace
 from core.dispatch.evidence import evidence
 from core.dispatch.relisting import Relisting
@@ -23,8 +22,10 @@ from core.mcp.hooks import SessionHooks
 from core.mcp.peer import RpcError, SessionLost
 from core.mcp.stdio import StdioTransport
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport, TransportDown
-from core.process.spawn import SpawnedServer, StopGrace, spawn, trim_log
+from core.process.grace import StopGrace
+from core.process.spawn import SpawnedServer, spawn, trim_log
 from core.process.watchdog import Watchdog
+from core.tool_spec import ToolSpec
 
 LOG_CHECK_SECONDS = 3.0
 """How often the size of a running server's log is looked at."""

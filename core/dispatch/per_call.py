@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.dispatch import call_errors
 from core.dispatch.life import Check, ConnectionSettings, OnTools
@@ -16,6 +15,7 @@ from core.dispatch.turns import Turns
 from core.errors import ServerError
 from core.mcp.hooks import OnProgress
 from core.process.spawn import SpawnedServer
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 
 

@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass, replace
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.dispatch import call_errors
 from core.dispatch.life import Check, ConnectionSettings, Life, OnTools
@@ -19,6 +18,7 @@ from core.mcp.peer import SessionLost
 from core.mcp.transport import TransportDown
 from core.process.shutdown import discard_server
 from core.process.spawn import SpawnedServer, guarded
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 
 VERDICT_SECONDS = 0.25

@@ -7,7 +7,6 @@ can't be understood is never overwritten: it is set aside under another name. PO
 """
 
 import errno
-import fcntl
 import itertools
 import json
 import os
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from config.folder_lock import lock_folder
 from core.values import Json, JsonObject
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -30,8 +30,6 @@ LOCK_TIMEOUT_SECONDS = 5.0
 
 FILE_FORMAT = 1
 """Goes up when the file's form changes; a file with another number is set aside."""
-
-_LOCK_POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,24 +152,10 @@ class PinFile:
         """Hold the folder's lock; no lock file is left behind."""
         descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _lock(descriptor, time.monotonic() + self._lock_timeout_seconds)
+            lock_folder(descriptor, time.monotonic() + self._lock_timeout_seconds)
             yield
         finally:
             os.close(descriptor)  # gives the lock back as well
-
-
-def _lock(descriptor: int, deadline: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
-            time.sleep(_LOCK_POLL_SECONDS)
-        except OSError:
-            return  # no locks on this file system; reading before writing still merges
-        else:
-            return
 
 
 def _to_json(pins: Pins) -> bytes:

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.dispatch.tool_pins import ALLOW_OPTION
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 
 
 class ToolRegistry:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
 CACHE_FORMAT = 2

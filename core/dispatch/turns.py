@@ -19,7 +19,6 @@ class Turns:
 
     def __init__(self, at_once: int) -> None:
         """So many calls at once."""
-        self.at_once = at_once
         self._free = asyncio.Semaphore(at_once)
         self._deadlines = Deadlines()
         self._questions = 0

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pydantic_core import to_json
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.content import TextBlock, ToolResult
 from core.deadlines import Deadlines
 from core.errors import CallRefused
@@ -23,6 +22,7 @@ from core.mcp.hooks import OnProgress, Question, SessionHooks
 from core.mcp.output_check import OutputChecks
 from core.mcp.peer import Peer, RpcError, method_not_found
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from core.version import __version__
 

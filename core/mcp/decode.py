@@ -6,7 +6,6 @@ refused with the place named, and a result over the cap is cut with a note.
 
 from pydantic_core import to_json
 
-from core.catalog import ToolSpec
 from core.content import (
     AudioBlock,
     ContentBlock,
@@ -16,6 +15,7 @@ from core.content import (
     TextBlock,
     ToolResult,
 )
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
 TOOL_NAME_CHARACTERS_MAX = 256

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.catalog import ToolSpec
 from core.content import ToolResult
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from contextlib import suppress
 from core.mcp.pipe_writer import PipeWriter
 from core.mcp.transport import Deliver, TransportDown
 from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, messages_in
+from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch, stop_server
-from core.process.spawn import SpawnedServer, StopGrace, release
+from core.process.spawn import SpawnedServer, release
 from core.values import JsonObject
 
 READ_BYTES = 256 * 1024

@@ -14,14 +14,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from core.process.spawn import (
-    EXIT_POLL_SECONDS,
-    SpawnedServer,
-    StopGrace,
-    has_exited,
-    release,
-    signal_group,
-)
+from core.process.grace import StopGrace
+from core.process.spawn import EXIT_POLL_SECONDS, SpawnedServer, has_exited, release, signal_group
 
 _log = logging.getLogger(__name__)
 

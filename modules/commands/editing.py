@@ -6,8 +6,8 @@ from config.expansion import names_a_secret
 from config.http_address import may_hold_credentials
 from config.mcp_json import add_server, remove_server
 from config.servers import ServerSpec
-from core.catalog import as_identifier
 from core.errors import ExitCode, UsageError
+from core.tool_spec import as_identifier
 from core.values import Json, JsonObject
 from modules.commands.command import AddServer, RemoveServer
 from modules.commands.surroundings import Surroundings

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-from core.catalog import ToolSpec
 from core.ports import DecisionInputs
+from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
 from modules.offline.calls import CallStyle, Source

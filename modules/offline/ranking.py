@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from core.catalog import ToolSpec
 from core.ranking import STOP_WORDS, WORD, stems
+from core.tool_spec import ToolSpec
 
 __all__ = ["CALL_WORDS", "STOP_WORDS", "ToolIndex", "Vocabulary", "terms"]
 

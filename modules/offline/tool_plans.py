@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from core.catalog import ToolSpec
 from core.ports import DecisionInputs
+from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from modules.offline.arguments import Filling, fill
 from modules.offline.calls import CallStyle

@@ -10,8 +10,9 @@ import re
 import sys
 from collections.abc import Iterator
 
-from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog, ToolSpec
+from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
 from core.values import Json
 from modules.plans.names import TOOLS, FunctionNode, NotParsed, PlanNames, TooLong, parse

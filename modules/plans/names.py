@@ -10,7 +10,8 @@ import warnings
 from collections import deque
 from collections.abc import Iterator
 
-from core.catalog import ToolCatalog, ToolSpec, as_identifier
+from core.catalog import ToolCatalog
+from core.tool_spec import ToolSpec, as_identifier
 from modules.plans.values import is_plain_value
 from modules.sandbox.prelude import ENTRY_POINT, SEARCH
 

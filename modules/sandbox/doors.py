@@ -11,8 +11,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog, ToolSpec
+from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox.limits import (
     MAX_SEARCH_CHARACTERS,

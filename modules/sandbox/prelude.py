@@ -11,7 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from core.catalog import ToolCatalog, ToolSpec, as_identifier
+from core.catalog import ToolCatalog
+from core.tool_spec import ToolSpec, as_identifier
 
 TOOL_DOOR = "__call_tool__"
 """Undefined function behind `tools.<name>`: index in the catalogue, args, kwargs."""

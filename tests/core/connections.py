@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.dispatch.backoff import Pace
-from core.dispatch.connection import ServerConnection
 from core.dispatch.life import ConnectionSettings, OnTools
-from core.dispatch.persistent import ignore_tools
+from core.dispatch.persistent import ServerConnection, ignore_tools
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
+from core.tool_spec import ToolSpec
 from tests.core.fixture_servers import QUICK, is_gone, server
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from config.servers import ServerSpec
 from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.tool_cache import ToolCache
-from core.process.spawn import SpawnedServer, StopGrace
+from core.process.grace import StopGrace
+from core.process.spawn import SpawnedServer
 from core.session import MultiMCP
 
 ROOT = Path(__file__).parents[2]

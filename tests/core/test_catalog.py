@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.content import ContentBlock, ImageBlock, TextBlock, ToolResult
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.doubles import tool
 

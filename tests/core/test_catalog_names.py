@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.catalog import CatalogKeeper, ToolCatalog, as_identifier
+from core.catalog import CatalogKeeper, ToolCatalog
 from core.errors import CallRefused
+from core.tool_spec import as_identifier
 from tests.doubles import tool
 
 

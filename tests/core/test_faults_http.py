@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.dispatch.connection import ServerConnection
 from core.dispatch.life import ConnectionSettings
+from core.dispatch.persistent import ServerConnection
 from core.errors import ServerError, ServerLost
 from core.mcp.hooks import SessionHooks
 from core.values import JsonObject

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from config.servers import RESULT_BYTES_MAX, ServerSpec
-from core.catalog import ToolSpec
-from core.dispatch.connection import ServerConnection
 from core.dispatch.life import ConnectionSettings
+from core.dispatch.persistent import ServerConnection
 from core.errors import ServerError, ServerLost, ToolTimeout
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
+from core.tool_spec import ToolSpec
 from tests.core.fault_checks import assert_tells, open_descriptors, processes_with, unharmed
 from tests.core.fixture_servers import QUICK, ROOT, SERVERS, ask, server
 

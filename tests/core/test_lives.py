@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
-from core.dispatch.connection import PerCallConnection, ServerConnection
 from core.dispatch.life import ConnectionSettings
+from core.dispatch.per_call import PerCallConnection
+from core.dispatch.persistent import ServerConnection
 from core.errors import ServerLost, ServerStartError, ToolTimeout
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.process.spawn import spawn
 from core.process.watchdog import Watchdog
+from core.tool_spec import ToolSpec
 from tests.core.connections import Clock, connected, flaky, killed, starts, text_of
 from tests.core.fixture_servers import QUICK, SERVERS, is_gone, server
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.content import TextBlock, ToolResult
 from core.mcp.output_check import (
     SCHEMA_PARTS_MAX,
@@ -11,6 +10,7 @@ from core.mcp.output_check import (
     count_parts,
     count_schema_parts,
 )
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
 NESTED: JsonObject = {

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.ranking import ToolIndex, rank, stem
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 from tests.doubles import tool
 

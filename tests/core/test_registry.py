@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.dispatch.registry import ToolRegistry
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 
 
 def tool(server: str, name: str) -> ToolSpec:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.errors import ServerLost
+from core.tool_spec import ToolSpec
 from tests.core.connections import connected, flaky, starts, text_of
 from tests.core.fixture_servers import server
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.content import AudioBlock, ImageBlock, LinkBlock, ResourceBlock, TextBlock, ToolResult
 from core.dispatch.tool_cache import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
 from core.process.spawn import spawn
 from core.session import MCP, MultiMCP
+from core.tool_spec import ToolSpec
 from tests.core.fixture_servers import ROOT, SERVERS, ask, dispatcher, is_gone, server
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from config.servers import ServerSpec
 from core.errors import ServerStartError
+from core.process.grace import StopGrace
 from core.process.spawn import (
     LOG_BYTES_KEPT,
     LOG_BYTES_MAX,
-    StopGrace,
     last_log_line,
     server_environment,
     spawn,

@@ -13,8 +13,9 @@ from core.mcp.pipe_writer import UNSENT_BYTES_CAP
 from core.mcp.stdio import SLICE_SECONDS, StdioTransport
 from core.mcp.transport import TransportDown
 from core.mcp.wire import MESSAGE_BYTES_MAX, MESSAGE_CONTAINERS_MAX
+from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch
-from core.process.spawn import StopGrace, has_exited, spawn
+from core.process.spawn import has_exited, spawn
 from core.values import JsonObject
 
 QUICK = StopGrace(stdin_seconds=0.3, term_seconds=0.3, kill_seconds=5.0, lost_seconds=0.3)

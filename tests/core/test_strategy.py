@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, PlanReply
 from core.strategy import (
@@ -16,6 +16,7 @@ from core.strategy import (
     find_recent_successful_tools,
     select_decision_prompt_path,
 )
+from core.tool_spec import ToolSpec
 from core.turn import PerceptionResult, Plan
 from tests.doubles import tool
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.servers import ServerSpec
-from core.catalog import ToolSpec
 from core.dispatch.tool_cache import ToolCache, fingerprint
+from core.tool_spec import ToolSpec
 
 TOOLS = [
     ToolSpec("s", "add", "adds", {"type": "object"}, {"type": "object"}, True, True),

@@ -32,7 +32,8 @@ AGENT = """
 import os, subprocess, sys, time
 from pathlib import Path
 from config.servers import ServerSpec
-from core.process.spawn import StopGrace, spawn
+from core.process.grace import StopGrace
+from core.process.spawn import spawn
 from core.process.watchdog import Watchdog
 
 watchdog = Watchdog(StopGrace(stdin_seconds=0.3, term_seconds=0.1, kill_seconds=5.0))

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.ports import DecisionInputs, ModelRequest
+from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER, Exchange, PerceptionResult
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel

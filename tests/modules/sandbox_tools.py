@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections.abc import Iterable
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
 from core.errors import CallRefused, ToolTimeout
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 

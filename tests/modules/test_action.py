@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.content import ToolResult
 from core.mcp.hooks import OnProgress
+from core.tool_spec import ToolSpec
 from core.turn import (
     ActionResult,
     FinalAnswer,

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from core.catalog import ToolSpec
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.toolstubs import (
     SCHEMA_CHARACTERS,

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
+from core.tool_spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 from modules.sandbox import Sandbox
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MAX_TOOL_RESULT_BYTES

@@ -5,8 +5,8 @@ import dataclasses
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.content import ToolResult
+from core.tool_spec import ToolSpec
 from core.values import JsonObject
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxLimits
 from tests.doubles import value_result

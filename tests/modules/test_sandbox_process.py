@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import ToolSpec
 from core.content import ToolResult
+from core.tool_spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.sandbox import Sandbox, SandboxLimits

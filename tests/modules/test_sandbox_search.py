@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from core.catalog import ToolCatalog, ToolSpec
+from core.catalog import ToolCatalog
+from core.tool_spec import ToolSpec
 from core.turn import FinalAnswer, Plan
 from core.values import Json
 from modules.action import run_plan

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.catalog import ToolSpec
+from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.schema_types import LITERAL_CHARACTERS, OBJECT_KEYS_SHOWN
 from modules.toolstubs import (
