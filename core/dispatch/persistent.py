@@ -131,8 +131,8 @@ class ServerConnection:
         """How the server is; starts nothing."""
         life, problem = self._starter.life, self._starter.problem
         if life is None or not life.is_up:
-            state = "down" if problem is None else "failed"
-            text = None if problem is None else str(problem)
+            text = self.spec.problem if problem is None else str(problem)
+            state = "down" if text is None else "failed"
             log_path = life.spawned.log_path if life is not None and life.spawned else None
             return ServerStatus(self.spec.id, state, log_path=log_path, problem=text)
         info, spawned = life.client.info, life.spawned

@@ -180,8 +180,8 @@ class ToolPins:
         self._refusals[key] += bool(new)
         is_last = self._refusals[key] == REFUSALS_MAX
         notes = [
-            f"{_changed(spec, new)} since first use; left out until you accept that: run at a "
-            f"terminal to see the change and be asked, or with {ALLOW_OPTION}"
+            f"{_changed(spec, new)} since first use; left out until you accept that: at a "
+            f"terminal, where each run shows the change and asks, or with {ALLOW_OPTION}"
             f"{'; further changes of this server are left out unasked' if is_last else ''}"
         ]
         return [change.name for change in changes], notes if new else []

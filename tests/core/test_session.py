@@ -211,3 +211,19 @@ def test_importing_the_dispatcher_imports_no_sdk() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "set()\n"
+
+
+async def test_a_server_whose_entry_cannot_be_used_offers_nothing_that_it_once_had(
+    tmp_path: Path,
+) -> None:
+    cache, able = ToolCache(tmp_path), server("able")
+    async with dispatcher(able, cache=cache):
+        pass
+    assert cache.load(able)
+    unusable = replace(able, problem="server 'able': the variable TOKEN is not set")
+    async with dispatcher(unusable, cache=cache) as (multi, notices):
+        assert multi.status()[0].state == "failed"
+        assert multi.server_tools == {}
+        assert notices == [unusable.problem]
+    async with MultiMCP([unusable]) as untried:
+        assert untried.status()[0].problem == unusable.problem
