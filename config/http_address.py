@@ -6,10 +6,6 @@ servers of their own only.
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 
@@ -81,14 +77,14 @@ def sends_credentials_in_the_clear(url: str, headers: Mapping[str, str]) -> bool
         return False
     return (
         parts.scheme == "http"
-        and not _is_loopback(parts)
+        and not is_loopback(parts.hostname or "")
         and any(map(may_hold_credentials, headers))
     )
 
 
-def _is_loopback(parts: "SplitResult") -> bool:
-    """`localhost`, names under it (RFC 6761, section 6.3) and loopback addresses."""
-    host = (parts.hostname or "").removesuffix(".")
+def is_loopback(host: str) -> bool:
+    """Whether it is this machine: `localhost`, names under it (RFC 6761, 6.3), 127.0.0.1, ::1."""
+    host = host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
     import ipaddress

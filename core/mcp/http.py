@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING
 from config.servers import ServerSpec
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
 from core.mcp.http_stream import EventStream
-from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Deliver, TransportDown
+from core.mcp.transport import (
+    NOT_SENT,
+    STRAY_TEXT_CHARACTERS_KEPT,
+    TRANSPORT_ERROR,
+    Deliver,
+    TransportDown,
+)
 from core.mcp.wire import (
     MESSAGE_BYTES_MAX,
     MessageTooLong,
@@ -51,9 +57,6 @@ PROBE_SECONDS = 5.0
 
 CLOSE_SECONDS = 1.0
 """How long the end of a session may take, farewells included."""
-
-STRAY_TEXT_CHARACTERS_KEPT = 120
-"""How much of the first text that was no message is kept for error messages."""
 
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]{1,1024}")
 """What a session id may be (MCP, "Session Management"), and no longer than a header can be."""

@@ -3,7 +3,6 @@
 Heavy: imports httpx2 (0.1 s).
 """
 
-import ipaddress
 import re
 import socket
 import ssl
@@ -12,6 +11,7 @@ from typing import TypeAlias, cast
 
 import httpx2
 
+from config.http_address import is_loopback
 from config.servers import ServerSpec
 from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault
 from core.version import __version__
@@ -64,7 +64,7 @@ def open_client(spec: ServerSpec) -> httpx2.AsyncClient:
             limits=httpx2.Limits(
                 max_connections=CONNECTIONS_MAX, keepalive_expiry=KEEPALIVE_SECONDS
             ),
-            trust_env=not _is_here(url.host),
+            trust_env=not is_loopback(url.host),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         raise BadAddress(
@@ -141,16 +141,6 @@ def _check_headers(spec: ServerSpec) -> None:
 def origin(url: httpx2.URL) -> tuple[str, str, int]:
     """Scheme, host and port: headers go to no other (RFC 6454)."""
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
-
-
-def _is_here(host: str) -> bool:
-    """Whether a host is this very machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _connect_text(causes: list[BaseException], place: str, host: str, url: str) -> str:

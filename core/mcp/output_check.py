@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.content import ToolResult
+from core.json_schema import follow
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -142,10 +143,7 @@ class _SchemaCounter:
     def _follow(self, ref: str, part: "_Part") -> bool:
         if ref in part.followed or not ref.startswith("#/"):
             return False
-        target: Json = self._root
-        for step in ref[2:].split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            target = target.get(name) if isinstance(target, dict) else None
+        target = follow(ref, self._root)
         self._waiting.append(_Part(target, part.depth + 1, part.followed | {ref}))
         return target is not None
 

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 
 from core.mcp.pipe_writer import PipeWriter
-from core.mcp.transport import Deliver, TransportDown
+from core.mcp.transport import STRAY_TEXT_CHARACTERS_KEPT, Deliver, TransportDown
 from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, messages_in
 from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch, stop_server
@@ -28,9 +28,6 @@ SLICE_SECONDS = 0.01
 
 EXIT_DRAIN_SECONDS = 0.2
 """How long output may still arrive after the process ended, from a child that holds the pipe."""
-
-STRAY_TEXT_CHARACTERS_KEPT = 120
-"""How much of the first line that was no JSON-RPC is kept for error messages."""
 
 _log = logging.getLogger(__name__)
 

@@ -10,6 +10,10 @@ Deliver: TypeAlias = Callable[[JsonObject], None]
 """Takes one message of the server; called in the event loop, must not block or raise."""
 
 
+STRAY_TEXT_CHARACTERS_KEPT = 120
+"""How much is kept, for error messages, of the first thing that came and was no message."""
+
+
 class TransportDown(Exception):
     """The message was not sent: the transport is closed or lost; the text says why."""
 

@@ -122,3 +122,14 @@ def test_long_text_counts_by_its_length() -> None:
     assert count_parts({"a": text * 8}, 100) == 10
     assert count_parts({"a": text * 200}, 100) is None
     assert count_parts({text * 200: 1}, 100) is None
+
+
+def test_a_reference_into_a_list_is_followed_like_any_other() -> None:
+    schema: JsonObject = {
+        "properties": {
+            "a": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "b": {"$ref": "#/properties/a/anyOf/0"},
+        }
+    }
+    assert breach(schema, {"b": "text"}) is None
+    assert "is not of type" in (breach(schema, {"b": 5}) or "")

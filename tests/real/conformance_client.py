@@ -16,9 +16,10 @@ sys.path.insert(0, str(ROOT))  # run as a script, from whatever directory
 
 from config.servers import ServerSpec  # noqa: E402 - needs the path above
 from core.dispatch.hooks import DispatcherHooks  # noqa: E402 - as above
+from core.mcp.form_answers import defaults_of  # noqa: E402 - as above
 from core.mcp.hooks import Question, Reply  # noqa: E402 - as above
 from core.session import MultiMCP  # noqa: E402 - as above
-from core.values import Json, JsonObject  # noqa: E402 - as above
+from core.values import JsonObject  # noqa: E402 - as above
 
 SECONDS = 25.0
 """Less than the half minute that the suite allows."""
@@ -29,13 +30,7 @@ ARGUMENTS: dict[str, JsonObject] = {"add_numbers": {"a": 5, "b": 3}}
 
 async def accept_defaults(question: Question) -> Reply:
     """Answer as a user who agrees with everything that is filled in already (SEP-1034)."""
-    fields = question.fields.get("properties")
-    content: dict[str, Json] = {
-        name: field["default"]
-        for name, field in (fields.items() if isinstance(fields, dict) else ())
-        if isinstance(field, dict) and "default" in field
-    }
-    return Reply("accept", content)
+    return Reply("accept", defaults_of(question.fields))
 
 
 async def run(url: str) -> int:
