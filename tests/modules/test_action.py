@@ -22,7 +22,7 @@ from modules.action import (
     run_python_sandbox,
 )
 from modules.sandbox import Sandbox, SandboxLimits
-from tests.modules.sandbox_tools import CATALOG, Tools, solve
+from tests.sandbox.sandbox_tools import CATALOG, Tools, solve
 
 VALUES: list[tuple[Json, str]] = [
     ({"result": 42}, "42"),

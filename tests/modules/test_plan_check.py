@@ -10,7 +10,7 @@ from core.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.plans.check import check_plan, normalise_plan
 from modules.sandbox import Sandbox
-from tests.modules.sandbox_tools import CATALOG, Tools, run, solve, spec
+from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 HEAD = "import asyncio\n"
 

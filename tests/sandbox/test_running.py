@@ -11,7 +11,7 @@ from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox
 from modules.sandbox.prelude import AVAILABLE_MODULES, PLAN_LANGUAGE_NOTES
-from tests.modules.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, run, solve, spec
+from tests.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, run, solve, spec
 
 
 @pytest.mark.parametrize(

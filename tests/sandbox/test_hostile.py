@@ -11,7 +11,7 @@ from core.tool_spec import ToolSpec
 from core.values import JsonObject
 from modules.sandbox import Sandbox
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MAX_TOOL_RESULT_BYTES
-from tests.modules.sandbox_tools import CATALOG, Tools, run, solve, spec
+from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 PLANTED = "correct horse battery staple"
 

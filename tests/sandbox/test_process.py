@@ -17,7 +17,7 @@ from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.limits import Finished, Waiting
-from tests.modules.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, answer, solve
+from tests.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, answer, solve
 
 SPIN = solve("await tools.echo('started')", "while True:", "    pass")
 CANCEL_BOUND_SECONDS = 2.0

@@ -10,7 +10,7 @@ from core.tool_spec import ToolSpec
 from core.values import JsonObject
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxLimits
 from tests.doubles import value_result
-from tests.modules.sandbox_tools import CATALOG, Tools, run, solve
+from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve
 
 SHORT = SandboxLimits(cpu_seconds=0.3, memory_bytes=32 * 1024 * 1024, printed_bytes=1000,
                       result_bytes=2000, recursion_depth=50, source_bytes=3000)  # fmt: skip

@@ -15,7 +15,7 @@ from modules.sandbox.limits import (
     MAX_SEARCHES_PER_PLAN,
     MAX_TOOLS_FOUND,
 )
-from tests.modules.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve, spec
+from tests.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve, spec
 
 ADD_ONLY = CATALOG.offering([CATALOG.resolve("add")])
 """The test tools, of which plans are offered one."""
