@@ -118,9 +118,14 @@ def _parse_object(text: str) -> Json:
     if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
         return text
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return text
+
+
+def _refuse_constant(name: str) -> Json:
+    """Text with NaN or an infinity in it is no JSON (RFC 8259, section 6), whoever wrote it."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def _unwrap(value: Json) -> Json:

@@ -1,0 +1,101 @@
+"""What a JSON Schema expects and what a value is, in the words of someone who writes Python.
+
+They end up in the error that a plan's author, mostly a model, has to act on. Names and values come
+from servers and plans: each is quoted in part only, and as Python writes it, escapes included.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from core.values import Json
+
+QUOTED_CHARACTERS_MAX: Final = 60
+"""How much of a text, a name or a number is quoted."""
+
+OPTIONS_SHOWN: Final = 12
+"""How many allowed values or known names are listed."""
+
+OPTIONS_COMPARED_MAX: Final = 500
+"""How many allowed values or known names are searched for one that looks alike."""
+
+NEARNESS: Final = 0.6
+"""From which likeness on (difflib's ratio) a name is worth proposing."""
+
+_KINDS: Final = MappingProxyType(
+    {
+        "string": "text",
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "True or False",
+        "array": "a list",
+        "object": "a dict",
+        "null": "None",
+    }
+)
+
+
+def kind_words(kinds: Iterable[str]) -> str:
+    """Types of JSON Schema: "a number or None"."""
+    return " or ".join(dict.fromkeys(_KINDS.get(kind, kind) for kind in kinds))
+
+
+def value_words(value: Json) -> str:
+    """A value for the end of a sentence: "the text 'five'", "None", "an empty list"."""
+    match value:
+        case str():
+            return f"the text {quoted(value)}"
+        case list():
+            return "a list" if value else "an empty list"
+        case dict():
+            return "a dict" if value else "an empty dict"
+        case _:
+            return quoted(value)
+
+
+def option_words(options: Sequence[Json], value: Json) -> str:
+    """The values of an enumeration, those first that look like the one that was given."""
+    if len(options) == 1:
+        return quoted(options[0])
+    if len(options) > OPTIONS_SHOWN and isinstance(value, str):
+        texts = [text for text in options[:OPTIONS_COMPARED_MAX] if isinstance(text, str)]
+        options = [*dict.fromkeys([*nearest(value, texts), *texts])] or options
+    return f"one of {_listed([quoted(option) for option in options[:OPTIONS_SHOWN]], len(options))}"
+
+
+def unknown_words(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that an object may not have, behind it."""
+    names = [*known]
+    if near := nearest(name, names):
+        return f"is unknown; did you mean {' or '.join(map(quoted, near))}?"
+    if not names:
+        return "is unknown; nothing may be given here"
+    listed = _listed([quoted(name) for name in names[:OPTIONS_SHOWN]], len(names))
+    return f"is unknown; there may be {listed}"
+
+
+def nearest(name: str, names: Sequence[str], most: int = 2) -> list[str]:
+    """The names that look most like one, case aside; none if none does."""
+    cut = name[:QUOTED_CHARACTERS_MAX].lower()
+    lowered: dict[str, str] = {}
+    for known in names[:OPTIONS_COMPARED_MAX]:
+        lowered.setdefault(known[:QUOTED_CHARACTERS_MAX].lower(), known)
+    return [lowered[near] for near in difflib.get_close_matches(cut, lowered, most, NEARNESS)]
+
+
+def quoted(value: Json) -> str:
+    """A value as Python writes it, cut to what anyone reads."""
+    if isinstance(value, str):
+        cut = len(value) > QUOTED_CHARACTERS_MAX
+        return repr(f"{value[:QUOTED_CHARACTERS_MAX]}…" if cut else value)
+    if isinstance(value, dict | list):
+        return "{…}" if isinstance(value, dict) else "[…]"
+    if isinstance(value, int) and value.bit_length() > 4 * QUOTED_CHARACTERS_MAX:
+        return "a number of very many digits"  # `repr` takes the square of their number
+    return repr(value)
+
+
+def _listed(shown: Sequence[str], count: int) -> str:
+    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
+    return f"{', '.join(shown)}{more}"
