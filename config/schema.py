@@ -28,6 +28,7 @@ from config.servers import (
     plan_name,
     server_spec,
 )
+from config.wall_names import WallName
 
 _MEBIBYTE = 1024 * 1024
 
@@ -70,16 +71,23 @@ class StrategyProfile(_Section):
 
 
 class SandboxSection(_Section):
-    """Bounds of one plan; see `modules.sandbox.SandboxLimits` for what each one stops."""
+    """Bounds of one plan; see `modules.sandbox.SandboxLimits` for what each one stops.
+
+    `require` names the parts of the second wall without which no plan is run.
+    """
 
     cpu_seconds: Seconds = 5.0
     wall_seconds: Seconds = 120.0
-    memory_bytes: Count = Field(default=256 * _MEBIBYTE, ge=_MEBIBYTE)
+    memory_bytes: Count = Field(default=64 * _MEBIBYTE, ge=_MEBIBYTE)
     recursion_depth: Count = Field(default=200, ge=10, le=1000)
     printed_bytes: Count = Field(default=64 * 1024, ge=1)
     result_bytes: Count = Field(default=_MEBIBYTE, ge=1)
-    source_bytes: Count = Field(default=64 * 1024, ge=1)
+    source_bytes: Count = Field(default=12 * 1024, ge=1)
     tool_calls: Count = Field(default=5, ge=1, le=1000)
+    tool_calls_at_once: Count = Field(default=5, ge=1, le=100)
+    argument_bytes: Count = Field(default=_MEBIBYTE, ge=1)
+    tool_result_bytes: Count = Field(default=4 * _MEBIBYTE, ge=1)
+    require: tuple[WallName, ...] = ()
 
 
 class StorageSection(_Section):

@@ -135,10 +135,16 @@ CallTool: TypeAlias = Callable[[ToolSpec, JsonObject], Awaitable[ToolResult]]
 """Sends one call of an offered tool, arguments in the server's own form."""
 
 
+OnRepaired: TypeAlias = Callable[[tuple[str, ...]], Awaitable[None]]
+"""Hears, before a plan runs, which slips in it were put right: a phrase each."""
+
+
 class RunPlan(Protocol):
     """The action step: run a plan with the offered tools, reached through `call`."""
 
-    async def __call__(self, plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
+    async def __call__(
+        self, plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+    ) -> ActionResult:
         """Run it; what goes wrong in the plan is a `PlanFailed` value."""
         ...
 

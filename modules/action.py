@@ -4,13 +4,15 @@ A plan's `solve()` says with a prefix what its text is: `FINAL_ANSWER:` ends the
 `FURTHER_PROCESSING_REQUIRED:` carries the text into the next step.
 """
 
+import asyncio
 import json
+import re
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from core.catalog import ToolCatalog
 from core.content import ToolResult
-from core.ports import CallTool, ToolCaller
+from core.ports import CallTool, OnRepaired, ToolCaller
 from core.tool_spec import ToolSpec
 from core.turn import (
     FINAL_ANSWER,
@@ -23,7 +25,9 @@ from core.turn import (
     PlanFailure,
 )
 from core.values import Json, JsonObject
-from modules.plans.check import check_plan, normalise_plan
+from modules.plans.check import prepare_plan
+from modules.plans.hints import with_value_hints
+from modules.plans.syntax import with_syntax_hint
 from modules.plans.text import line_text, shorten
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
 
@@ -31,6 +35,17 @@ __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_s
 
 MAX_SHOWN_VALUE_CHARACTERS = 200
 """How much of a value without a verdict is shown to the model."""
+
+SEARCHED_CHARACTERS = 64 * 1024
+"""How much of an answer is searched for what can't be part of one."""
+
+_SHOWN_OBJECT = re.compile(
+    r"<(?:coroutine object \w+|gather\(\d+\)|(?:\w+ object|function '\w+') at 0x[0-9a-f]+)>"
+)
+"""An object in the interpreter's own words: of use to nobody who reads an answer."""
+
+_OBJECT_BEGINS = re.compile(r"<(?:coroutine object|gather\(|function '|\w{1,100} object at)")
+"""The same, as far as text must hold it that means to speak of such things."""
 
 
 def format_result(value: Json) -> str:
@@ -47,16 +62,23 @@ def format_result(value: Json) -> str:
 
 
 async def run_plan(
-    plan: Plan, tools: ToolCatalog, call: CallTool, sandbox: Sandbox
+    plan: Plan,
+    tools: ToolCatalog,
+    call: CallTool,
+    sandbox: Sandbox,
+    on_repaired: OnRepaired | None = None,
 ) -> ActionResult:
     """Repair, check and run a plan, and read its verdict.
 
-    Lines in a failure are those of `plan.source`. Raises what `Sandbox.run` raises.
+    `on_repaired` hears before the plan runs which slips were put right, if any were. Lines in a
+    failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
-    ran = await _run_checked(plan.source, tools, call, sandbox)
+    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     text = format_result(ran.value).strip()
+    if (inside := _object_inside(text, plan, ran)) is not None:
+        return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     answer, further = text.removeprefix(FINAL_ANSWER), text.removeprefix(FURTHER_PROCESSING)
     if answer != text and answer.strip():
         return FinalAnswer(answer.strip(), ran.calls, ran.found)
@@ -84,18 +106,27 @@ async def run_python_sandbox(
 
 
 async def _run_checked(
-    source: str, tools: ToolCatalog, call: CallTool, sandbox: Sandbox
+    source: str,
+    tools: ToolCatalog,
+    call: CallTool,
+    sandbox: Sandbox,
+    on_repaired: OnRepaired | None = None,
 ) -> SandboxResult:
     """Run a plan if the static check finds nothing; failures quote the text as it was given."""
     if (unreadable := sandbox.unreadable(source)) is not None:
         return SandboxResult(None, "", (), unreadable)
-    repaired = normalise_plan(source, tools)
-    if (failure := check_plan(repaired, tools)) is not None:
-        return SandboxResult(None, "", (), _in_own_words(failure, source))
-    ran = await sandbox.run(repaired, tools, call)
+    prepared = await asyncio.to_thread(prepare_plan, source, tools)
+    if sandbox.unreadable(prepared.source) is not None:  # too long, by what was put in
+        prepared = replace(prepared, source=source, repairs=())
+    if prepared.repairs and on_repaired is not None:
+        await on_repaired(prepared.repairs)
+    if prepared.failure is not None:
+        return SandboxResult(None, "", (), _in_own_words(prepared.failure, source))
+    ran = await sandbox.run(prepared.source, tools, call)
     if ran.failure is None:
         return ran
-    return replace(ran, failure=_in_own_words(ran.failure, source))
+    failure = await asyncio.to_thread(with_value_hints, ran.failure, prepared.source, tools)
+    return replace(ran, failure=with_syntax_hint(_in_own_words(failure, source)))
 
 
 def _in_own_words(failure: PlanFailure, source: str) -> PlanFailure:
@@ -103,6 +134,30 @@ def _in_own_words(failure: PlanFailure, source: str) -> PlanFailure:
     if failure.line is None:
         return failure
     return replace(failure, line_text=line_text(source, failure.line))
+
+
+def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
+    """How the interpreter shows an object, if that stands in an answer by accident.
+
+    It is no accident where the plan wrote it or a tool may have sent it.
+    """
+    found = _SHOWN_OBJECT.search(text[:SEARCHED_CHARACTERS])
+    if found is None or _OBJECT_BEGINS.search(plan.source) is not None:
+        return None
+    sent = any(
+        isinstance(c.result, dict | list) or found.group() in str(c.result) for c in ran.calls
+    )
+    return None if sent else found.group()
+
+
+def _no_text(shown: str) -> str:
+    kept = shorten(shown, MAX_SHOWN_VALUE_CHARACTERS)
+    if shown.startswith(("<coroutine", "<gather")):
+        return f"the answer holds {kept}, a call that was never awaited; write await before it"
+    return (
+        f"the answer holds {kept}, an object and not its value; of an answer of mcp.call_tool "
+        "take .content[0].text, call functions with (), and show the fields of other objects"
+    )
 
 
 def _no_verdict(value: Json) -> str:

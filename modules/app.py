@@ -149,11 +149,16 @@ class _Run:
         """Choose and join the concrete parts."""
         from config.server_list import secret_values, server_list
         from config.settings import check_profile, load_models
-        from modules.composition import ServerAccess, build_dispatcher, open_display
+        from modules.composition import (
+            ServerAccess,
+            build_dispatcher,
+            open_display,
+            sandbox_limits,
+        )
         from modules.conversation import Conversation
         from modules.model_manager import choose_model
         from modules.redaction import Redactor
-        from modules.sandbox import Sandbox, SandboxLimits
+        from modules.sandbox import Sandbox
 
         arguments, places = self._arguments, self._places
         profile = check_profile(self._document, self._profile_file)
@@ -171,7 +176,7 @@ class _Run:
             progress.say("model", model.reason)
             for note in servers.notes:
                 progress.say("mcp", note)
-        sandbox = Sandbox(SandboxLimits(**profile.sandbox.model_dump()))
+        sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         dispatcher = build_dispatcher(servers.specs, places, display, access, self._spawned)
         conversation = Conversation(

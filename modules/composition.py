@@ -12,9 +12,11 @@ from config.servers import ServerSpec
 from config.settings import Places
 
 if TYPE_CHECKING:
+    from config.schema import SandboxSection
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
     from modules.redaction import Redactor
+    from modules.sandbox import SandboxLimits
     from modules.terminal.console import HeldStream
     from modules.terminal.progress import Progress
 
@@ -40,6 +42,13 @@ def open_display(
     stream = HeldStream(stderr) if stderr is not None else None
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     return Display(Progress(stream, loudness, redactor), stream)
+
+
+def sandbox_limits(section: "SandboxSection") -> "SandboxLimits":
+    """The bounds of one plan, as the profile has them; `require` is no bound."""
+    from modules.sandbox import SandboxLimits
+
+    return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
-from core.ports import CallTool
+from core.ports import CallTool, OnRepaired
 from core.session import MultiMCP
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome
 from modules.action import run_plan
@@ -177,8 +177,10 @@ class Conversation:
         return record
 
     def _parts(self) -> Parts:
-        async def act(plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
-            return await run_plan(plan, tools, call, self._sandbox)
+        async def act(
+            plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+        ) -> ActionResult:
+            return await run_plan(plan, tools, call, self._sandbox, on_repaired)
 
         return Parts(
             perceive=self._perceive,

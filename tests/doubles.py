@@ -10,7 +10,14 @@ from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
-from core.ports import CallTool, DecisionInputs, ModelReply, ModelRequest, PlanReply
+from core.ports import (
+    CallTool,
+    DecisionInputs,
+    ModelReply,
+    ModelRequest,
+    OnRepaired,
+    PlanReply,
+)
 from core.tool_spec import ToolSpec
 from core.turn import ActionResult, Exchange, PerceptionResult, Plan, Usage
 from core.values import Json, JsonObject
@@ -122,7 +129,7 @@ class FakeParts:
     """A scripted engine: plan replies in order, and what each plan's run results in.
 
     `results` maps a plan's source to its results, one a run; a callable result gets the
-    plan's tools and call door.
+    plan's tools and call door. `repairs` maps the source of a plan to what is repaired in it.
     """
 
     replies: list[PlanReply | Exception]
@@ -132,6 +139,7 @@ class FakeParts:
     prompt_paths: list[str] = field(default_factory=list[str])
     perceived: list[str | None] = field(default_factory=list["str | None"])
     ran: list[str] = field(default_factory=list[str])
+    repairs: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def parts(self) -> Parts:
         """The parts that a context is given."""
@@ -151,8 +159,12 @@ class FakeParts:
             raise reply
         return reply
 
-    async def _run(self, plan: Plan, tools: ToolCatalog, call: CallTool) -> ActionResult:
+    async def _run(
+        self, plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+    ) -> ActionResult:
         self.ran.append(plan.source)
+        if on_repaired is not None and plan.source in self.repairs:
+            await on_repaired(self.repairs[plan.source])
         result = self.results[plan.source].pop(0)
         return await result(tools, call) if callable(result) else result
 

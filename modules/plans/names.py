@@ -6,12 +6,16 @@ hands of whoever wrote the plan.
 
 import ast
 import builtins
+import re
 import warnings
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from core.catalog import ToolCatalog
 from core.tool_spec import ToolSpec, as_identifier
+from modules.plans.bindings import Bindings
 from modules.plans.values import is_plain_value
 from modules.sandbox.prelude import ENTRY_POINT, SEARCH
 
@@ -19,10 +23,13 @@ TOOLS = "tools"
 CLIENT = "mcp"
 CALL_TOOL = "call_tool"
 
-MAX_PARSED_CHARACTERS = 8 * 1024
-"""Longer plans are not looked at before they run: the densest of this size take some 100 ms."""
+MAX_PARSED_CHARACTERS = 12 * 1024
+"""Longer plans are not looked at before they run: Python's parser holds up all threads meanwhile,
+some 40 ms for the densest text of this size."""
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+PLAN_FILENAME = "<plan>"
+"""What Python's parser takes a plan's file name to be."""
+
 ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -36,26 +43,33 @@ class TooLong(NotParsed):
     """The plan is too long to be parsed within the time that the event loop can spare."""
 
 
-def parse(source: str) -> ast.Module:
+def parse(source: str, *, most_characters: int = MAX_PARSED_CHARACTERS) -> ast.Module:
     """The syntax tree of a plan. Nothing is compiled or run.
 
     Raises:
         SyntaxError: it isn't Python, as far as this Python knows.
         NotParsed: it is nested too deeply or holds characters that no parser takes.
-        TooLong: it is longer than `MAX_PARSED_CHARACTERS`.
+        TooLong: it is longer than `most_characters`.
     """
-    if len(source) > MAX_PARSED_CHARACTERS:
-        raise TooLong(f"the plan is longer than {MAX_PARSED_CHARACTERS:,} characters")
+    if len(source) > most_characters:
+        raise TooLong(f"the plan is longer than {most_characters:,} characters")
+    _let_pass_warnings()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a plan is not the user's business
-            return ast.parse(source)
+        return ast.parse(source, PLAN_FILENAME)
     except (RecursionError, MemoryError):
         raise NotParsed("the plan is nested too deeply") from None
     except SyntaxError:
         raise
     except ValueError as error:  # null bytes, lone surrogates
         raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
+
+
+def _let_pass_warnings() -> None:
+    """Have Python say nothing of odd escapes in a plan, which are not the user's business.
+
+    A filter for plans alone, which stays: `catch_warnings` would change those of all threads.
+    """
+    warnings.filterwarnings("ignore", module=re.escape(PLAN_FILENAME))
 
 
 class PlanNames:
@@ -74,29 +88,39 @@ class PlanNames:
         self.assigned: set[str] = set()
         self.nodes: list[ast.AST] = []
         self._star_import = False
+        self._scopes: dict[ast.AST, ScopeNode | None] = {tree: None}
         waiting = deque[ast.AST]([tree])
         while waiting:
             node = waiting.popleft()
             self.nodes.append(node)
+            inner = self._inner_scope(node)
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
+                self._scopes[child] = inner
                 waiting.append(child)
         for node in self.nodes:
             self._note(node)
         self.servers = {as_identifier(tool.server) for tool in tools.known}
         self.searches = any(self.is_search(n) for n in self.nodes if isinstance(n, ast.Call))
 
+    @cached_property
+    def bindings(self) -> Bindings:
+        """Every place that binds a name."""
+        return Bindings(self.nodes)
+
     def tool_path(self, node: ast.expr) -> str | None:
         """`x` or `server.x` for `tools.x` or `tools.server.x`, where `tools` is ours."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not parts or not self._is_door(node, TOOLS):
-            return None
-        parts.reverse()
-        path = ".".join(parts[:2]) if parts[0] in self.servers else parts[0]
-        return None if path == SEARCH and not self.tools.has_name(SEARCH) else path
+        match node:
+            case ast.Attribute(value=ast.Name(id="tools"), attr=path):
+                pass
+            case ast.Attribute(
+                value=ast.Attribute(value=ast.Name(id="tools"), attr=server), attr=name
+            ) if server in self.servers:
+                path = f"{server}.{name}"
+            case _:
+                return None
+        is_search = path == SEARCH and not self.tools.has_name(SEARCH)
+        return path if self.has_door(TOOLS) and not is_search else None
 
     def has_door(self, name: str) -> bool:
         """Whether `tools` or `mcp` means ours everywhere in the plan."""
@@ -134,12 +158,12 @@ class PlanNames:
 
     def scope_of(self, node: ast.AST) -> ScopeNode | None:
         """The innermost function around a node; None at module or class level."""
-        for parent in self._ancestors(node):
-            if isinstance(parent, ScopeNode):
-                return parent
-            if isinstance(parent, ast.ClassDef):
-                return None
-        return None
+        return self._scopes[node]
+
+    def _inner_scope(self, node: ast.AST) -> ScopeNode | None:
+        if isinstance(node, ScopeNode):
+            return node
+        return None if isinstance(node, ast.ClassDef) else self._scopes[node]
 
     def _bare_tool(self, call: ast.Call) -> ToolSpec | None:
         if not isinstance(call.func, ast.Name) or self._star_import:
@@ -154,7 +178,8 @@ class PlanNames:
     def _is_door(self, node: ast.expr, name: str) -> bool:
         return isinstance(node, ast.Name) and node.id == name and self.has_door(name)
 
-    def _ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What a node stands in, from the inside out."""
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
@@ -213,6 +238,21 @@ class PlanNames:
         while isinstance(func, ast.Attribute):
             func = func.value
         return isinstance(func, ast.Name) and func.id in (TOOLS, CLIENT)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPlan:
+    """A plan's text, its tree, and what its names mean."""
+
+    source: str
+    tree: ast.Module
+    names: PlanNames
+
+
+def read_plan(source: str, tools: ToolCatalog) -> ParsedPlan:
+    """Parse a plan and look up its names among the tools; raises what `parse` does."""
+    tree = parse(source)
+    return ParsedPlan(source, tree, PlanNames(tree, tools))
 
 
 def is_builtin(name: str) -> bool:

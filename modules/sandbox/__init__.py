@@ -1,6 +1,7 @@
 """The plan sandbox: `Sandbox` runs a plan whose only doors are tool calls.
 
-`pool` is the event-loop side, `session` the thread side (it alone imports the interpreter),
+`pool` is the event-loop side, `session` and `workers` the thread side (they alone import the
+interpreter), `walls`, `seccomp` and `launcher_program` what the kernel adds,
 `doors` what a plan may reach, `prelude` the Python that a plan finds, `limits` its bounds.
 """
 

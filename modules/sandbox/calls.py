@@ -1,4 +1,8 @@
-"""The tool calls of one plan on the event loop: sent at once, recorded, ended with the plan."""
+"""The tool calls of one plan on the event loop: sent in turn, recorded, ended with the plan.
+
+What servers answer is made plain here: JSON of bounded size and depth, with finite numbers and
+text that is Unicode. Whatever is not is an error of that call.
+"""
 
 import asyncio
 import json
@@ -21,12 +25,13 @@ from core.ports import CallTool
 from core.turn import ToolCall
 from core.values import Json
 from modules.plans.text import shorten
+from modules.sandbox.finite import NotFinite, refuse_infinite
 from modules.sandbox.limits import (
     KIB,
     MAX_TOOL_ERROR_CHARACTERS,
-    MAX_TOOL_RESULT_BYTES,
     CallOutcome,
     RequestedCall,
+    SandboxLimits,
 )
 from modules.sandbox.values import NotJson, TooLarge, to_json
 
@@ -46,14 +51,16 @@ _UNUSABLE = "the tool's result can't be used"
 class PlanCalls:
     """The tool calls of one plan: tasks by the plan's call id, and a record of each that began."""
 
-    def __init__(self, call: CallTool) -> None:
-        """Send through `call`; needs a running event loop only once calls are sent."""
+    def __init__(self, call: CallTool, limits: SandboxLimits | None = None) -> None:
+        """Send through `call`; of `limits` those on calls at once and on results apply."""
         self._call = call
+        self._limits = limits or SandboxLimits()
+        self._turns = asyncio.Semaphore(self._limits.tool_calls_at_once)
         self._tasks: dict[int, asyncio.Task[CallOutcome]] = {}
         self._records: list[ToolCall | None] = []
 
     def send(self, requested: Iterable[RequestedCall]) -> None:
-        """Start the calls, all at once."""
+        """Start the calls, as many at once as may be; the others as soon as one ends, in order."""
         for request in requested:
             self._tasks[request.call_id] = asyncio.create_task(self._one(request))
 
@@ -75,23 +82,30 @@ class PlanCalls:
                 task.exception()  # the first bug was raised by `any_of`; say nothing of others
 
     def finished(self) -> tuple[ToolCall, ...]:
-        """Every call that was sent, in order of start."""
+        """Every call that was sent, in order of start; one whose turn never came is none."""
         return tuple(record for record in self._records if record is not None)
 
     async def _one(self, request: RequestedCall) -> CallOutcome:
+        """Send one call when its turn has come."""
+        async with self._turns:
+            return await self._recorded(request)
+
+    async def _recorded(self, request: RequestedCall) -> CallOutcome:
         """Send one call and record it, also when it is cancelled."""
         position, began = len(self._records), time.perf_counter()
         self._records.append(None)
         ok, recorded = False, cast("Json", UNFINISHED_CALL)
         try:
             result = await self._sent(request)
-            value = recorded = await _usable(result.value)
+            value = recorded = await self._usable(result.value)
             if request.raw:
-                value = await _usable(_raw_content(result))
+                value = await self._usable(await _raw_content(result))
             ok = True
             return CallOutcome(value)
         except _CallFailed as failed:
-            recorded = shorten(str(failed), MAX_TOOL_ERROR_CHARACTERS)
+            # Half a surrogate pair can't be said to the interpreter, nor kept in a session.
+            readable = str(failed).encode("utf-8", "replace").decode()
+            recorded = shorten(readable, MAX_TOOL_ERROR_CHARACTERS)
             return CallOutcome(error=recorded)
         finally:
             seconds = time.perf_counter() - began
@@ -107,24 +121,47 @@ class PlanCalls:
             raise _CallFailed(str(error) or type(error).__name__) from error
         if result.is_error:
             raise _CallFailed(result.text or f"{request.tool.name} failed without a message")
-        if sum(map(_characters, result.content)) > MAX_TOOL_RESULT_BYTES:
-            raise _CallFailed(f"{_UNUSABLE}: it is larger than {MAX_TOOL_RESULT_BYTES:,} bytes")
+        max_bytes = self._limits.tool_result_bytes
+        if sum(map(_characters, result.content)) > max_bytes:
+            raise _CallFailed(f"{_UNUSABLE}: it is larger than {max_bytes:,} bytes")
         return result
+
+    async def _usable(self, value: Json) -> Json:
+        """A server's value as plain JSON within bounds; a big one is rebuilt in a thread."""
+        max_bytes = self._limits.tool_result_bytes
+        try:
+            try:
+                return _plain(value, min(max_bytes, SMALL_RESULT_BYTES))
+            except TooLarge:
+                if max_bytes <= SMALL_RESULT_BYTES:
+                    raise
+                return await asyncio.to_thread(_plain, value, max_bytes)
+        except (NotJson, NotFinite, TooLarge) as reason:
+            raise _CallFailed(f"{_UNUSABLE}: {_as_clause(reason)}") from reason
 
 
 class _CallFailed(Exception):
     """A call gave no result; the text is for the plan, which may handle it."""
 
 
-async def _usable(value: Json) -> Json:
-    """A server's value as plain JSON within bounds; a big one is rebuilt in a thread."""
-    try:
-        try:
-            return to_json(value, max_bytes=SMALL_RESULT_BYTES)
-        except TooLarge:
-            return await asyncio.to_thread(to_json, value, max_bytes=MAX_TOOL_RESULT_BYTES)
-    except (NotJson, TooLarge) as reason:
-        raise _CallFailed(f"{_UNUSABLE}: {reason}") from reason
+def _plain(value: Json, max_bytes: int) -> Json:
+    """A value rebuilt; raises what `to_json` and `refuse_infinite` do."""
+    rebuilt = to_json(value, max_bytes=max_bytes)
+    refuse_infinite(rebuilt)
+    return rebuilt
+
+
+def _as_clause(reason: NotJson | NotFinite | TooLarge) -> str:
+    """What is wrong with a result, as the rest of a sentence."""
+    match reason:
+        case NotJson():
+            return f"it holds {reason}"
+        case NotFinite():
+            return f"it {reason}"
+        case TooLarge():
+            return str(reason)
+        case _:
+            assert_never(reason)
 
 
 def _characters(block: ContentBlock) -> int:
@@ -140,11 +177,13 @@ def _characters(block: ContentBlock) -> int:
             assert_never(block)
 
 
-def _raw_content(result: ToolResult) -> Json:
+async def _raw_content(result: ToolResult) -> Json:
     """A result as `mcp.call_tool` gives it; structured content becomes text if there is none."""
     blocks = result.content
     if not blocks and result.structured is not None:
-        blocks = (TextBlock(json.dumps(result.structured)),)
+        # In pieces and in a thread: written out in one go, a big one would hold up everything.
+        pieces = json.JSONEncoder().iterencode(result.structured)
+        blocks = (TextBlock(await asyncio.to_thread("".join, pieces)),)
     return {
         "content": [block_json(block) for block in blocks],
         "structured_content": result.structured,

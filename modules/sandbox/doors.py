@@ -1,38 +1,40 @@
 """The only doors of the sandbox: which tool a plan's call means, and with what arguments.
 
 A call arrives as a name, positional and keyword arguments, all chosen by the plan. It leaves
-as a tool that is on offer with arguments that are JSON and fit the tool's signature, or it is
-refused with a message for the model.
+as a tool that is on offer with arguments that are JSON and fit the tool's signature and schema, or
+it is refused with a message for the model.
 
 A plan may call what it was offered and what it found with `search_tools`, nothing else.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import cast
 
-from core.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
+from core.argument_check import argument_check
+from core.catalog import ToolCatalog
 from core.errors import CallRefused
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
+from modules.sandbox.finite import NotFinite, refuse_infinite
 from modules.sandbox.limits import (
     MAX_SEARCH_CHARACTERS,
     MAX_SEARCHES_PER_PLAN,
     MAX_TOOLS_FOUND,
 )
 from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, SEARCH, TOOL_DOOR
+from modules.sandbox.tool_names import MAX_NAME_CHARACTERS, nearest_tools, plan_hint, shown_name
 from modules.sandbox.values import JsonRebuilder, NotJson, TooLarge
 from modules.toolstubs import tool_documentation, tool_signature
-
-MAX_NAME_CHARACTERS = 300
-"""Longer names of tools are refused unread: looking for similar ones takes the square of it."""
 
 RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
 """What a call of `mcp.call_tool` in another form is told."""
 
-
 SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
 """What a search in another form is told."""
+
+TOOLS_NAMED = 8
+"""How many tools a refusal names where none on offer looks like what was called."""
 
 TOOLS_FOUND = 10
 """How many tools a search gives that doesn't say."""
@@ -62,23 +64,16 @@ class Doors:
     ) -> tuple[ToolSpec, JsonObject, bool]:
         """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
 
+        Arguments are checked against the tool's schema; see `core.argument_check` for the two
+        slips that are put right instead of refused.
+
         Raises:
             CallRefused: no such tool, or several, or one that was neither offered nor found, or
-                arguments that don't fit.
+                arguments that don't fit; the message names each that is wrong.
             UnknownFunction: `name` is neither a door nor a tool.
         """
-        raw = name == RAW_DOOR
-        if raw:
-            tool, arguments = self._raw_call(*_inner_arguments(args))
-            return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1]), raw
-        if name == TOOL_DOOR:
-            tool = self._indexed(args)
-            args, kwargs = _inner_arguments(args[1:])
-        elif name != ENTRY_POINT and self.offers(name):
-            tool = self._tools.resolve(name)
-        else:
-            raise UnknownFunction(self._undefined(name))
-        return tool, tool.bind(*self._as_json(tool, args, kwargs)), raw
+        tool, arguments = self._bound(name, args, kwargs)
+        return tool, argument_check(tool).checked(arguments), name == RAW_DOOR
 
     def offers(self, name: str) -> bool:
         """Whether some tool has this bare name, even if several share it or it isn't on offer."""
@@ -100,6 +95,41 @@ class Doors:
         self._found |= {tool.qualified_name: tool for tool in found}
         self._tools = self._tools.offering([*self._tools, *found])
         return [self._described(tool) for tool in found]
+
+    def _bound(
+        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, JsonObject]:
+        """The tool that is called, and its arguments as its server wants them."""
+        if name == RAW_DOOR:
+            tool, arguments = self._raw_call(*_inner_arguments(args))
+            return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1])
+        if name == TOOL_DOOR:
+            tool = self._indexed(args)
+            args, kwargs = _inner_arguments(args[1:])
+        elif name != ENTRY_POINT and self.offers(name):
+            tool = self._resolve(name)
+        else:
+            raise UnknownFunction(f"name {shown_name(name)} is not defined{self.hint(name)}")
+        return tool, tool.bind(*self._as_json(tool, args, kwargs))
+
+    def hint(self, name: str) -> str:
+        """What to add to an error about a name that is unknown: the nearest, or nothing."""
+        return plan_hint(self._tools, name)
+
+    def _resolve(self, name: str) -> ToolSpec:
+        """The tool on offer of exactly this name; a name of none is refused with the nearest."""
+        if self._tools.lookup(name) is not None or self._tools.has_name(name):
+            return self._tools.resolve(name)
+        near = nearest_tools(self._tools, name)
+        hint = f"; did you mean {', '.join(near)}?" if near else self._offer()
+        raise CallRefused(f"there is no tool {shown_name(name)}{hint}")
+
+    def _offer(self) -> str:
+        """The first tools on offer, for whoever asked for something else altogether."""
+        first = [self._tools.plan_name(tool) for tool in islice(self._tools, TOOLS_NAMED)]
+        more = f" and {len(self._tools) - TOOLS_NAMED} more"
+        shown = f"{', '.join(first)}{more if len(self._tools) > TOOLS_NAMED else ''}"
+        return f"; on offer: {shown}" if first else " (no tools are on offer)"
 
     def _described(self, tool: ToolSpec) -> Json:
         name = self._tools.plan_name(tool)
@@ -128,14 +158,7 @@ class Doors:
             raise CallRefused(RAW_CALL_FORM)
         if len(name) > MAX_NAME_CHARACTERS:
             raise CallRefused(f"no tool has a name of {len(name):,} characters")
-        return self._tools.resolve(name), _named({} if arguments is None else arguments)
-
-    def _undefined(self, name: str) -> str:
-        name = name[:MAX_NAME_CHARACTERS]
-        known = [self._tools.plan_name(tool) for tool in self._tools]
-        near = difflib.get_close_matches(name, known, NEAREST_NAMES_SHOWN, cutoff=0.5)
-        hint = f"; did you mean {', '.join(f'tools.{n}' for n in near)}?" if near else ""
-        return f"name '{name}' is not defined{hint}"
+        return self._resolve(name), _named({} if arguments is None else arguments)
 
     def _as_json(
         self, tool: ToolSpec, args: Sequence[object], kwargs: Mapping[str, object]
@@ -162,7 +185,10 @@ def _search_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> t
 def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Json:
     try:
         room.rebuild(name)
-        return room.rebuild(value)
+        rebuilt = room.rebuild(value)
+        refuse_infinite(rebuilt)
+    except NotFinite as kind:
+        raise CallRefused(f"{tool.name}() argument '{name}' {kind}; give a finite one") from kind
     except NotJson as kind:
         raise CallRefused(
             f"{tool.name}() argument '{name}' is {kind}; "
@@ -170,6 +196,7 @@ def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Jso
         ) from kind
     except TooLarge as reason:
         raise CallRefused(f"{tool.name}() argument '{name}' can't be sent: {reason}") from reason
+    return rebuilt
 
 
 def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:

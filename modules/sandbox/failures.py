@@ -1,11 +1,18 @@
 """Turns the interpreter's exceptions into `PlanFailure`s that a model can act on.
 
-Kinds follow from the type of the exception alone. The one thing that only the text tells is
-which construct the interpreter lacks; `hint_for` looks there, to add advice, and `_lacks` to tell
-a missing function of a module from an ordinary AttributeError.
+Kinds follow from the type of the exception where that says enough. What the interpreter lacks it
+reports in many ways (NotImplementedError, but also NameError, AttributeError, TypeError) and
+without a code: there the message is compared with what Python has, and with `alternatives`.
 """
 
-from collections.abc import Sequence
+import ast
+import builtins
+import datetime
+import decimal
+import re
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from pydantic_monty import (
     Frame,
@@ -16,114 +23,205 @@ from pydantic_monty import (
 )
 
 from core.turn import FailureKind, PlanFailure
+from modules.plans.names import NotParsed, parse
 from modules.plans.text import line_text, shorten
+from modules.sandbox.alternatives import (
+    BUILTINS,
+    CATCH,
+    CONSTRUCTS,
+    METHODS,
+    MODULE_NAMES,
+    MODULES,
+    OTHER_ERRORS,
+)
+from modules.sandbox.guard import GuardedPlan
 from modules.sandbox.limits import SandboxLimits
 from modules.sandbox.prelude import AVAILABLE_MODULES
+from modules.sandbox.provided import PROVIDED_MODULES
 
 PLAN_FILENAME = "<python-input-1>"
 """How the interpreter names a session's second feed: the plan (the first is the prelude)."""
 
-_HINTS: tuple[tuple[str, str], ...] = (
-    ("yield", "build and return a list instead"),
-    ("inheritance", "use plain functions and dicts, and RuntimeError for errors"),
-    ("'del'", "assign None, or build a new list or dict without the item"),
-    ("async comprehension", "use a for loop with await inside"),
-    ("async for", "use a plain for loop with await inside"),
-    ("TaskGroup", "use await asyncio.gather(call1, call2)"),
-    ("create_task", "use await asyncio.gather(call1, call2)"),
-    ("ensure_future", "use await asyncio.gather(call1, call2)"),
-    ("wait_for", "await the call itself: every tool call has its own time limit"),
-    ("asyncio.wait", "use await asyncio.gather(call1, call2)"),
-    ("async with", "call the tool directly with await tools.name(…)"),
-    ("gather()", "await asyncio.gather(call1, call2) without other arguments"),
-    ("decorators", "write a plain function"),
-    ("except*", "use a plain except"),
-    ("synchronous context", "call the tool in an async function, with await, not through map()"),
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_NOT_IN_MODULE = re.compile(
+    r"(?:module '(?P<module>[\w.]+)' has no attribute|cannot import name) '(?P<name>\w+)'"
+    r"(?: from '(?P<source>[\w.]+)')?"
 )
+_NOT_IN_TYPE = re.compile(r"(?:type object )?'([\w.]+)'(?: object)? has no attribute '(\w+)'")
+_ONE_TEXT = "RuntimeError: Internal error in monty: exceptions can only"
 
-_MODULE_ALTERNATIVES: dict[str, str] = {
-    "statistics": "sum(values) / len(values) and sorted(values)",
-    "fractions": "decimal, or integers",
-    "operator": "a lambda",
-    "heapq": "sorted(values)[:n]",
-    "string": "a literal such as 'abcdefghijklmnopqrstuvwxyz'",
-    "textwrap": "slices of the text",
-    "enum": "plain constants",
-    "numpy": "lists and the math module",
-}
+_TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        "function": types.FunctionType,
+        "datetime.date": datetime.date,
+        "datetime.datetime": datetime.datetime,
+        "datetime.time": datetime.time,
+        "datetime.timedelta": datetime.timedelta,
+        "decimal.Decimal": decimal.Decimal,
+    }
+)
+"""Types by the interpreter's name, other than the builtin ones."""
 
 
-def failure_of(error: MontyError, source: str, limits: SandboxLimits) -> PlanFailure:
+def failure_of(error: MontyError, plan: GuardedPlan, limits: SandboxLimits) -> PlanFailure:
     """What to tell the model about an exception that ended its plan.
 
-    `source` is the plan's text as fed; the line is the innermost one of the plan itself.
+    Lines are those of the plan as it was given, the innermost of the plan itself.
     """
     if not isinstance(error, MontySyntaxError | MontyRuntimeError):
         stopped = isinstance(error, MontyCrashedError) and error.timed_out
         message = shorten(f"the sandbox worker ended: {error}")
         return PlanFailure("limit" if stopped else "crash", message)
-    line = _plan_line(error.traceback(), source)
-    text = line_text(source, line)
+    line = _plan_line(error.traceback(), plan)
+    text = line_text(plan.source, line)
     message = error.display("type-msg")
     if isinstance(error, MontySyntaxError):
         return PlanFailure("syntax", shorten(message), line, text)
-    kind = _kind_of(error)
-    advice = _limit_advice(error, limits) if kind == "limit" else hint_for(message, text or "")
+    if message.startswith(_ONE_TEXT):  # the one error that comes without a traceback
+        line = _only_odd_exception(plan.source)
+        text = line_text(plan.source, line)
+    kind, advice = _judged(error.exception(), text or "", limits)
     return PlanFailure(kind, shorten(f"{message}{f'; {advice}' if advice else ''}"), line, text)
 
 
-def hint_for(message: str, line: str) -> str:
-    """Advice for a construct or module that the interpreter lacks; "" where there is none.
-
-    Reads the message and the plan's line, because the interpreter gives no code for what is
-    missing. It only ever adds words.
-    """
-    if "No module named" in message:
-        module = message.partition("'")[2].partition("'")[0].partition(".")[0]
-        instead = _MODULE_ALTERNATIVES.get(module)
-        return f"use {instead}" if instead else f"there is only: {', '.join(AVAILABLE_MODULES)}"
-    if "attribute 'get'" in message and "key=" in line:
-        return "write key=lambda k: d[k]"
-    for needle, hint in _HINTS:
-        if needle in message or (needle in line and "attribute" in message):
-            return hint
-    return ""
+def nesting_advice(limits: SandboxLimits) -> str:
+    """What a plan is told whose calls nest too deeply."""
+    return f"calls may nest {limits.recursion_depth} deep: use a loop"
 
 
-def _kind_of(error: MontyRuntimeError) -> FailureKind:
-    """The kind of a plan's exception, by its type.
+def _judged(error: BaseException, line: str, limits: SandboxLimits) -> tuple[FailureKind, str]:
+    """The kind of a plan's exception, and advice; "" where there is none.
 
     Time, memory and print limits arrive as TimeoutError and MemoryError, recursion as
     RecursionError. A plan that raises one of these itself counts as stopped by a limit too.
     """
-    match error.exception():
-        case TimeoutError() | MemoryError() | RecursionError():
-            return "limit"
-        case NotImplementedError() | ImportError():
-            return "unsupported"
-        case AttributeError() as lacking if _lacks(str(lacking)):
-            return "unsupported"
-        case _:
-            return "error"
-
-
-def _lacks(message: str) -> bool:
-    """Whether an AttributeError is about a module's function: "module 'x' has no attribute 'y'"."""
-    return message.startswith("module '")
-
-
-def _limit_advice(error: MontyRuntimeError, limits: SandboxLimits) -> str:
-    match error.exception():
+    message = shorten(str(error))
+    match error:
         case TimeoutError():
-            return f"a plan may compute for {limits.cpu_seconds:g} s: use a smaller loop or a tool"
+            return "limit", (
+                f"a plan may compute for {limits.cpu_seconds:g} s: use a smaller loop or a tool"
+            )
         case MemoryError():
-            return f"a plan may use {limits.memory_bytes:,} bytes: build less at once"
+            return "limit", f"a plan may use {limits.memory_bytes:,} bytes: build less at once"
+        case RecursionError():
+            return "limit", nesting_advice(limits)
+        case NotImplementedError():
+            return "unsupported", _for_construct(message, line) or ""
+        case ImportError():
+            return "unsupported", _for_module(message) or _for_module_name(message) or ""
+        case NameError():
+            return _for_name(message)
+        case AttributeError():
+            advice = _for_module_name(message) or _for_attribute(message, line)
         case _:
-            return f"calls may nest {limits.recursion_depth} deep: use a loop"
+            advice = _for_other(type(error).__name__, message)
+    return ("error", "") if advice is None else ("unsupported", advice)
 
 
-def _plan_line(frames: Sequence[Frame], source: str) -> int | None:
-    """The innermost line of the plan: neither the prelude's nor the epilogue's."""
-    last_line = source.count("\n") + 1
-    lines = [f.line for f in frames if f.filename == PLAN_FILENAME and f.line <= last_line]
-    return lines[-1] if lines else None
+def _for_construct(message: str, line: str) -> str | None:
+    if "async with" in message:
+        for name in ("TaskGroup", "timeout"):
+            if f"asyncio.{name}" in line:
+                return MODULE_NAMES[f"asyncio.{name}"]
+    return next((hint for words, hint in CONSTRUCTS.items() if words in message), None)
+
+
+def _for_other(error: str, message: str) -> str | None:
+    known = OTHER_ERRORS.get(error, {})
+    return next((hint for words, hint in known.items() if message.startswith(words)), None)
+
+
+def _for_module(message: str) -> str | None:
+    """Advice about a module that isn't there: what to use instead, or what there is."""
+    found = _NO_MODULE.search(message)
+    if found is None:
+        return None
+    name = found[1]
+    instead = MODULES.get(name) or MODULES.get(name.partition(".")[0])
+    return instead or f"there is only: {', '.join(AVAILABLE_MODULES)}"
+
+
+def _for_module_name(message: str) -> str | None:
+    """Advice about a name that a module hasn't got."""
+    found = _NOT_IN_MODULE.search(message)
+    if found is None:
+        return None
+    module = found["module"] or found["source"] or ""
+    return MODULE_NAMES.get(f"{module}.{found['name']}", f"do without {module}.{found['name']}")
+
+
+def _for_name(message: str) -> tuple[FailureKind, str]:
+    """About an undefined name: a builtin that is lacking, or a module that wasn't imported."""
+    found = _UNDEFINED.search(message)
+    name = found[1] if found else ""
+    if name in BUILTINS:
+        return "unsupported", f"{name} is not supported: {BUILTINS[name]}"
+    known = getattr(builtins, name, None)
+    if isinstance(known, type) and issubclass(known, BaseException):
+        return "unsupported", f"{name} is not supported: {CATCH}"
+    if name in AVAILABLE_MODULES:
+        return "error", f"write import {name} first"
+    return "error", ""
+
+
+def _for_attribute(message: str, line: str) -> str | None:
+    """Advice about an attribute that Python's own type has, and the interpreter's hasn't."""
+    found = _NOT_IN_TYPE.search(message)
+    if found is None:
+        return None
+    kind, name = found[1], found[2]
+    if kind in PROVIDED_MODULES:
+        return f"{kind} has only: {', '.join(PROVIDED_MODULES[kind])}"
+    if name in METHODS and (name == "send" or _has(kind, name) or name.startswith("__")):
+        return METHODS[name]
+    if not _has(kind, name):
+        return None
+    if message.startswith("type object"):
+        return f"call it on a value, as in lambda x: x.{name}()"
+    if name == "get" and "key=" in line:
+        return "a method can't be used as a value: write key=lambda k: d[k]"
+    if f".{name}(" in line:
+        return f"do without .{name}()"
+    return f"a method can't be used as a value: write lambda x: value.{name}(x)"
+
+
+def _has(kind: str, name: str) -> bool:
+    """Whether Python's type of this name has the attribute; False for a class of the plan's."""
+    known = _TYPES.get(kind) or getattr(builtins, kind, None)
+    return isinstance(known, type) and hasattr(known, name)
+
+
+def _plan_line(frames: Sequence[Frame], plan: GuardedPlan) -> int | None:
+    """The innermost line of the plan as given: neither the prelude's nor the epilogue's."""
+    lines = [plan.source_line(frame.line) for frame in frames if frame.filename == PLAN_FILENAME]
+    known = [line for line in lines if line is not None]
+    return known[-1] if known else None
+
+
+def _only_odd_exception(source: str) -> int | None:
+    """Where an exception is made of something else than one text; None unless in one line only."""
+    try:
+        lines = {call.lineno for call in _exception_calls(parse(source)) if not _is_plain(call)}
+    except (SyntaxError, NotParsed):
+        return None
+    return lines.pop() if len(lines) == 1 else None
+
+
+def _exception_calls(tree: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            known = getattr(builtins, node.func.id, None)
+            if isinstance(known, type) and issubclass(known, BaseException):
+                yield node
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Whether it is called with nothing or with what is certainly text."""
+    match call.args, call.keywords:
+        case ([], []) | ([ast.JoinedStr()], []) | ([ast.Constant(value=str())], []):
+            return True
+        case ([ast.Call(func=ast.Name(id="str" | "repr"))], []):
+            return True
+        case _:
+            return False

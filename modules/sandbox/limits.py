@@ -29,23 +29,26 @@ MAX_TOOLS_FOUND = 20
 MAX_SEARCH_CHARACTERS = 500
 """Longest words of a search."""
 
-MAX_TOOL_RESULT_BYTES = 8 * MIB
-"""Size of one tool result, in bytes of JSON; it is held as plan value, record and memory item."""
-
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     """Bounds of one plan. Every one is enforced outside of the plan's reach.
 
     Attributes:
-        cpu_seconds: Time the plan itself computes, in seconds; waiting for tools is free.
+        cpu_seconds: Time the plan itself computes, in seconds; waiting for tools is free. It is
+            taken by the clock on the wall: on a busy machine a plan gets less done in it.
         wall_seconds: Time from the start of `run` to its end, in seconds, tool waits included.
-        memory_bytes: Heap of the plan, in bytes.
-        recursion_depth: Calls within calls. As in CPython a plan may catch the RecursionError.
+        memory_bytes: Heap of the plan, in bytes. More than the default lets a plan hold up the
+            host: what it raises, or calls a tool with, is copied whole before it is looked at.
+        recursion_depth: Calls within calls.
         printed_bytes: Text printed, in bytes of UTF-8.
-        result_bytes: Size of the returned value, and of all arguments of a call, in bytes of JSON.
+        result_bytes: Size of the returned value, in bytes of JSON.
         source_bytes: The plan's text, in bytes of UTF-8.
         tool_calls: Number of tool calls sent.
+        tool_calls_at_once: Number of tool calls open at the same time; more wait their turn.
+        argument_bytes: Size of all arguments of one tool call, in bytes of JSON.
+        tool_result_bytes: Size of one tool result, in bytes of JSON; a larger one is an error of
+            that call. It is held as plan value, record and memory item.
 
     Raises:
         ValueError: a limit is not positive (`tool_calls` may be 0).
@@ -53,12 +56,15 @@ class SandboxLimits:
 
     cpu_seconds: float = 5.0
     wall_seconds: float = 120.0
-    memory_bytes: int = 256 * MIB
+    memory_bytes: int = 64 * MIB
     recursion_depth: int = 200
     printed_bytes: int = 64 * KIB
     result_bytes: int = 1 * MIB
-    source_bytes: int = 64 * KIB
+    source_bytes: int = 12 * KIB
     tool_calls: int = MAX_TOOL_CALLS_PER_PLAN
+    tool_calls_at_once: int = MAX_TOOL_CALLS_PER_PLAN
+    argument_bytes: int = 1 * MIB
+    tool_result_bytes: int = 4 * MIB
 
     def __post_init__(self) -> None:
         """Refuse limits that no plan could meet."""

@@ -4,16 +4,18 @@ The plan runs on a worker process of pydantic-monty (a Python interpreter withou
 processes or environment), driven from a thread. Whenever it waits for tools, control returns to
 the event loop, where the calls run as tasks, at once. So the loop is never blocked, a plan that
 waits costs no thread, and a plan that spins is ended by killing its worker.
+On Linux the workers are behind a second wall besides, see `modules.sandbox.walls`.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from config.wall_names import WallName
 from core.catalog import ToolCatalog
 from core.deadlines import Deadlines
 from core.ports import CallTool
@@ -26,11 +28,11 @@ from modules.sandbox.limits import (
     SandboxResult,
     Waiting,
 )
+from modules.sandbox.walls import require_walls
 
 if TYPE_CHECKING:  # imported in a thread at first use: it costs 90 ms
-    from pydantic_monty import Monty
-
     from modules.sandbox.session import PlanSession
+    from modules.sandbox.workers import Workers
 
 MAX_PARALLEL_PLANS = 4
 """Plans of one sandbox that run at once; others wait their turn within their wall time."""
@@ -46,15 +48,34 @@ class Sandbox:
     `run` may be called many times, also at once.
     """
 
-    def __init__(self, limits: SandboxLimits | None = None) -> None:
+    def __init__(
+        self,
+        limits: SandboxLimits | None = None,
+        *,
+        require: Collection[WallName] = (),
+        second_wall: bool = True,
+    ) -> None:
+        """Start nothing.
+
+        Workers are behind the second wall as far as it stands here, unless `second_wall` is
+        false; with `require`, nothing is run where one of these parts doesn't.
+        """
         self._limits = limits or SandboxLimits()
+        self._require = require
+        self._second_wall = second_wall
         self._turns = asyncio.Semaphore(MAX_PARALLEL_PLANS)
         self._deadlines = Deadlines()
         self._executor: ThreadPoolExecutor | None = None
-        self._pool: Future[Monty] | None = None
+        self._workers: Future[Workers] | None = None
 
     async def __aenter__(self) -> Self:
-        """Nothing is started yet; see `warm`."""
+        """See whether the walls that are required stand; workers are started when first needed.
+
+        Raises:
+            UserError: one doesn't.
+        """
+        if self._require:
+            await asyncio.to_thread(require_walls, self._require, self._limits)
         return self
 
     async def __aexit__(
@@ -65,10 +86,10 @@ class Sandbox:
     ) -> None:
         """End the workers and threads; plans must have ended or been cancelled before."""
         executor, self._executor = self._executor, None
-        starting, self._pool = self._pool, None
+        starting, self._workers = self._workers, None
         if executor is None or starting is None:
             return
-        closing = asyncio.wrap_future(executor.submit(_close_pool, starting))
+        closing = asyncio.wrap_future(executor.submit(_close, starting))
         executor.shutdown(wait=False)  # so that all ends even if this wait is cancelled
         await asyncio.wait({closing}, timeout=END_TIMEOUT_SECONDS)
         executor.shutdown(wait=True)
@@ -88,7 +109,7 @@ class Sandbox:
         """
         if (failure := self.unreadable(plan)) is not None:
             return SandboxResult(None, "", (), failure)
-        calls = PlanCalls(call)
+        calls = PlanCalls(call, self._limits)
         run: _PlanRun | None = None
         finished = Finished(failure=PlanFailure("crash", "the plan was interrupted"))
         deadline: asyncio.Timeout | None = None
@@ -103,7 +124,7 @@ class Sandbox:
         except _PoolFailed as failed:
             finished = Finished(failure=PlanFailure("crash", str(failed)))
         finally:
-            await _end(calls, run, keep_worker=_is_harmless(finished))
+            await _end(calls, run)
         printed, found = (run.printed, run.found) if run is not None else ("", ())
         return SandboxResult(finished.value, printed, calls.finished(), finished.failure, found)
 
@@ -123,25 +144,27 @@ class Sandbox:
         seconds = f"{self._limits.wall_seconds:g} s"
         return PlanFailure("limit", f"the plan took longer than {seconds}, tool calls included")
 
-    def _started(self) -> tuple[ThreadPoolExecutor, "Future[Monty]"]:
-        """The executor and the pool, started if they aren't; a failed start is tried again."""
+    def _started(self) -> tuple[ThreadPoolExecutor, "Future[Workers]"]:
+        """The executor and the workers, started if they aren't; a failed start is tried again."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(EXECUTOR_THREADS, "cortex-sandbox")
-        if self._pool is None or (self._pool.done() and self._pool.exception() is not None):
-            self._pool = self._executor.submit(_open_pool)
-        return self._executor, self._pool
+        if self._workers is None or (self._workers.done() and self._workers.exception()):
+            self._workers = self._executor.submit(
+                _open, self._limits, self._require, second_wall=self._second_wall
+            )
+        return self._executor, self._workers
 
     async def _prepare(self, tools: ToolCatalog, calls: PlanCalls) -> "_PlanRun":
         executor, starting = self._started()
         try:
-            pool = await asyncio.shield(asyncio.wrap_future(starting))
+            workers = await asyncio.shield(asyncio.wrap_future(starting))
         except (ImportError, OSError, RuntimeError) as error:
             raise _PoolFailed(
-                f"the sandbox could not start: {error}; reinstall pydantic-monty"
+                f"the sandbox could not start: {error}; the command doctor tells more"
             ) from error
         from modules.sandbox.session import PlanSession
 
-        return _PlanRun(PlanSession(pool, tools, self._limits), executor, calls)
+        return _PlanRun(PlanSession(workers.pool, tools, self._limits), executor, calls)
 
 
 class _PoolFailed(Exception):
@@ -175,10 +198,14 @@ class _PlanRun:
             state = await self._in_thread(partial(self._session.settle, outcomes))
         return state
 
-    async def close(self, *, keep_worker: bool) -> None:
-        """Free the worker; quick, because nothing runs on it any more."""
-        close = partial(self._session.close, keep_worker=keep_worker)
-        await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._executor, close))
+    async def close(self) -> None:
+        """End the worker of a plan that was given up; quick, because nothing runs on it any more.
+
+        A plan that came to its end has given its worker back.
+        """
+        if self._session.has_worker:
+            loop = asyncio.get_running_loop()
+            await asyncio.shield(loop.run_in_executor(self._executor, self._session.close))
 
     async def _in_thread(self, step: Callable[[], PlanState]) -> PlanState:
         thread = asyncio.get_running_loop().run_in_executor(self._executor, step)
@@ -190,29 +217,24 @@ class _PlanRun:
             raise
 
 
-async def _end(calls: PlanCalls, run: _PlanRun | None, *, keep_worker: bool) -> None:
-    """End the calls of a plan, then free its worker even if the first is cancelled."""
+async def _end(calls: PlanCalls, run: _PlanRun | None) -> None:
+    """End the calls of a plan, then its worker, even if the first is cancelled."""
     try:
         await calls.end()
     finally:
         if run is not None:
-            await run.close(keep_worker=keep_worker)
+            await run.close()
 
 
-def _is_harmless(finished: Finished) -> bool:
-    """Whether the worker may serve another plan; not after a limit or a crash."""
-    failure = finished.failure
-    return failure is None or failure.kind not in ("limit", "crash")
+def _open(limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool) -> "Workers":
+    """Import the interpreter and start its workers; runs in a thread that outlives them."""
+    from modules.sandbox.workers import Workers
+
+    workers = Workers(MAX_PARALLEL_PLANS, limits, require=require, second_wall=second_wall)
+    return workers.__enter__()
 
 
-def _open_pool() -> "Monty":
-    """Import the interpreter and start its pool; runs in a thread."""
-    from modules.sandbox.session import open_pool
-
-    return open_pool(MAX_PARALLEL_PLANS)
-
-
-def _close_pool(starting: "Future[Monty]") -> None:
-    """End the workers of a pool, once it has started; runs in a thread."""
+def _close(starting: "Future[Workers]") -> None:
+    """End the workers, once they have started; runs in a thread."""
     if starting.exception() is None:
         starting.result().__exit__(None, None, None)

@@ -9,7 +9,7 @@ because the host resolves every name and binds every argument itself.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from core.catalog import ToolCatalog
 from core.tool_spec import ToolSpec, as_identifier
@@ -34,20 +34,26 @@ NO_SOLVE = f"no {ENTRY_POINT}(): define `async def {ENTRY_POINT}():` at the top 
 
 AVAILABLE_MODULES = (
     *("asyncio", "base64", "bisect", "collections", "copy", "csv", "dataclasses", "datetime"),
-    *("decimal", "functools", "hashlib", "itertools", "json", "math", "random", "re", "time"),
-    *("typing", "unicodedata"),
+    *("decimal", "functools", "hashlib", "itertools", "json", "math", "random", "re"),
+    *("statistics", "string", "time", "typing", "unicodedata"),
 )
-"""Modules that a plan can import; `os`, `sys` and `pathlib` exist but reach nothing."""
+"""Modules that a plan can import; `os`, `sys` and `pathlib` exist but reach nothing.
+
+`statistics` and `string` are ours (`modules.sandbox.provided`).
+"""
 
 PLAN_LANGUAGE_NOTES = f"""\
 - You may import only: {", ".join(AVAILABLE_MODULES)}.
 - No import is needed for tools. There are no files, no network, no input() and no environment.
-- There is no statistics, fractions, operator, heapq, string: use sum()/len(), sorted(), lambda.
+- There is no fractions, operator, heapq, enum, io, contextlib: use decimal, lambda, sorted().
 - Run independent calls at once with `a, b = await asyncio.gather(tools.x(…), tools.y(…))`.
 - Not available: asyncio.create_task, TaskGroup, wait_for, gather(return_exceptions=True).
 - Not available: yield (build a list), async with, async for and async comprehensions (use for).
-- Not available: class inheritance, own exceptions (use RuntimeError), decorators on methods.
-- Not available: `del` (assign None instead), `key=d.get` (write `key=lambda k: d[k]`).
+- Not available: class inheritance, own exceptions (use RuntimeError), decorators on methods,
+  __len__, __lt__, __bool__, super(), callable(), issubclass(), exec(), `with` (use try/finally).
+- Not available: `del` (assign None instead), `key=d.get` (write `key=lambda k: d[k]`),
+  `next(x for …)` (write `next(iter([x for …]), None)`), exceptions with more than one text.
+- Calls may nest only so deep, and RecursionError can't be caught: use a loop.
 - A failing tool raises RuntimeError: catch it with try/except to try another tool.
 - Sums of money and exact decimals go through tools or decimal, not round(); sleeping is instant.
 """
@@ -62,7 +68,7 @@ __outcome__
 """
 """Appended to a plan: calls `solve()`, sync or async; its value is the plan's result."""
 
-_DOORS = f"""
+_CLIENT = f"""
 class __Content:
     def __init__(self, block):
         self.type = block["type"]
@@ -85,37 +91,84 @@ class __Client:
         return {SEARCH_DOOR}(list(args), kwargs)
 
 mcp = __Client()
+"""
 
+_SEARCH = f"""
 async def {SEARCH}(*args, **kwargs):
     return {SEARCH_DOOR}(list(args), kwargs)
 """
 
+_HIDDEN = """
+def exec(*args, **kwargs):
+    raise NotImplementedError("exec() is not supported; write the code into the plan itself")
+
+def eval(*args, **kwargs):
+    raise NotImplementedError("eval() takes one text, as in eval(text), and no names")
+
+def locals():
+    raise NotImplementedError("locals() is not supported; keep such values in a dict")
+"""
+"""Builtins that a plan doesn't get: they run code that the guard has not seen, or list its names.
+
+A plain `eval(text)` is let through by `modules.sandbox.guard`.
+"""
+
+_HIDDEN_NAMES = frozenset({"exec", "eval", "locals"})
+
+_BY_TEXT = frozenset({"eval", "getattr", "hasattr", "setattr"})
+"""Builtins that reach what they are given the name of, which need not stand in the plan."""
+
 _NAME = re.compile(r"\w+")
 
 
-def prelude_for(tools: ToolCatalog, plan: str = "") -> str:
-    """The doors for the tools that are on offer or named in the plan, as source text.
+def prelude_for(tools: ToolCatalog, plan: str) -> str:
+    """The doors that a plan may use, by the names that stand in it, as source text.
 
-    A bare identifier leads to a tool that no other server shares; else to a server of that name.
-    Tools that are named without being on offer have a door that the host opens once they are found.
+    The interpreter reads it before each plan, so there is no more of it than is of use. A bare
+    identifier leads to a tool that no other server shares; else to a server of that name. Tools
+    that are named without being on offer have a door that the host opens once they are found.
     """
     named = set(_NAME.findall(unicodedata.normalize("NFKC", plan)))
-    shown = [
-        (index, tool)
-        for index, tool in enumerate(tools.known)
-        if tools.offers(tool) or tool.identifier in named
-    ]
-    lines = ["class __Namespace:", "    pass", "", "tools = __Namespace()"]
+    by_text = not named.isdisjoint(_BY_TEXT)
+    parts: list[str] = []
+    if by_text or not named.isdisjoint(_HIDDEN_NAMES):
+        parts.append(_HIDDEN)
+    if by_text or SEARCH in named:
+        parts.append(_SEARCH)
+    if by_text or "mcp" in named:
+        parts.append(_CLIENT)
+    if by_text or "tools" in named:
+        shown = [
+            (index, tool)
+            for index, tool in enumerate(tools.known)
+            if tool.identifier in named or (by_text and tools.offers(tool))
+        ]
+        servers = {as_identifier(tool.server) for tool in tools.known} & named
+        parts += _namespace(tools, shown, servers, with_search=by_text or SEARCH in named)
+    return "\n".join(parts)
+
+
+def _namespace(
+    tools: ToolCatalog,
+    shown: Sequence[tuple[int, ToolSpec]],
+    servers: Iterable[str],
+    *,
+    with_search: bool,
+) -> Iterator[str]:
+    """`tools`, with a function for each of those that are shown, and a place for the servers."""
+    yield from ("class __Namespace:", "    pass", "", "tools = __Namespace()")
     taken: set[str] = set()
     for index, tool in shown:
-        lines += _tool_function(index)
+        yield from _tool_function(index)
         if not tools.is_ambiguous(tool) and _is_plain(tool.identifier):
             taken.add(tool.identifier)
-            lines.append(f"tools.{tool.identifier} = __tool_{index}")
-    lines += _server_namespaces(shown, frozenset(taken))
-    taken |= {as_identifier(tool.server) for _, tool in shown}
-    own_search = [] if SEARCH in taken else [f"tools.{SEARCH} = {SEARCH}"]
-    return "\n".join(lines) + _DOORS + "\n".join(own_search)
+            yield f"tools.{tool.identifier} = __tool_{index}"
+    servers = {*servers, *(as_identifier(tool.server) for _, tool in shown)} - taken
+    yield from (f"tools.{server} = __Namespace()" for server in sorted(filter(_is_plain, servers)))
+    yield from _server_namespaces(shown, frozenset(taken))
+    taken |= servers
+    if with_search and SEARCH not in taken:
+        yield f"tools.{SEARCH} = {SEARCH}"
 
 
 def _tool_function(index: int) -> list[str]:
@@ -135,9 +188,7 @@ def _server_namespaces(
         path = f"tools.{server}.{tool.identifier}"
         if server in taken or path in filled or not _names_are_plain(server, tool):
             continue
-        if server not in filled:
-            yield f"tools.{server} = __Namespace()"
-        filled |= {server, path}
+        filled.add(path)
         yield f"{path} = __tool_{index}"
 
 

@@ -1,15 +1,17 @@
 """One plan on one interpreter worker, driven from a thread.
 
 Imported at the first use of the sandbox, because it imports pydantic-monty (90 ms). It runs the
-plan up to the next halt and reports a `PlanState`; it never waits for a tool. The synchronous
-pool is used on purpose: the asynchronous one can abort the process at interpreter exit.
+plan up to the next halt and reports a `PlanState`; it never waits for a tool.
 """
 
 import contextlib
 import os
+import secrets
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, assert_never, cast
 
 from pydantic_monty import (
@@ -27,10 +29,11 @@ from pydantic_monty import (
 
 from core.catalog import ToolCatalog
 from core.errors import CallRefused
-from core.turn import PlanFailure
-from modules.plans.text import shorten
+from core.turn import FailureKind, PlanFailure
+from modules.plans.text import line_text, shorten
 from modules.sandbox.doors import Doors, UnknownFunction
-from modules.sandbox.failures import failure_of
+from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
+from modules.sandbox.guard import GuardedPlan, Unsupported, guard_plan
 from modules.sandbox.limits import (
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
@@ -42,30 +45,27 @@ from modules.sandbox.limits import (
 )
 from modules.sandbox.prelude import ENTRY_POINT, EPILOGUE, NO_SOLVE, SEARCH_DOOR, prelude_for
 from modules.sandbox.values import NotJson, TooLarge, to_json
-
-CHECKOUT_TIMEOUT_SECONDS = 10.0
-"""Wait for a free worker; callers bound the number of plans, so it is for faults only."""
+from modules.sandbox.workers import limit_cpu
 
 MAX_SUSPENSIONS = 200
 """Halts of one plan (calls, refused calls, undefined names) before it is stopped."""
 
 
-def open_pool(max_plans: int, checkout_seconds: float = CHECKOUT_TIMEOUT_SECONDS) -> Monty:
-    """Start the pool with one warm worker, up to `max_plans` later.
-
-    Raises:
-        RuntimeError: the worker program can't be found or started.
-    """
-    pool = Monty(min_processes=1, max_processes=max_plans, checkout_timeout=checkout_seconds)
-    return pool.__enter__()
+TOKEN_BYTES = 8
+"""Randomness in the names that guard a plan."""
 
 
 class LimitReached(Exception):
     """Ends a plan that went beyond a limit of ours, whatever the plan catches."""
 
+    def __init__(self, message: str, line: int | None = None) -> None:
+        """`line` is the plan's, where it is known."""
+        super().__init__(message)
+        self.line = line
+
 
 class PlanSession:
-    """A plan's life on a worker: `start`, `settle` while it waits, `close`.
+    """A plan's life on a worker: `start`, `settle` while it waits, `close` if it is given up.
 
     All methods but `kill` run in one thread at a time and return within the limits on CPU
     time. None of them raises for what the plan does; bugs excepted.
@@ -74,17 +74,19 @@ class PlanSession:
     def __init__(self, pool: Monty, tools: ToolCatalog, limits: SandboxLimits) -> None:
         self._pool = pool
         self._tools = tools
-        self._doors = Doors(tools, limits.result_bytes)
+        self._doors = Doors(tools, limits.argument_bytes)
         self._limits = limits
         self._source = ""
+        self._plan = GuardedPlan("", "", "", "", ())
         self._session: MontySession | None = None
         self._pid: int | None = None
         self._killed = False
+        self._owning = threading.Lock()  # a worker that was given back is not ours to kill
         self._printed = _Printed(limits.printed_bytes, self.kill)
         self._new_calls: list[RequestedCall] = []
         self._calls_reserved = 0
         self._halts = 0
-        self._limit: str | None = None
+        self._limit: LimitReached | None = None
         self._waiting: FutureSnapshot | None = None
         self._solve_missing = False
         self._tool_errors: set[str] = set()
@@ -93,6 +95,11 @@ class PlanSession:
     def printed(self) -> str:
         """What the plan printed so far, up to the limit."""
         return self._printed.text
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether a worker is taken that was neither given back nor ended."""
+        return self._session is not None
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -114,23 +121,26 @@ class PlanSession:
 
     def kill(self) -> None:
         """End the worker at once, from any thread; a running `start` or `settle` then returns."""
-        self._killed = True
-        if self._pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+        with self._owning:
+            self._killed = True
+            if self._pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, signal.SIGKILL)
 
-    def close(self, *, keep_worker: bool) -> None:
-        """Give the worker back to the pool, or end it; safe to call twice."""
+    def close(self, *, keep_worker: bool = False) -> None:
+        """Give the worker back to the pool, or end it; safe to call twice, and after the end."""
         session, self._session = self._session, None
         if session is None:
             return
         if not keep_worker:
             self.kill()
-        self._pid = None
+        with self._owning:
+            self._pid = None
         with contextlib.suppress(MontyError):
             session.__exit__(None, None, None)
 
     def _begin(self) -> SyncSnapshot:
+        self._plan = guard_plan(self._source, secrets.token_hex(TOKEN_BYTES))
         limits = self._limits
         session = self._pool.checkout(
             limits={
@@ -146,13 +156,22 @@ class PlanSession:
         )
         self._session = session.__enter__()
         self._pid = session.worker_pid
+        limit_cpu(self._pid, limits.cpu_seconds)
         if self._killed:  # cancelled before there was a worker to kill
             self.kill()
-        session.feed_run(prelude_for(self._tools, self._source))
-        return session.feed_start(self._source + EPILOGUE, print_callback=self._printed)
+        # Never nothing: the plan is the second text that the interpreter reads, and named so.
+        session.feed_run(self._plan.prelude + prelude_for(self._tools, self._source) or "None")
+        return session.feed_start(self._plan.text + EPILOGUE, print_callback=self._printed)
 
     def _run(self, step: Callable[[], SyncSnapshot]) -> PlanState:
-        """Run the plan from `step` to its next halt, and turn every end into a `Finished`."""
+        """Run the plan from `step` to its next halt; at its end the worker is given back."""
+        state = self._to_halt(step)
+        if isinstance(state, Finished):
+            self.close(keep_worker=_is_harmless(state))
+        return state
+
+    def _to_halt(self, step: Callable[[], SyncSnapshot]) -> PlanState:
+        """Run on, and turn every end into a `Finished`."""
         try:
             snapshot = step()
             while not isinstance(snapshot, FutureSnapshot | MontyComplete):
@@ -161,16 +180,19 @@ class PlanSession:
         except MontyError as error:
             return Finished(failure=self._failure(error))
         except LimitReached as reached:
-            return Finished(failure=PlanFailure("limit", str(reached)))
+            return Finished(failure=self._failure_at("limit", str(reached), reached.line))
+        except Unsupported as lacking:
+            return Finished(failure=self._failure_at("unsupported", str(lacking), lacking.line))
         except TimeoutError:
             return Finished(failure=PlanFailure("crash", "no sandbox worker became free in time"))
 
     def _answer(self, snapshot: FunctionSnapshot | NameLookupSnapshot) -> SyncSnapshot:
         self._halts += 1
-        if self._halts > MAX_SUSPENSIONS:
-            self._limit = f"the plan made more than {MAX_SUSPENSIONS} calls, refused ones included"
         if self._limit is not None:
-            raise LimitReached(self._limit)
+            raise self._limit
+        if self._halts > MAX_SUSPENSIONS:
+            many = f"the plan made more than {MAX_SUSPENSIONS} calls, refused ones included"
+            return self._end(snapshot, many)
         match snapshot:
             case NameLookupSnapshot():
                 return self._look_up(snapshot)
@@ -191,6 +213,8 @@ class PlanSession:
     def _call(self, snapshot: FunctionSnapshot) -> SyncSnapshot:
         """Check a call and leave it pending, or raise inside the plan why it is refused."""
         name = snapshot.function_name
+        if name == self._plan.door:
+            raise LimitReached(nesting_advice(self._limits), self._line_of(snapshot))
         self._solve_missing = self._solve_missing or name == ENTRY_POINT
         try:
             if name == SEARCH_DOOR:
@@ -203,11 +227,24 @@ class PlanSession:
         except CallRefused as refused:
             return self._raise_inside(snapshot, shorten(str(refused), MAX_TOOL_ERROR_CHARACTERS))
         if self._calls_reserved >= self._limits.tool_calls:
-            self._limit = f"the plan made more than {self._limits.tool_calls} tool calls"
-            return self._raise_inside(snapshot, self._limit)
+            return self._end(
+                snapshot, f"the plan made more than {self._limits.tool_calls} tool calls"
+            )
         self._calls_reserved += 1
         self._new_calls.append(RequestedCall(snapshot.call_id, tool, arguments, raw))
         return snapshot.resume({"future": ...})
+
+    def _end(self, snapshot: FunctionSnapshot | NameLookupSnapshot, message: str) -> SyncSnapshot:
+        """End the plan for a limit, at the next halt if only a traceback can tell its line."""
+        self._limit = LimitReached(message, self._line_of(snapshot))
+        if self._limit.line is None and isinstance(snapshot, FunctionSnapshot):
+            return self._raise_inside(snapshot, message)
+        raise self._limit
+
+    def _line_of(self, snapshot: FunctionSnapshot | NameLookupSnapshot) -> int | None:
+        """The line of the plan that halted; None where it is a line of the prelude."""
+        place = snapshot.position
+        return self._plan.line_at(place.start) if place.filename == PLAN_FILENAME else None
 
     def _raise_inside(self, snapshot: FunctionSnapshot, message: str) -> SyncSnapshot:
         self._tool_errors.add(message)
@@ -222,7 +259,7 @@ class PlanSession:
 
     def _halted(self, snapshot: FutureSnapshot | MontyComplete) -> PlanState:
         if self._limit is not None:  # an exception for it was raised inside, and swallowed
-            raise LimitReached(self._limit)
+            raise self._limit
         if self._printed.overflown:
             raise LimitReached(self._printed.message)
         if isinstance(snapshot, MontyComplete):
@@ -244,18 +281,24 @@ class PlanSession:
 
     def _failure(self, error: MontyError) -> PlanFailure:
         """What ended the plan: a limit of ours, a missing `solve`, a tool, or the plan itself."""
-        failure = failure_of(error, self._source, self._limits)
+        failure = failure_of(error, self._plan, self._limits)
         if self._printed.overflown:
             return PlanFailure("limit", self._printed.message)
         if self._limit is not None:
-            return PlanFailure("limit", self._limit, failure.line, failure.line_text)
+            return self._failure_at("limit", str(self._limit), self._limit.line or failure.line)
         if self._solve_missing and failure.line is None:
             return PlanFailure("syntax", NO_SOLVE)
         if isinstance(error, MontyRuntimeError):
             raised = error.exception()
             if isinstance(raised, RuntimeError) and str(raised) in self._tool_errors:
                 return PlanFailure("tool", str(raised), failure.line, failure.line_text)
+            if isinstance(raised, AttributeError) and "'__Namespace'" in str(raised):
+                name = str(raised).rpartition(" attribute ")[2].strip("'")
+                return replace(failure, message=f"{failure.message}{self._doors.hint(name)}")
         return failure
+
+    def _failure_at(self, kind: FailureKind, message: str, line: int | None) -> PlanFailure:
+        return PlanFailure(kind, message, line, line_text(self._plan.source, line))
 
 
 class _Printed:
@@ -279,6 +322,12 @@ class _Printed:
         if self._left_bytes < 0 and not self.overflown:
             self.overflown = True
             self._stop()
+
+
+def _is_harmless(finished: Finished) -> bool:
+    """Whether the worker may serve another plan; not after a limit or a crash."""
+    failure = finished.failure
+    return failure is None or failure.kind not in ("limit", "crash")
 
 
 def _arguments(snapshot: FunctionSnapshot) -> tuple[tuple[object, ...], dict[str, object]]:

@@ -90,6 +90,8 @@ class JsonRebuilder:
                 raise NotJson(f"a dict with {_kind_of(key)} as key")
             name = self._text(key if isinstance(key, str) else json.dumps(self.rebuild(key, 1)))
             self._spend(2)
+            if name in rebuilt:
+                raise NotJson(f"a dict with two keys that are {shorten(json.dumps(name))} in JSON")
             rebuilt[name] = self.rebuild(item, levels - 1)
         return rebuilt
 

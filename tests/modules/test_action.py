@@ -84,7 +84,7 @@ async def test_the_one_call_form_calls_tools_by_their_qualified_names() -> None:
         (solve("return 1 / 0"), "[sandbox error: ZeroDivisionError: division by zero (line 2: "),
         (solve("await tools.fail('error')"), "[sandbox error: the disk is full (line 2: "),
         (solve("await tools.ad()"), "[sandbox error: there is no tools.ad; did you mean tools.add"),
-        ("x" * 100_000, "[sandbox error: the plan is longer than 65,536 bytes]"),
+        ("x" * 100_000, "[sandbox error: the plan is longer than 12,288 bytes]"),
     ],
 )
 async def test_the_one_call_form_gives_failures_as_text(plan: str, text: str) -> None:
@@ -160,6 +160,14 @@ async def test_a_repaired_plan_runs_and_its_errors_quote_the_model() -> None:
     assert isinstance(failed, PlanFailed)
     assert failed.failure.kind == "error"
     assert failed.failure.line_text == written
+
+
+async def test_a_plan_that_its_repair_makes_too_long_runs_as_it_is() -> None:
+    plan = solve("x = tools.add(1, 2)", "return f'FINAL_ANSWER: {x}'", "# ")
+    async with Sandbox(SandboxLimits(source_bytes=len(plan))) as sandbox:
+        result = await run_plan(Plan(plan), CATALOG, Tools(), sandbox)
+    assert isinstance(result, PlanFailed)
+    assert "<coroutine object" in result.failure.message
 
 
 async def test_a_plan_with_a_certain_mistake_sends_nothing() -> None:

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from core.catalog import ToolCatalog
 from core.turn import PlanFailure
-from modules.plans.check import check_plan, normalise_plan
+from modules.plans.check import check_plan, normalise_plan, prepare_plan
+from modules.plans.repair import NormalisedPlan
 from modules.sandbox import Sandbox
+from tests.modules.plan_tools import TYPED
 from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 HEAD = "import asyncio\n"
@@ -59,10 +61,10 @@ REPAIRS = [
 
 @pytest.mark.parametrize(("plan", "value"), REPAIRS)
 async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object) -> None:
-    repaired = normalise_plan(plan, CATALOG)
+    repaired = normalise_plan(plan, CATALOG).source
     assert repaired != plan
     assert repaired.count("\n") == plan.count("\n")
-    assert normalise_plan(repaired, CATALOG) == repaired
+    assert normalise_plan(repaired, CATALOG) == NormalisedPlan(repaired)
     assert check_plan(repaired, CATALOG) is None
     tools = Tools()
     result = await run(repaired, tools)
@@ -117,7 +119,7 @@ async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object
         solve("return next(await tools.add(i, 1) for i in range(3))"),
         solve("return sum(i for i in range(3))"),
         solve("return sum(await add(i, 1) async for i in numbers())"),
-        "def solve():\n    return 1\nsolve()",
+        "def solve():\n    return 1\nx = [solve()]",
         "import json\n" + solve("return json.dumps(1)"),
         solve("return 'tools.add(1, 2)'  # tools.add(1, 2)"),
         solve(*["tools.add(1, 2)"] * 60),
@@ -129,7 +131,7 @@ async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object
     ],
 )
 def test_whatever_could_be_meant_otherwise_is_left_alone(plan: str) -> None:
-    assert normalise_plan(plan, CATALOG) == plan
+    assert normalise_plan(plan, CATALOG) == NormalisedPlan(plan)
 
 
 @pytest.mark.parametrize(
@@ -243,9 +245,9 @@ SEARCHES = [
 async def test_slips_with_a_search_are_repaired_like_those_with_a_tool(
     plan: str, value: object
 ) -> None:
-    repaired = normalise_plan(plan, ADD_ONLY)
+    repaired = normalise_plan(plan, ADD_ONLY).source
     assert repaired != plan
-    assert normalise_plan(repaired, ADD_ONLY) == repaired
+    assert normalise_plan(repaired, ADD_ONLY) == NormalisedPlan(repaired)
     assert check_plan(repaired, ADD_ONLY) is None
     async with Sandbox() as sandbox:
         result = await sandbox.run(repaired, ADD_ONLY, Tools())
@@ -265,7 +267,7 @@ async def test_slips_with_a_search_are_repaired_like_those_with_a_tool(
     ],
 )
 def test_a_plan_that_searches_is_left_alone(plan: str) -> None:
-    assert normalise_plan(plan, ADD_ONLY) == plan
+    assert normalise_plan(plan, ADD_ONLY) == NormalisedPlan(plan)
     assert check_plan(plan, ADD_ONLY) is None
 
 
@@ -303,14 +305,15 @@ async def test_an_import_of_a_tool_with_a_builtins_name_still_binds_it() -> None
     offered = ToolCatalog([spec("max", ["values"])])
     plan = "from tools import max\n" + solve("return (await asyncio.gather(max([1])))[0]")
     async with Sandbox() as sandbox:
-        repaired = normalise_plan(HEAD + plan, offered)
+        repaired = normalise_plan(HEAD + plan, offered).source
         result = await sandbox.run(repaired, offered, Tools())
     assert result.failure is None
     assert [call.tool for call in result.calls] == ["math.max"]
 
 
 pieces = st.sampled_from(
-    ["tools", ".", "add", "(", ")", "await ", "mcp.call_tool", "x", "=", "[", "]", "for x in ",
+    ["codes", "json", "solve()", "mcp", "true", "'result'", "{'a': ", "asyncio.gather",
+     "tools", ".", "add", "(", ")", "await ", "mcp.call_tool", "x", "=", "[", "]", "for x in ",
      "'é'", ",", "\n", "    ", "async def solve():", "return ", "import tools", "remainder", "f'{",
      "}'", "lambda: ", "\t", ":", "\\", "\r\n", "\f", "if ", "{", "}", "1"]
 )  # fmt: skip
@@ -319,8 +322,9 @@ pieces = st.sampled_from(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(pieces, max_size=30).map("".join) | st.text(max_size=60))
 def test_no_text_breaks_the_check_and_repairs_keep_a_plan_parsable(text: str) -> None:
-    repaired = normalise_plan(text, CATALOG)
+    repaired = normalise_plan(text, CATALOG).source
     check_plan(text, CATALOG)
+    prepare_plan(text, TYPED)
     if repaired != text:
         ast.parse(repaired)
-        assert repaired.count("\n") == text.count("\n")
+        assert repaired.count("\n") >= text.count("\n")

@@ -13,7 +13,8 @@ from tests.doubles import value_result
 from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve
 
 SHORT = SandboxLimits(cpu_seconds=0.3, memory_bytes=32 * 1024 * 1024, printed_bytes=1000,
-                      result_bytes=2000, recursion_depth=50, source_bytes=3000)  # fmt: skip
+                      result_bytes=2000, argument_bytes=2500, tool_result_bytes=3500,
+                      recursion_depth=50, source_bytes=3000)  # fmt: skip
 
 
 def swallowing(*lines: str) -> str:
@@ -78,8 +79,29 @@ async def test_arguments_beyond_their_size_are_not_sent() -> None:
     tools = Tools()
     result = await run(solve("await tools.echo('x' * 3000)"), tools, SHORT)
     assert result.failure is not None
-    assert "larger than 2,000 bytes" in result.failure.message
+    assert "larger than 2,500 bytes" in result.failure.message
     assert tools.sent == []
+
+
+@pytest.mark.parametrize("call", ["tools.echo('two')", "mcp.call_tool('echo', value='two')"])
+async def test_a_tool_result_beyond_its_size_is_an_error_of_its_call(call: str) -> None:
+    plan = solve(
+        "await tools.echo('x' * 2400)",
+        "try:",
+        f"    await {call}",
+        "except RuntimeError as error:",
+        "    return str(error)",
+    )
+    sent = Tools()
+
+    async def doubling(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        result = await sent(tool, arguments)
+        return result if len(sent.sent) == 1 else value_result("x" * 3600)
+
+    async with asyncio.timeout(10), Sandbox(SHORT) as box:
+        result = await box.run(plan, CATALOG, doubling)
+    assert "the tool's result can't be used: it is larger than 3,500 bytes" in str(result.value)
+    assert [call.ok for call in result.calls] == [True, False]
 
 
 async def test_a_plan_beyond_its_size_does_not_run() -> None:

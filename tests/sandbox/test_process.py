@@ -17,24 +17,12 @@ from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.limits import Finished, Waiting
+from tests.sandbox.host_state import children
 from tests.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, answer, solve
 
 SPIN = solve("await tools.echo('started')", "while True:", "    pass")
 CANCEL_BOUND_SECONDS = 2.0
 """Far above what a cancel takes (milliseconds), far below the plan's own limits."""
-
-
-def children() -> set[int]:
-    """Process ids of our own children, from /proc."""
-    found: set[int] = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # ended while we looked
-            continue
-        if int(fields[1]) == os.getpid():
-            found.add(int(stat.parent.name))
-    return found
 
 
 def sandbox_threads() -> list[str]:
@@ -140,10 +128,11 @@ async def test_a_timeout_that_the_dispatcher_leaks_is_not_taken_for_the_deadline
 
 
 def test_a_session_that_is_killed_before_it_has_a_worker_does_not_run() -> None:
-    from modules.sandbox.session import PlanSession, open_pool
+    from modules.sandbox.session import PlanSession
+    from modules.sandbox.workers import Workers
 
-    with open_pool(1) as pool:
-        session = PlanSession(pool, CATALOG, SandboxLimits(cpu_seconds=60))
+    with Workers(1, second_wall=False) as workers:
+        session = PlanSession(workers.pool, CATALOG, SandboxLimits(cpu_seconds=60))
         session.kill()
         state = session.start("while True: pass")
         assert isinstance(state, Finished)
@@ -154,10 +143,11 @@ def test_a_session_that_is_killed_before_it_has_a_worker_does_not_run() -> None:
 
 
 def test_a_session_without_a_free_worker_is_a_crash() -> None:
-    from modules.sandbox.session import PlanSession, open_pool
+    from modules.sandbox.session import PlanSession
+    from modules.sandbox.workers import Workers
 
-    with open_pool(1, checkout_seconds=0.05) as pool:
-        busy, late = (PlanSession(pool, CATALOG, SandboxLimits()) for _ in range(2))
+    with Workers(1, second_wall=False, checkout_seconds=0.05) as workers:
+        busy, late = (PlanSession(workers.pool, CATALOG, SandboxLimits()) for _ in range(2))
         assert isinstance(busy.start(solve("await tools.add(1, 2)")), Waiting)
         state = late.start(solve("return 1"))
         assert isinstance(state, Finished)

@@ -179,7 +179,7 @@ async def test_a_servers_tool_of_that_name_is_reached_through_tools(
 ) -> None:
     catalog = ToolCatalog([*CATALOG, OWN])
     async with Sandbox() as sandbox:
-        plan = Plan(solve(f"x = {call}", "return 'FINAL_ANSWER: ' + str(x)"))
+        plan = Plan(solve(f"x = {call}", "return 'FINAL_ANSWER: sent'"))
         result = await run_plan(plan, catalog, Tools(), sandbox)
     assert isinstance(result, FinalAnswer)
     assert [c.tool for c in result.calls] == sent
@@ -196,7 +196,7 @@ async def test_what_was_found_is_told_even_when_the_plan_fails() -> None:
 
 
 async def test_a_tool_that_takes_one_dict_gets_exactly_that() -> None:
-    odd = ToolSpec("s", "odd", "Odd.", {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]})
+    odd = ToolSpec("s", "odd", "Odd.", {"anyOf": [{"type": "object"}, {"required": ["b"]}]})
     offered = ToolCatalog([odd])
     tools = Tools()
     plan = solve(

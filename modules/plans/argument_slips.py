@@ -1,0 +1,52 @@
+"""Slips with the arguments of a tool: all of them written as one dict."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from core.errors import CallRefused
+from core.tool_spec import Parameter, ToolSpec
+from modules.plans.draft import Draft, Slip
+from modules.plans.names import PlanNames
+
+
+def dicts_of_arguments(names: PlanNames) -> Iterator[Slip]:
+    """`tools.add({"a": 1, "b": 2})`, where the dict can't be the first argument itself."""
+    for node in names.nodes:
+        match node:
+            case ast.Call(args=[ast.Dict() as given], keywords=[]):
+                tool = names.called_tool(node)
+                if tool is not None and _holds_all(given, tool):
+                    words = f"unpacked the dict of arguments of tools.{names.tools.plan_name(tool)}"
+                    yield Slip(given, words, partial(_unpack, given, node))
+            case _:
+                pass
+
+
+def _holds_all(given: ast.Dict, tool: ToolSpec) -> bool:
+    """Whether the dict's keys are the tool's arguments, and the dict is none of them."""
+    keys = [key.value for key in given.keys if isinstance(key, ast.Constant)]
+    names = [key for key in keys if isinstance(key, str)]
+    if tool.takes_whole or not names or len(names) != len(given.keys):
+        return False
+    is_argument = _binds(tool, [None], ()) and _may_be_dict(tool.parameters)
+    return not is_argument and _binds(tool, (), names)
+
+
+def _may_be_dict(parameters: Sequence[Parameter]) -> bool:
+    """Whether the first argument may be a dict, as far as its schema says a type."""
+    kinds = parameters[0].schema.get("type") if parameters else None
+    return not isinstance(kinds, str) or kinds == "object"
+
+
+def _binds(tool: ToolSpec, args: list[None] | tuple[()], names: list[str] | tuple[()]) -> bool:
+    try:
+        tool.bind(args, dict.fromkeys(names))
+    except CallRefused:
+        return False
+    return True
+
+
+def _unpack(given: ast.Dict, call: ast.Call, draft: Draft) -> None:
+    draft.insert("**", given)
+    call.args, call.keywords = [], [ast.keyword(None, given)]

@@ -1,0 +1,271 @@
+"""Rewrites a plan before it is fed, so that no `try` of it can swallow the limit on recursion.
+
+The interpreter lets nothing catch its limits on time and memory, but a RecursionError is an
+exception like any other. So every `try` gets a handler in front of its own:
+
+    except <RecursionError>: <door>()
+
+The door is a name that nothing defines, so the interpreter stops there and asks the host, which
+ends the plan. `finally` can hide an exception too (`finally: return 1`), so it begins with a look
+at the one in flight. And `__exit__` can, so `with` takes only the interpreter's own context
+managers. All these names are new for each plan, and nothing in the sandbox lists them.
+
+Two things are done in the same pass. `import statistics` and `import string`, which the interpreter
+lacks, become assignments (`modules.sandbox.provided`). And `eval(text)` becomes the true `eval`,
+which the prelude hides: in any other form it can run statements that the guard has not seen.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from modules.plans.names import NotParsed, parse
+from modules.sandbox.alternatives import UNSUPPORTED_METHODS
+from modules.sandbox.provided import PROVIDED_MODULES, provided_name, provided_source
+from modules.sandbox.rewriting import Edit, PlanText
+
+CONTINUED = "\\"
+"""Joins a line to the next."""
+
+
+FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
+"""Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
+
+
+ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
+"""What a plan is told before whose clauses nothing can be put; nobody writes it so."""
+
+
+class Unsupported(Exception):
+    """The plan uses what the interpreter would pass over in silence, or what can't be guarded."""
+
+    def __init__(self, message: str, line: int) -> None:
+        """`line` is where it stands, 1-based."""
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedPlan:
+    r"""A plan as it is fed to the interpreter.
+
+    Attributes:
+        source: The plan as it was given, its lines ended by `\n`.
+        text: The plan as it is fed.
+        prelude: What must be fed first, while no builtin is hidden yet.
+        door: Name of the function that it calls where calls nest too deeply.
+        lines: For each line of `text`, the 1-based line of `source` that it stands for.
+    """
+
+    source: str
+    text: str
+    prelude: str
+    door: str
+    lines: tuple[int, ...]
+
+    def source_line(self, line: int) -> int | None:
+        """The line of `source` that a 1-based line of `text` stands for, if there is one."""
+        return self.lines[line - 1] if 1 <= line <= len(self.lines) else None
+
+    def line_at(self, offset_bytes: int) -> int | None:
+        """The line of `source` for a place in `text`, given in bytes of UTF-8."""
+        return self.source_line(self.text.encode()[:offset_bytes].count(b"\n") + 1)
+
+
+def guard_plan(source: str, token: str) -> GuardedPlan:
+    """Guard a plan; `token` makes the names that it uses unguessable.
+
+    A plan that this Python can't parse (f-strings of PEP 701 on 3.11) or that is too long for it
+    stays as it is. Its depth is limited all the same, but it can catch the RecursionError, it has
+    neither `statistics` nor `string`, and neither `with` nor `eval` is looked at.
+
+    Raises:
+        Unsupported: a clause can't be guarded where it stands, or a class has a method that the
+            interpreter ignores.
+    """
+    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    names = _Names.of(token)
+    try:
+        tree = parse(source)
+    except (SyntaxError, NotParsed):
+        lines = tuple(range(1, source.count("\n") + 2))
+        return GuardedPlan(source, source, "", names.door, lines)
+    guard = _Guard(PlanText(source), names)
+    guard.walk(tree)
+    text, lines = guard.text.edited(guard.edits)
+    return GuardedPlan(source, text, guard.prelude(), names.door, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the inserted code calls things."""
+
+    door: str
+    recursion_error: str
+    eval: str
+    manager: str
+
+    @classmethod
+    def of(cls, token: str) -> "_Names":
+        kinds = ("nested_too_deep", "recursion_error", "eval", "manager")
+        return cls(*(f"__{kind}_{token}__" for kind in kinds))
+
+
+_MANAGER = """
+import decimal as __decimal__
+def {name}(manager, kind=type, own=type(__decimal__.localcontext())):
+    if kind(manager) is not own:
+        raise NotImplementedError("with takes only decimal.localcontext(); use try/finally")
+    return manager
+"""
+"""What a `with` passes its objects through. The defaults are bound before a plan can hide them."""
+
+
+class _Guard:
+    """Collects the edits of one plan."""
+
+    def __init__(self, text: PlanText, names: _Names) -> None:
+        self.text = text
+        self.edits: list[Edit] = []
+        self._names = names
+        self._modules: set[str] = set()
+        self._managers = False
+
+    def walk(self, tree: ast.Module) -> None:
+        """Look at every node, without recursion: its depth is in the plan's hands."""
+        own_eval = False
+        evals: list[ast.Name] = []
+        misplaced: set[ast.AST] = set()
+        for node in ast.walk(tree):
+            own_eval = own_eval or _binds_eval(node)
+            match node:
+                case ast.Try():
+                    self._guard_try(node)
+                case ast.ClassDef(body=body):
+                    _check_methods(body)
+                case ast.With(items=items):
+                    self._guard_managers(items)
+                case ast.Import() | ast.ImportFrom():
+                    self._provide(node)
+                case ast.JoinedStr() if FORMATTED_ARE_MISPLACED:
+                    misplaced.update(ast.walk(node))
+                case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
+                    evals.append(name)
+                case _:
+                    pass
+        if not own_eval:
+            self._unhide(name for name in evals if name not in misplaced)
+
+    def prelude(self) -> str:
+        """What the inserted code needs."""
+        parts = [f"{self._names.recursion_error} = RecursionError\n{self._names.eval} = eval\n"]
+        if self._managers:
+            parts.append(_MANAGER.format(name=self._names.manager))
+        return "".join([*parts, *map(provided_source, sorted(self._modules))])
+
+    def _guard_try(self, node: ast.Try) -> None:
+        """Put the guard before the first handler, and at the start of `finally`."""
+        blamed = node.body[0].lineno if len(node.body) == 1 else node.lineno
+        guard = f"except {self._names.recursion_error}: {self._names.door}()\n"
+        if node.handlers:
+            line = node.handlers[0].lineno
+            self._insert(line, 0, self._indent(line) + guard, blamed)
+        if node.finalbody:
+            self._guard_finally(node.finalbody[0], guard, blamed)
+
+    def _guard_finally(self, first: ast.stmt, guard: str, blamed: int) -> None:
+        """Raise again what is in flight, if anything is, to see whether it is for the guard."""
+        line = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", ()))])
+        indent = self._indent(line)
+        start = self.text.offset(line, 0)
+        before = self.text.between(start, start + first.col_offset)
+        look = ("try: raise\n", guard, "except: pass\n")
+        if not before.strip():
+            self._insert(line, 0, "".join(indent + part for part in look), blamed)
+            return
+        if not before.lstrip().startswith(b"finally"):
+            raise Unsupported(ODD_LAYOUT, line)
+        indent += " "
+        lines = "".join(indent + part for part in look)
+        self._insert(line, first.col_offset, f"\n{lines}{indent}", blamed)
+
+    def _guard_managers(self, items: Iterable[ast.withitem]) -> None:
+        self._managers = True
+        for item in items:
+            start, end = self.text.span(item.context_expr)
+            self.edits += [Edit(start, start, f"{self._names.manager}("), Edit(end, end, ")")]
+
+    def _provide(self, statement: ast.Import | ast.ImportFrom) -> None:
+        """Turn an import of a provided module into assignments, on as many lines."""
+        provided = _provided_modules(statement)
+        if not provided:
+            return
+        self._modules |= provided
+        start, end = self.text.span(statement)
+        breaks = self.text.between(start, end).count(b"\n") * f"{CONTINUED}\n"
+        first, *rest = _assignments(statement)
+        target, _, value = first.partition(" ")
+        self.edits.append(Edit(start, end, "; ".join([f"{target} {breaks}{value}", *rest])))
+
+    def _unhide(self, evals: Iterable[ast.Name]) -> None:
+        """Lead calls to the true `eval`."""
+        for name in evals:
+            start, end = self.text.span(name)
+            self.edits.append(Edit(start, end, self._names.eval))
+
+    def _indent(self, line: int) -> str:
+        """The white space that a line begins with; a line before must not run on into it."""
+        before, text = self.text.line(line - 1).strip(), self.text.line(line)
+        if before.endswith(CONTINUED) and "#" not in before:
+            raise Unsupported(ODD_LAYOUT, line)
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def _insert(self, line: int, column_bytes: int, text: str, blamed: int) -> None:
+        at = self.text.offset(line, column_bytes)
+        self.edits.append(Edit(at, at, text, blamed))
+
+
+def _check_methods(body: Iterable[ast.stmt]) -> None:
+    """Refuse methods that Python would call by itself and the interpreter never does."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name in UNSUPPORTED_METHODS:
+            message = f"{node.name}() is not supported: give the method a plain name and call it"
+            raise Unsupported(message, node.lineno)
+
+
+def _binds_eval(node: ast.AST) -> bool:
+    """Whether the plan has an `eval` of its own, to which its calls may lead."""
+    match node:
+        case ast.Name(id="eval", ctx=ast.Store()) | ast.arg(arg="eval"):
+            return True
+        case ast.FunctionDef(name="eval") | ast.AsyncFunctionDef(name="eval"):
+            return True
+        case ast.ClassDef(name="eval") | ast.ExceptHandler(name="eval"):
+            return True
+        case ast.alias(name=name, asname=asname):
+            return "eval" in (name, asname)
+        case _:
+            return False
+
+
+def _provided_modules(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    """Which provided modules a statement imports, or imports from; `*` is left as it is."""
+    names = [alias.name for alias in statement.names]
+    if isinstance(statement, ast.Import):
+        return set(names) & PROVIDED_MODULES.keys()
+    module = (statement.module or "") if statement.level == 0 else ""
+    return {module} if module in PROVIDED_MODULES and names != ["*"] else set()
+
+
+def _assignments(statement: ast.Import | ast.ImportFrom) -> Sequence[str]:
+    """A statement for each name of an import; other modules are imported as before."""
+    if isinstance(statement, ast.ImportFrom):
+        module = provided_name(statement.module or "")
+        return [f"{a.asname or a.name} = {module}.{a.name}" for a in statement.names]
+    return [
+        f"{alias.asname or alias.name} = {provided_name(alias.name)}"
+        if alias.name in PROVIDED_MODULES
+        else f"import {alias.name}{f' as {alias.asname}' if alias.asname else ''}"
+        for alias in statement.names
+    ]

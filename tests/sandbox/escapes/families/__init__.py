@@ -1,0 +1,1 @@
+"""The attempts, one file a family."""
