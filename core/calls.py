@@ -1,4 +1,8 @@
-"""The tool calls of one run: told as events, none repeated that is known to fail.
+"""The tool calls of one run: told as events, none repeated that is known to fail, or to succeed.
+
+A call that failed is not sent again in its run. One that succeeded in a plan that failed is not
+sent again by a retry if repeating it is harmless: the retry gets the kept result
+(`core.kept_results`). A kept call counts among the plan's tool calls like any other.
 
 A server may report progress faster than anybody reads it. Of reports that come while a listener
 is still busy with an earlier one, only the newest is told; none is told after its call's end.
@@ -6,14 +10,17 @@ is still busy with an earlier one, only the newest is told; none is told after i
 
 import asyncio
 import contextlib
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from core.content import ToolResult
-from core.context import AgentContext
+from core.context import SubtaskStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
-from core.events import Emit, ToolCallFinished, ToolCallProgress, ToolCallStarted
+from core.events import Emit, ToolCallFinished, ToolCallKept, ToolCallProgress, ToolCallStarted
+from core.kept_results import CallKey, KeptResult, KeptResults, call_key
+from core.ports import Dispatcher
 from core.tool_spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
@@ -22,30 +29,95 @@ PROGRESS_MESSAGE_CHARACTERS = 200
 """How much of a server's message on progress is told."""
 
 
-class RunCalls:
-    """Sends the calls of one run's plans and remembers which of them failed."""
+class CallContext(Protocol):
+    """As much of a run's context as its calls need."""
 
-    def __init__(self, context: AgentContext, clock: Callable[[], float] = time.perf_counter):
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Where calls are sent."""
+        ...
+
+    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+        """Note that work on `tool_name` began."""
+        ...
+
+    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+        """Set the status of the newest work on `tool_name`."""
+        ...
+
+
+class RunCalls:
+    """Sends the calls of one run's plans, and remembers what became of them.
+
+    The loop says how each plan ended, with `plan_failed` or `plan_worked`.
+    """
+
+    def __init__(self, context: CallContext, clock: Callable[[], float] = time.perf_counter):
         """Send through the context's dispatcher; `clock` gives seconds for durations."""
         self._context = context
         self._clock = clock
-        self._failed: dict[str, str] = {}
+        self._failed: dict[CallKey, str] = {}
+        self._results = KeptResults()
+        self._repeated: list[ToolCall] = []
         self._next_id = 1
 
+    @property
+    def kept(self) -> tuple[ToolCall, ...]:
+        """The calls that the next plan may repeat at no cost, oldest first."""
+        return self._results.calls
+
+    def plan_failed(self, calls: Sequence[ToolCall]) -> None:
+        """Keep what harmless calls gave for the retry; `calls` is the plan's record of them all."""
+        self._results.plan_failed(call for call in calls if not call.ok)
+        self._repeated.clear()
+
+    def plan_worked(self) -> None:
+        """Forget what was kept for a retry: there is none."""
+        self._results.plan_worked()
+        self._repeated.clear()
+
+    def marked(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """A plan's record of its calls, before its end was told, with the kept ones marked.
+
+        The plan records a call with the very arguments that it sent, so these tell which is which.
+        """
+        repeated = {id(call.arguments): call for call in self._repeated}
+        return tuple(
+            replace(call, kept=True, seconds=kept.seconds)
+            if call.ok and (kept := repeated.get(id(call.arguments))) is not None
+            else call
+            for call in calls
+        )
+
     async def send(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> ToolResult:
-        """Send one call of a plan, unless the same call has failed in this run before.
+        """Send one call of a plan, unless its result is kept or it has failed in this run before.
 
         Raises:
             CallRefused: the call failed before, or the dispatcher refused it.
             ServerError: the server did not start, died, or did not answer in time.
         """
-        name = tool.qualified_name
-        key = f"{name} {json.dumps(arguments, sort_keys=True)}"
+        key = call_key(tool, arguments)
+        if (kept := self._results.take(tool, key)) is not None:
+            return await self._repeat(kept, arguments, emit)
         if (earlier := self._failed.get(key)) is not None:
             raise CallRefused(
-                f"{name} failed before with exactly these arguments and was not called again: "
-                f"{earlier}. Use other arguments or another tool"
+                f"{tool.qualified_name} failed before with exactly these arguments and was not "
+                f"called again: {earlier}. Use other arguments or another tool"
             )
+        return await self._send_anew(tool, arguments, key, emit)
+
+    async def _repeat(self, kept: KeptResult, arguments: JsonObject, emit: Emit) -> ToolResult:
+        """Answer a call with what the same one gave before."""
+        call = replace(kept.call, arguments=arguments, kept=True)
+        self._repeated.append(call)
+        self._context.log_subtask(call.tool, "success")
+        await emit(ToolCallKept(call))
+        return kept.result
+
+    async def _send_anew(
+        self, tool: ToolSpec, arguments: JsonObject, key: CallKey, emit: Emit
+    ) -> ToolResult:
+        name, place = tool.qualified_name, self._results.sending(tool, key)
         call_id, self._next_id = self._next_id, self._next_id + 1
         self._context.log_subtask(name)
         await emit(ToolCallStarted(call_id, name, arguments))
@@ -60,10 +132,12 @@ class RunCalls:
             failed = ToolCall(name, arguments, False, str(error), self._clock() - started)
             await self._finish(call_id, failed, emit)
             raise
-        if result.is_error:
-            self._failed[key] = result.text
         value = result.text if result.is_error else result.value
         call = ToolCall(name, arguments, not result.is_error, value, self._clock() - started)
+        if call.ok:
+            self._results.keep(place, tool, call, result)
+        else:
+            self._failed[key] = result.text
         await self._finish(call_id, call, emit)
         return result
 

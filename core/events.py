@@ -48,6 +48,15 @@ class PlanWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanRepaired:
+    """Slips in the plan were put right before it ran; `repairs` says which, a phrase each."""
+
+    step: int
+    attempt: int
+    repairs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallStarted:
     """A plan's tool call is about to be sent; `call_id` is unique within the run."""
 
@@ -85,6 +94,16 @@ class ToolCallFinished:
     """A tool call ended, well or not."""
 
     call_id: int
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallKept:
+    """A retry repeats a harmless call that succeeded before: it got that result, nothing was sent.
+
+    `call.seconds` is what the call took when it was sent.
+    """
+
     call: ToolCall
 
 
@@ -132,10 +151,12 @@ Event: TypeAlias = (
     | Notice
     | Perceived
     | PlanWritten
+    | PlanRepaired
     | ToolCallStarted
     | ToolCallProgress
     | ServerLogged
     | ToolCallFinished
+    | ToolCallKept
     | StepFinished
     | Observed
     | Retrying

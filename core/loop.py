@@ -6,9 +6,9 @@ for again with the failure in the prompt; an observation starts the next step.
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from core.calls import RunCalls
@@ -23,12 +23,14 @@ from core.events import (
     Event,
     Observed,
     Perceived,
+    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
     RunStarted,
     StepFinished,
 )
+from core.json_preview import json_start
 from core.memory_item import SANDBOX_STEP
 from core.ports import DecisionInputs
 from core.strategy import Decision, Situation, decide
@@ -53,6 +55,8 @@ from core.values import JsonObject
 OBSERVATION_CHARACTERS = 20_000
 """How much of a step's text the next step sees, about 5,000 tokens."""
 
+PARTIAL_RESULT_CHARACTERS = 500
+"""How much of a tool's result is told when a run has no answer."""
 
 NO_PLAN_ANSWER = "Could not generate valid solve()"
 """What a run says when the model never wrote a plan, in the mission's own words."""
@@ -184,7 +188,7 @@ class AgentLoop:
             if not isinstance(result, PlanFailed) or lifelines == 0:
                 return result
             lifelines -= 1
-            failed.append(Attempt(plan, result.failure, result.calls))
+            failed.append(Attempt(plan, result.failure, result.calls, self._calls.kept))
             await emit(Retrying(number, attempt, result.failure, lifelines))
 
     async def _perceive(self, number: int, emit: Emit) -> PerceptionResult:
@@ -244,7 +248,15 @@ class AgentLoop:
         async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
             return await self._calls.send(tool, arguments, emit)
 
-        result = await self._context.parts.run_plan(plan, tools, call)
+        async def repaired(repairs: tuple[str, ...]) -> None:
+            await emit(PlanRepaired(self._context.step, len(failed) + 1, repairs))
+
+        result = await self._context.parts.run_plan(plan, tools, call, repaired)
+        result = replace(result, calls=self._calls.marked(result.calls))
+        if isinstance(result, PlanFailed):
+            self._calls.plan_failed(result.calls)
+        else:
+            self._calls.plan_worked()
         self._found_tools |= dict.fromkeys(result.found)
         self._context.update_subtask_status(
             SANDBOX_STEP, "failure" if isinstance(result, PlanFailed) else "success"
@@ -274,7 +286,7 @@ class AgentLoop:
         for step in reversed(self._steps):
             for call in reversed(step.result.calls):
                 if call.ok:
-                    shown = _shorten(json.dumps(call.result, ensure_ascii=False), 500)
+                    shown = json_start(call.result, PARTIAL_RESULT_CHARACTERS)
                     return f" Best partial result: {call.tool} gave {shown}."
         return ""
 
@@ -308,10 +320,11 @@ def _next_input(request: str, observation: str) -> str:
     )
 
 
-def _shorten(text: str, limit: int = OBSERVATION_CHARACTERS) -> str:
-    if len(text) <= limit:
+def _shorten(text: str) -> str:
+    left_out = len(text) - OBSERVATION_CHARACTERS
+    if left_out <= 0:
         return text
-    return f"{text[:limit]}… [{len(text) - limit} more characters left out]"
+    return f"{text[:OBSERVATION_CHARACTERS]}… [{left_out} more characters left out]"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -85,7 +85,8 @@ class ToolCall:
     """One finished tool call of a plan.
 
     `tool` is the qualified `server.tool` name; `result` the value that the plan received, or
-    the error text when `ok` is false; `seconds` is wall time.
+    the error text when `ok` is false; `seconds` is wall time. With `kept` nothing was sent: a
+    plan that failed before made the same call, and `result` and `seconds` are what that took.
     """
 
     tool: str
@@ -93,6 +94,7 @@ class ToolCall:
     ok: bool
     result: Json
     seconds: float
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +158,16 @@ ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | PlanFailed
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One plan that failed in this step, with what its retry needs to know."""
+    """One plan that failed in this step, with what its retry needs to know.
+
+    `kept` are the calls, of this plan and of those before it, that the retry may repeat at no
+    cost: it gets the result that is kept.
+    """
 
     plan: Plan
     failure: PlanFailure
     calls: tuple[ToolCall, ...]
+    kept: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

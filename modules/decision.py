@@ -1,12 +1,12 @@
 """Decision: ask a model for a `solve()` plan, and find the plan in what it wrote."""
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from config.schema import AgentProfile
 from core.catalog import ToolCatalog
+from core.json_preview import json_start
 from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, ModelRequest, PlanReply, TextModel
 from core.strategy import CHARACTERS_PER_TOKEN
@@ -26,6 +26,25 @@ from modules.tools import fill_prompt, load_prompt, summarize_tools
 
 RESULT_CHARACTERS = 400
 """How much of an earlier call's result or answer a prompt repeats."""
+
+FAILED_PLAN_CHARACTERS = 12 * 1024
+"""How much of a plan that failed a prompt repeats; a reply without a plan may be longer."""
+
+FAILED_CALLS_SHOWN = 50
+"""How many calls a retry is told of each kind: kept, done, and neither; the newest."""
+
+KEPT_CALLS = "These calls succeeded and are kept: repeating one gives this result at no cost:"
+"""Heads the calls whose results a retry gets without anything being sent."""
+
+DONE_CALLS = (
+    "These calls are done, they may have changed something: don't call again, use the results:"
+)
+"""Heads the calls that succeeded and must not be made twice."""
+
+UNSURE_CALLS = (
+    "These calls succeeded, but may give something else by now; repeat one if you need it:"
+)
+"""Heads harmless calls whose results are not kept any more."""
 
 _FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 _SOLVE = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+solve[ \t]*\(", re.MULTILINE)
@@ -102,7 +121,7 @@ def decision_prompt(inputs: DecisionInputs, prompt_path: str, profile: AgentProf
         "perception": _perception_text(inputs.perception),
         "user_input": inputs.user_input,
         "step": f"{inputs.step} of {inputs.max_steps}",
-        "failures": _failures_text(inputs.failed),
+        "failures": _failures_text(inputs.failed, inputs.tools),
     }
     return fill_prompt(load_prompt(prompt_path), values)
 
@@ -131,30 +150,49 @@ def _history_text(history: Sequence[Exchange]) -> str:
     return "\n".join(f"User: {e.request}\nAnswer: {_short(e.answer)}" for e in history)
 
 
-def _failures_text(failed: Sequence[Attempt]) -> str:
-    """What went wrong before in this step, and what need not be done again."""
+def _failures_text(failed: Sequence[Attempt], tools: ToolCatalog) -> str:
+    """What went wrong before in this step, and what of it need not or must not be done again."""
     if not failed:
         return ""
     parts = [
-        f"Plan {number} failed:\n{attempt.plan.source}\n→ {attempt.failure}"
+        f"Plan {number} failed:\n{_short(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
+        f"→ {attempt.failure}"
         for number, attempt in enumerate(failed, start=1)
     ]
-    done = {_call_text(call) for attempt in failed for call in attempt.calls if call.ok}
-    if done:
-        parts.append(
-            "These calls succeeded; use their results, don't repeat them:\n"
-            + "\n".join(sorted(done))
-        )
+    parts += _calls_so_far(failed, tools)
     parts.append("Write a plan that differs from these and avoids their errors.")
     return "\n\n".join(parts)
 
 
+def _calls_so_far(failed: Sequence[Attempt], tools: ToolCatalog) -> list[str]:
+    """The calls that succeeded, by what another plan may do with them; a paragraph a kind."""
+    kept = dict.fromkeys(map(_call_text, failed[-1].kept))
+    done: dict[str, None] = {}
+    unsure: dict[str, None] = {}
+    for call in (call for attempt in failed for call in attempt.calls if call.ok):
+        if (text := _call_text(call)) not in kept:
+            (unsure if _is_harmless(call, tools) else done)[text] = None
+    paragraphs = {KEPT_CALLS: kept, DONE_CALLS: done, UNSURE_CALLS: unsure}
+    return [f"{head}\n{_newest(lines)}" for head, lines in paragraphs.items() if lines]
+
+
+def _is_harmless(call: ToolCall, tools: ToolCatalog) -> bool:
+    tool = tools.lookup(call.tool)
+    return tool is not None and (tool.read_only or tool.idempotent)
+
+
+def _newest(lines: Iterable[str]) -> str:
+    """The lines that a prompt has room for, and how many are missing before them."""
+    lines = list(lines)
+    left_out = len(lines) - FAILED_CALLS_SHOWN
+    head = [f"- ({left_out} earlier ones are left out here)"] if left_out > 0 else []
+    return "\n".join([*head, *lines[-FAILED_CALLS_SHOWN:]])
+
+
 def _call_text(call: ToolCall) -> str:
-    arguments = json.dumps(call.arguments, ensure_ascii=False)
-    return (
-        f"- {call.tool} {_short(arguments)} → {_short(json.dumps(call.result, ensure_ascii=False))}"
-    )
+    arguments = json_start(call.arguments, RESULT_CHARACTERS)
+    return f"- {call.tool} {arguments} → {json_start(call.result, RESULT_CHARACTERS)}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= RESULT_CHARACTERS else f"{text[:RESULT_CHARACTERS]}…"
+def _short(text: str, characters: int = RESULT_CHARACTERS) -> str:
+    return text if len(text) <= characters else f"{text[:characters]}…"

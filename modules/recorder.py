@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -16,6 +16,7 @@ from core.events import (
     Notice,
     Observed,
     Perceived,
+    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
@@ -23,9 +24,11 @@ from core.events import (
     ServerLogged,
     StepFinished,
     ToolCallFinished,
+    ToolCallKept,
     ToolCallProgress,
     ToolCallStarted,
 )
+from core.json_schema import as_object
 from core.memory_item import SANDBOX_STEP, MemoryItem
 from core.turn import (
     FINAL_ANSWER,
@@ -34,6 +37,7 @@ from core.turn import (
     FinalAnswer,
     FurtherProcessing,
     PlanFailed,
+    ToolCall,
 )
 from core.values import Json, JsonObject
 from modules.memory import MemoryManager
@@ -45,6 +49,15 @@ SUMMARY_CHARS = 2_000
 
 MAX_FIELD_CHARS = 100_000
 """Longest result, arguments, request or answer that is kept whole in any case."""
+
+MAX_REPAIRS = 20
+"""How many of a plan's repairs are kept with it."""
+
+MAX_FIELD_VALUES = MAX_FIELD_CHARS // 2
+"""How many values of a result or of arguments are read; each takes two characters at least."""
+
+MAX_LEVELS = 64
+"""How deep values are read; `storable` keeps no more levels."""
 
 _TEXT_CHARS = 500
 
@@ -72,10 +85,14 @@ class SessionRecorder:
         self._clock = clock
         self._redactor = redactor if redactor is not None else Redactor(os.environ)
         self._request: str | None = None
+        self._repairs: tuple[str, ...] = ()
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
-        item = self._item(event)
+        if isinstance(event, ToolCallStarted | ToolCallFinished | ToolCallKept):
+            item = await asyncio.to_thread(self._item, event)  # its values may be large
+        else:
+            item = self._item(event)
         if item is None:
             return None
         try:
@@ -90,8 +107,11 @@ class SessionRecorder:
         match event:
             case RunStarted() | Answered() | RunFinished():
                 return self._run_item(event)
-            case ToolCallStarted() | ToolCallFinished():
+            case ToolCallStarted() | ToolCallFinished() | ToolCallKept():
                 return self._call_item(event)
+            case PlanRepaired():
+                self._repairs = event.repairs
+                return None  # kept with the plan
             case StepFinished():
                 return self._plan_item(event)
             case (
@@ -110,6 +130,7 @@ class SessionRecorder:
     def _run_item(self, event: RunStarted | Answered | RunFinished) -> MemoryItem | None:
         match event:
             case RunStarted():
+                self._repairs = ()
                 self._request = self._clean(event.request, MAX_FIELD_CHARS)
                 now = self._clock()
                 return MemoryItem(
@@ -152,7 +173,7 @@ class SessionRecorder:
             case _:
                 assert_never(event)
 
-    def _call_item(self, event: ToolCallStarted | ToolCallFinished) -> MemoryItem:
+    def _call_item(self, event: ToolCallStarted | ToolCallFinished | ToolCallKept) -> MemoryItem:
         match event:
             case ToolCallStarted():
                 server, name = _split(event.tool)
@@ -167,28 +188,29 @@ class SessionRecorder:
                     metadata={"server": server, "call_id": event.call_id},
                     session_id=self._memory.session_id,
                 )
-            case ToolCallFinished():
-                call = event.call
-                server, name = _split(call.tool)
-                result = self._result(call.result)
-                return MemoryItem(
-                    timestamp=self._clock(),
-                    type="tool_output",
-                    text=shorten(f"Output of {name}: {_json(result)}", _TEXT_CHARS),
-                    tool_name=name,
-                    tool_args=self._arguments(call.arguments),
-                    tool_result={"result": result},
-                    tags=self._tags("tool"),
-                    success=call.ok,
-                    metadata={
-                        "server": server,
-                        "call_id": event.call_id,
-                        "seconds": round(call.seconds, 6),
-                    },
-                    session_id=self._memory.session_id,
-                )
+            case ToolCallFinished(call_id, call):
+                return self._output_item(call, {"call_id": call_id})
+            case ToolCallKept(call):
+                return self._output_item(call, {"kept": True})
             case _:
                 assert_never(event)
+
+    def _output_item(self, call: ToolCall, origin: JsonObject) -> MemoryItem:
+        """What a plan received for a call, sent or kept."""
+        server, name = _split(call.tool)
+        result = self._result(call.result)
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="tool_output",
+            text=shorten(f"Output of {name}: {_json(result)}", _TEXT_CHARS),
+            tool_name=name,
+            tool_args=self._arguments(call.arguments),
+            tool_result={"result": result},
+            tags=self._tags("tool"),
+            success=call.ok,
+            metadata={"server": server, **origin, "seconds": round(call.seconds, 6)},
+            session_id=self._memory.session_id,
+        )
 
     def _plan_item(self, event: StepFinished) -> MemoryItem:
         step = event.step
@@ -200,6 +222,9 @@ class SessionRecorder:
         }
         if isinstance(step.result, PlanFailed):
             metadata["failure"] = step.result.failure.kind
+        repairs, self._repairs = self._repairs[:MAX_REPAIRS], ()
+        if repairs:
+            metadata["repairs"] = [self._clean(repair) for repair in repairs]
         return MemoryItem(
             timestamp=self._clock(),
             type="tool_output",
@@ -221,19 +246,19 @@ class SessionRecorder:
         return shorten(self._redactor.text(str(storable(text))), limit_chars)
 
     def _arguments(self, arguments: JsonObject) -> JsonObject:
-        clean = self._redactor.object(
-            {str(storable(name)): storable(value) for name, value in arguments.items()}
-        )
+        room = iter(range(MAX_FIELD_VALUES))
+        clean = self._redactor.json(storable(_first_values(arguments, room)))
         if len(text := _json(clean)) <= MAX_FIELD_CHARS:
-            return clean
-        return {"shortened": shorten(text, MAX_FIELD_CHARS)}
+            return as_object(clean)
+        return {"shortened": _shortened(text, MAX_FIELD_CHARS, room)}
 
     def _result(self, result: Json) -> Json:
         """The result, or the beginning of its text where it is too long."""
         limit = SUMMARY_CHARS if self._settings.summarize_tool_results else MAX_FIELD_CHARS
-        clean = self._redactor.json(storable(result))
+        room = iter(range(MAX_FIELD_VALUES))
+        clean = self._redactor.json(storable(_first_values(result, room)))
         text = clean if isinstance(clean, str) else _json(clean)
-        return clean if len(text) <= limit else shorten(text, limit)
+        return clean if len(text) <= limit else _shortened(text, limit, room)
 
 
 def _verdict(result: ActionResult) -> str:
@@ -246,6 +271,29 @@ def _verdict(result: ActionResult) -> str:
             return f"{result.failure.kind}: {result.failure}"
         case _:
             assert_never(result)
+
+
+def _first_values(value: Json, room: Iterator[int], levels: int = MAX_LEVELS) -> Json:
+    """The value with as many values inside as there is `room` for: no more could be kept."""
+    if levels == 0:
+        return value
+    if isinstance(value, list):
+        return [
+            _first_values(inner, room, levels - 1) for inner, _ in zip(value, room, strict=False)
+        ]
+    if isinstance(value, dict):
+        return {
+            name: _first_values(inner, room, levels - 1)
+            for (name, inner), _ in zip(value.items(), room, strict=False)
+        }
+    return value
+
+
+def _shortened(text: str, limit_chars: int, room: Iterator[int]) -> str:
+    """As `shorten`; where the room for values was not enough, the full size is not known."""
+    if next(room, None) is not None:
+        return shorten(text, limit_chars)
+    return f"{text[:limit_chars]}… [shortened; over {len(text):,} characters in all]"
 
 
 def _split(tool: str) -> tuple[str, str]:

@@ -34,6 +34,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
     """An outcome as JSON: answer, status, session, steps with plans and calls, usage, durations.
 
     `answer` is null unless `status` is "done"; `message` then says why. Durations are seconds.
+    A call that is `kept` was not sent: its result and seconds are those of a failed plan's call.
     Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
     than Python reads back (4,300), in hexadecimal.
     """
@@ -68,6 +69,7 @@ def _step(step: Step) -> JsonObject:
                 "ok": call.ok,
                 "result": json_safe(call.result),
                 "seconds": round(call.seconds, 6),
+                "kept": call.kept,
             }
             for call in step.result.calls
         ],

@@ -1,7 +1,7 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
-import json
 from collections import Counter
+from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
 from core.events import (
@@ -10,6 +10,7 @@ from core.events import (
     Notice,
     Observed,
     Perceived,
+    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
@@ -17,9 +18,11 @@ from core.events import (
     ServerLogged,
     StepFinished,
     ToolCallFinished,
+    ToolCallKept,
     ToolCallProgress,
     ToolCallStarted,
 )
+from core.json_preview import json_start
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
 from modules.redaction import Redactor
@@ -30,6 +33,12 @@ Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
 VALUE_CHARACTERS = 200
 """How much of a value one line shows."""
+
+NAME_CHARACTERS = 100
+"""How much of an argument's name one line shows."""
+
+ARGUMENTS_SHOWN = 20
+"""How many arguments of a call one line shows."""
 
 SERVER_LOG_LINES = 50
 """How many log lines of one server are shown between two requests, unless all is asked for."""
@@ -126,7 +135,7 @@ class Progress:
 
 def _normal(event: Event) -> list[tuple[str, str]]:
     match event:
-        case ToolCallFinished(_, call):
+        case ToolCallFinished(_, call) | ToolCallKept(call):
             return [("tool", call_line(call))]
         case ToolCallProgress():
             return [("tool", _progress_line(event))]
@@ -147,9 +156,8 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
             hint = f", hint {_short(perception.tool_hint)}" if perception.tool_hint else ""
             intent = _short(perception.intent)
             return [("perception", f"step {step}: {intent}; servers {servers}{hint}")]
-        case PlanWritten(step, attempt, plan, path):
-            head = ("strategy", path)
-            return [head, ("plan", f"step {step}, plan {attempt}:\n{plan.source}")]
+        case PlanWritten() | PlanRepaired():
+            return _plan_lines(event)
         case ToolCallStarted(_, tool, arguments):
             return [("tool", f"calls {tool}({_arguments(arguments)})")]
         case StepFinished(step):
@@ -162,28 +170,28 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
             return [("mcp", _server_log_line(event))]
         case Answered() | Notice():
             return []
-        case ToolCallFinished() | ToolCallProgress() | Observed() | Retrying():
+        case ToolCallFinished() | ToolCallKept() | ToolCallProgress() | Observed() | Retrying():
             return _normal(event)
         case _:
             assert_never(event)
 
 
 def call_line(call: ToolCall) -> str:
-    """`server.tool(a=1) → 2 (3 ms)`."""
+    """`server.tool(a=1) → 2 (3 ms)`; in place of the time, that a call was not sent but kept."""
     arrow = "→" if call.ok else "failed:"
-    result = value_text(call.result) if call.ok else str(call.result)
-    return (
-        f"{call.tool}({_arguments(call.arguments)}) {arrow} {_short(result)}"
-        f" ({call.seconds * 1000:.0f} ms)"
-    )
+    result = json_start(call.result, VALUE_CHARACTERS) if call.ok else _short(str(call.result))
+    took = "kept from the failed plan" if call.kept else f"{call.seconds * 1000:.0f} ms"
+    return f"{call.tool}({_arguments(call.arguments)}) {arrow} {result} ({took})"
 
 
-def value_text(value: Json) -> str:
-    """A JSON value on one line; what JSON can't write is said in words, not raised."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):  # thousands of digits, or of levels
-        return f"<{type(value).__name__} too large to show>"
+def _plan_lines(event: PlanWritten | PlanRepaired) -> list[tuple[str, str]]:
+    match event:
+        case PlanWritten(step, attempt, plan, path):
+            return [("strategy", path), ("plan", f"step {step}, plan {attempt}:\n{plan.source}")]
+        case PlanRepaired(repairs=repairs):
+            return [("plan", f"repaired: {one_line('; '.join(repairs), VALUE_CHARACTERS)}")]
+        case _:
+            assert_never(event)
 
 
 def _progress_line(event: ToolCallProgress) -> str:
@@ -215,7 +223,11 @@ def _characters(number: int) -> str:
 def _arguments(arguments: dict[str, Json]) -> str:
     inner = arguments.get("input")
     fields = inner if len(arguments) == 1 and isinstance(inner, dict) else arguments
-    return ", ".join(f"{name}={_short(value_text(value))}" for name, value in fields.items())
+    shown = [
+        f"{one_line(name, NAME_CHARACTERS)}={json_start(value, VALUE_CHARACTERS)}"
+        for name, value in islice(fields.items(), ARGUMENTS_SHOWN)
+    ]
+    return ", ".join([*shown, "…"] if len(fields) > ARGUMENTS_SHOWN else shown)
 
 
 def _short(text: str) -> str:

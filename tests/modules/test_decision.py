@@ -1,5 +1,6 @@
 """Decision: what stands in the prompt, and how the plan is found in the reply."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,16 @@ from core.turn import (
     PlanFailure,
     ToolCall,
 )
-from modules.decision import PlanWriter, decision_prompt, find_plan, generate_plan
+from core.values import Json
+from modules.decision import (
+    DONE_CALLS,
+    KEPT_CALLS,
+    UNSURE_CALLS,
+    PlanWriter,
+    decision_prompt,
+    find_plan,
+    generate_plan,
+)
 from tests.doubles import FakeModel, profile, tool
 
 PROMPTS = [
@@ -79,16 +89,58 @@ def test_persona_history_and_step_reach_the_prompt() -> None:
 
 def test_a_retry_tells_plan_error_line_and_what_succeeded() -> None:
     failure = PlanFailure("tool", "division by zero", 3, "await tools.divide(a=1, b=0)")
-    good = ToolCall("math.add", {"input": {"a": 1, "b": 2}}, True, 3, 0.1)
+    good = ToolCall("math.write", {"input": {"a": 1, "b": 2}}, True, 3, 0.1)
     bad = ToolCall("math.divide", {"input": {"a": 1, "b": 0}}, False, "division by zero", 0.1)
     attempt = Attempt(Plan("async def solve(): first try"), failure, (good, bad))
     inputs = DecisionInputs("q", INPUTS.tools, PerceptionResult(), failed=(attempt,))
     prompt = decision_prompt(inputs, PROMPTS[0], profile())
     assert "async def solve(): first try" in prompt
     assert "division by zero (line 3: await tools.divide(a=1, b=0))" in prompt
-    succeeded = prompt[prompt.index("These calls succeeded") :]
-    assert 'math.add {"input": {"a": 1, "b": 2}} → 3' in succeeded
-    assert "math.divide" not in succeeded
+    done = prompt[prompt.index(DONE_CALLS) :]
+    assert done.startswith(f'{DONE_CALLS}\n- math.write {{"input": {{"a": 1, "b": 2}}}} → 3\n\n')
+    assert "math.divide" not in done
+
+
+def retry_prompt(*failed: Attempt) -> str:
+    """The prompt for a retry where `look` is a harmless tool."""
+    tools = ToolCatalog([replace(tool("look"), read_only=True), tool("write")])
+    inputs = DecisionInputs("q", tools, PerceptionResult(), failed=failed)
+    return decision_prompt(inputs, PROMPTS[0], profile())
+
+
+def test_a_retry_is_told_what_repeating_a_call_would_mean() -> None:
+    look, old, write, gone = (
+        ToolCall(f"math.{name}", {"a": a}, True, "r", 0.1)
+        for name, a in (("look", 1), ("look", 2), ("write", 1), ("gone", 1))
+    )
+    failure = PlanFailure("error", "x")
+    prompt = retry_prompt(
+        Attempt(Plan("p1"), failure, (write, look, gone, old), kept=(look, old)),
+        Attempt(Plan("p2"), failure, (replace(look, seconds=0, kept=True),), kept=(look,)),
+    )
+    assert f'{KEPT_CALLS}\n- math.look {{"a": 1}} → "r"\n\n{DONE_CALLS}' in prompt
+    assert f'{DONE_CALLS}\n- math.write {{"a": 1}} → "r"\n- math.gone {{"a": 1}} → "r"' in prompt
+    assert f'{UNSURE_CALLS}\n- math.look {{"a": 2}} → "r"\n\nWrite' in prompt
+
+
+def test_polls_with_several_results_are_told_in_their_order() -> None:
+    polls = tuple(ToolCall("math.look", {}, True, result, 0.1) for result in ("no", "yes", "no"))
+    prompt = retry_prompt(Attempt(Plan("p"), PlanFailure("error", "x"), polls, kept=polls))
+    assert '- math.look {} → "no"\n- math.look {} → "yes"\n\n' in prompt
+
+
+def test_a_retry_prompt_is_bounded_whatever_failed() -> None:
+    big: list[Json] = ["x" * 1_000_000] * 10
+    calls = tuple(
+        ToolCall(f"math.{name}", {"a": number, "b": big}, True, big, 0.1)
+        for number in range(100)
+        for name in ("look", "write")
+    )
+    attempt = Attempt(Plan("x" * 1_000_000), PlanFailure("error", "x"), calls, kept=calls[::4])
+    prompt = retry_prompt(attempt, attempt)
+    assert len(prompt) < 3 * 50 * 1_000 + 2 * 13_000 + len(retry_prompt()) + 1_000
+    assert prompt.count("- (50 earlier ones are left out here)") == 1
+    assert '- math.write {"a": 99, "b": ["xxx' in prompt
 
 
 @pytest.mark.parametrize(

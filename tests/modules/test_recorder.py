@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from core.events import (
     Notice,
     Observed,
     Perceived,
+    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
@@ -20,6 +22,7 @@ from core.events import (
     ServerLogged,
     StepFinished,
     ToolCallFinished,
+    ToolCallKept,
     ToolCallProgress,
     ToolCallStarted,
 )
@@ -39,7 +42,13 @@ from core.turn import (
 )
 from core.values import Json
 from modules.memory import MemoryManager, exchanges
-from modules.recorder import MAX_FIELD_CHARS, SUMMARY_CHARS, SessionRecorder
+from modules.recorder import (
+    MAX_FIELD_CHARS,
+    MAX_FIELD_VALUES,
+    MAX_REPAIRS,
+    SUMMARY_CHARS,
+    SessionRecorder,
+)
 from modules.redaction import Redactor
 
 NOW = 1_795_000_000.25
@@ -98,6 +107,33 @@ async def test_an_output_keeps_result_and_success(ok: bool) -> None:
     assert item.tool_args == {"a": 1}
     assert item.tool_result == {"result": {"x": [1, "two"]}}
     assert item.metadata == {"server": "math", "call_id": 7, "seconds": 0.25}
+
+
+async def test_a_kept_call_is_an_output_without_a_call() -> None:
+    item = await recorded(ToolCallKept(ToolCall("math.add", {"a": 1}, True, 3, 0.25, kept=True)))
+    assert (item.type, item.tool_name, item.tool_result) == ("tool_output", "add", {"result": 3})
+    assert item.metadata == {"server": "math", "kept": True, "seconds": 0.25}
+
+
+async def test_what_was_repaired_in_a_plan_is_kept_with_it_and_not_with_the_next() -> None:
+    memory = MemoryManager("notes", enabled=False)
+    record = recorder(memory)
+    repairs = (f"added await to tools.{CANARY} (line 3)", *("x" * 1_000,) * 100)
+    for event in (
+        PlanRepaired(1, 1, repairs),
+        step(FinalAnswer("1")),
+        step(FinalAnswer("2")),
+        PlanRepaired(1, 1, ("a plan that was interrupted",)),
+        RunStarted("notes", "x", "offline"),
+        step(FinalAnswer("3")),
+    ):
+        assert await record(event) is None
+    first, *others = [item.metadata.get("repairs") for item in memory.items]
+    assert isinstance(first, list)
+    assert first[0] == "added await to tools.[redacted MODEL_API_KEY] (line 3)"
+    assert len(first) == MAX_REPAIRS
+    assert all(len(str(repair)) < 600 for repair in first)
+    assert others == [None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -178,6 +214,32 @@ async def test_without_summaries_results_are_kept_up_to_a_hard_bound() -> None:
     assert whole.tool_result == {"result": "y" * 5_000}
     cut = await recorded(finished("y" * 1_000_000), summarize=False)
     assert len(json.dumps(cut.tool_result)) < MAX_FIELD_CHARS + 100
+
+
+class Watched(list[Json]):
+    """A list that knows how far it was read, and in which thread."""
+
+    read = 0
+    thread: int | None = None
+
+    def __iter__(self) -> Iterator[Json]:
+        """The items, each counted."""
+        self.thread = threading.get_ident()
+        for item in super().__iter__():
+            self.read += 1
+            yield item
+
+
+async def test_a_huge_result_is_read_outside_of_the_event_loop_and_no_further_than_it_is_kept() -> (
+    None
+):
+    huge = Watched([1] * 200_000)
+    item = await recorded(finished({"rows": huge}), summarize=False)
+    assert huge.read <= MAX_FIELD_VALUES
+    assert huge.thread not in (None, threading.get_ident())
+    text = str((item.tool_result or {})["result"])
+    assert text.startswith('{"rows": [1, 1, ')
+    assert text.endswith("… [shortened; over 150,007 characters in all]")
 
 
 async def test_a_request_of_a_megabyte_is_kept_in_part() -> None:

@@ -114,7 +114,9 @@ class TestAnswers:
 
 
 def full_outcome() -> RunOutcome:
-    call = ToolCall("math.add", {"input": {"a": 1, "b": 2}}, ok=True, result=3, seconds=0.00123456)
+    call = ToolCall(
+        "math.add", {"input": {"a": 1, "b": 2}}, ok=True, result=3, seconds=0.00123456, kept=True
+    )
     failed_call = ToolCall("math.div", {}, ok=False, result="division by zero", seconds=0)
     failure = PlanFailure("tool", "math.div failed", 2, "await tools.div()")
     perception = PerceptionResult(intent="sum", entities=["1"], selected_servers=["math"])
@@ -157,6 +159,7 @@ class TestDocument:
                             "ok": False,
                             "result": "division by zero",
                             "seconds": 0,
+                            "kept": False,
                         }
                     ],
                     "seconds": 0.25,
@@ -175,6 +178,7 @@ class TestDocument:
                             "ok": True,
                             "result": 3,
                             "seconds": 0.001235,
+                            "kept": True,
                         }
                     ],
                     "seconds": 0.5,
@@ -252,6 +256,7 @@ class TestDocument:
                         "ok": True,
                         "result": stands,
                         "seconds": 0.123457,
+                        "kept": False,
                     }
                 ],
                 "seconds": 0.5,

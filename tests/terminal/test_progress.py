@@ -2,6 +2,7 @@
 
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, get_args
 
@@ -13,6 +14,7 @@ from core.events import (
     Notice,
     Observed,
     Perceived,
+    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
@@ -20,6 +22,7 @@ from core.events import (
     ServerLogged,
     StepFinished,
     ToolCallFinished,
+    ToolCallKept,
     ToolCallProgress,
     ToolCallStarted,
 )
@@ -36,12 +39,12 @@ from core.turn import (
 from core.values import Json
 from modules.redaction import Redactor
 from modules.terminal.progress import (
+    ARGUMENTS_SHOWN,
     SERVER_LOG_LINES,
     VALUE_CHARACTERS,
     Loudness,
     Progress,
     call_line,
-    value_text,
 )
 from modules.terminal.safe_text import printable
 
@@ -54,6 +57,7 @@ FAILED_STEP = Step(1, 1, PerceptionResult(), PLAN, PlanFailed(FAILURE), 0.002)
 NOTICE = Notice("memory", "the session file was damaged")
 NOTICE_LINE = "[memory] the session file was damaged\n"
 CALL_LINE = "[tool] math.add(a=1, b=[2]) → 3 (3 ms)\n"
+KEPT_LINE = "[tool] math.add(a=1, b=[2]) → 3 (kept from the failed plan)\n"
 PROGRESS_LINE = "[tool] web.get: 3/10 reading\n"
 LOG_LINE = "[mcp] web warning: slow today\n"
 OBSERVED_LINE = "[loop] step 1 found text to go on with (5 characters)\n"
@@ -84,6 +88,12 @@ TOLD: list[tuple[Event, str, str, str]] = [
         f"[strategy] prompts/p.txt\n[plan] step 1, plan 2:\n{PLAN.source}\n",
     ),
     (
+        PlanRepaired(1, 2, ("added await to tools.add (line 3)", "b")),
+        "",
+        "",
+        "[plan] repaired: added await to tools.add (line 3); b\n",
+    ),
+    (
         ToolCallStarted(1, "math.add", {"input": {"a": 1}}),
         "",
         "",
@@ -92,6 +102,7 @@ TOLD: list[tuple[Event, str, str, str]] = [
     (ToolCallProgress(1, "web.get", 3, 10, "reading"), "", PROGRESS_LINE, PROGRESS_LINE),
     (ServerLogged("web", "warning", "slow today"), "", LOG_LINE, LOG_LINE),
     (ToolCallFinished(1, CALL), "", CALL_LINE, CALL_LINE),
+    (ToolCallKept(replace(CALL, kept=True)), "", KEPT_LINE, KEPT_LINE),
     (StepFinished(STEP), "", "", "[sandbox] plan 2 worked in 250 ms\n"),
     (StepFinished(FAILED_STEP), "", "", "[sandbox] plan 1 failed in 2 ms\n"),
     (Observed(1, "12345"), "", OBSERVED_LINE, OBSERVED_LINE),
@@ -169,6 +180,7 @@ async def test_nothing_that_a_server_or_model_says_floods_the_terminal() -> None
         ToolCallFinished(1, ToolCall("t", {"a": long}, ok=True, result=[long], seconds=0)),
         ToolCallFinished(1, ToolCall("t", {}, ok=False, result=long, seconds=0)),
         ToolCallStarted(1, "t", {"a": long}),
+        PlanRepaired(1, 1, (long,) * 9),
         ToolCallProgress(1, "t", 1, None, long),
         ServerLogged("web", long, long),
         Retrying(1, 1, PlanFailure("error", long), 1),
@@ -226,26 +238,26 @@ class TestCallLines:
         call = ToolCall("t", {}, ok=False, result="no such file", seconds=0)
         assert call_line(call) == "t() failed: no such file (0 ms)"
 
+    def test_many_arguments_and_names_of_any_kind_stand_on_one_line(self) -> None:
+        many: dict[str, Json] = {f"a{number}": number for number in range(100_000)}
+        line = call_line(ToolCall("t", many, True, 1, 0))
+        assert line.endswith(f"a{ARGUMENTS_SHOWN - 1}={ARGUMENTS_SHOWN - 1}, …) → 1 (0 ms)")
+        odd: dict[str, Json] = {"a\n[loop] b": 1, "x" * 1_000: 2}
+        line = call_line(ToolCall("t", odd, True, "\n", 0))
+        assert line == f't(a [loop] b=1, {"x" * 99}…=2) → "\\n" (0 ms)'
+
     @pytest.mark.parametrize(
         ("value", "text"),
         [
-            (None, "null"),
-            (True, "true"),
             (float("inf"), "Infinity"),
             ("grüße\n", '"grüße\\n"'),
             ({"a": [1, 2.5]}, '{"a": [1, 2.5]}'),
-            pytest.param(10**5000, "<int too large to show>", id="digits"),
-            pytest.param([10**5000], "<list too large to show>", id="digits in a list"),
+            pytest.param([10**5000], "[…]", id="digits"),
         ],
     )
-    def test_values_stand_on_one_line_whatever_they_are(self, value: Json, text: str) -> None:
-        assert value_text(value) == text
-
-    def test_a_value_as_deep_as_the_stack_is_not_shown_and_not_fatal(self) -> None:
-        value: Json = []
-        for _ in range(100_000):
-            value = [value]
-        assert value_text(value) == "<list too large to show>"
+    def test_values_stand_there_whatever_they_are(self, value: Json, text: str) -> None:
+        line = call_line(ToolCall("t", {"a": value}, True, value, 0))
+        assert line == f"t(a={text}) → {text} (0 ms)"
 
 
 class TestPrintable:
