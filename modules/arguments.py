@@ -10,9 +10,9 @@ from typing import NoReturn
 EXIT_CODES_HELP = """\
 exit codes:
   0    answered
-  1    the world failed: model, server or disk (or a bug of ours: see the log it names)
+  1    the world failed: model, server, sandbox or disk (or a bug of ours: see the log it names)
   2    bad usage or configuration
-  3    no answer within the steps and lifelines, or a request that the model declined
+  3    no answer within the steps and lifelines, a request the model declined, or a failed plan
   4    the tool of `call` answered with an error
   130  interrupted
 """
@@ -25,8 +25,10 @@ environment:
 
 _COMMANDS_HELP = """\
 commands (only as the very first word; quoted with others, or behind --, it is a request):
-  mcp    list, try, add and remove MCP servers; see: agent.py mcp --help
-  call   call one tool, with no model involved; see: agent.py call --help
+  mcp       list, try, add and remove MCP servers; see: agent.py mcp --help
+  call      call one tool, with no model involved; see: agent.py call --help
+  run-plan  run a plan from a file, in the sandbox; see: agent.py run-plan --help
+  doctor    say what works here, and which walls stand around plans; see: agent.py doctor --help
 """
 
 _EXAMPLES_HELP = """\
@@ -36,12 +38,14 @@ examples:
   agent.py --json "15% of 80" | jq .answer
   agent.py mcp list
   agent.py call add a=5 b=7
+  agent.py run-plan plan.py --json
+  agent.py doctor
   agent.py -2^2                  (a minus before a digit, a dot or a bracket is a sign)
   agent.py -- -x is what?        (behind --, nothing is an option or a command)
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
 
-COMMANDS = ("mcp", "call")
+COMMANDS = ("mcp", "call", "run-plan", "doctor")
 """First words that make a command of the command line."""
 
 END_OF_OPTIONS = "--"

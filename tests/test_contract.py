@@ -1,6 +1,6 @@
 """The names that the mission fixes, walked row by row of its table.
 
-What has no entry here yet (documents, web search, `ollama`, `agent.py doctor`) comes with the
+What has no entry here yet (documents, web search, `ollama`) comes with the
 parts that bring it.
 """
 

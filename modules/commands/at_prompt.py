@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 
 from core.errors import ExitCode
 from core.session import MultiMCP
+from modules.arguments import COMMANDS
 from modules.commands.status import status_text
 from modules.tools import describe_tool
 
@@ -39,6 +40,9 @@ class PromptCommands:
             self._say("mcp", f"{name} stands alone; on the command line, `mcp --help` shows more")
             return ExitCode.BAD_USAGE
         if command is None:
+            if name.startswith("/") and name[1:] in COMMANDS:
+                self._say("loop", f"{name[1:]} is for the command line: agent.py {name[1:]} --help")
+                return ExitCode.BAD_USAGE
             if rest or not _COMMAND.fullmatch(name):
                 return None
             self._say("loop", f"there is no command {name}; {COMMANDS_TOLD}")

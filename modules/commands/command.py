@@ -1,4 +1,4 @@
-"""The commands of `agent.py mcp` and `agent.py call` as values, one class each."""
+"""The commands of `agent.py` (`mcp`, `call`, `run-plan`, `doctor`) as values, one class each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +90,22 @@ class CallTool:
     timeout_seconds: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class RunPlanFile:
+    """`run-plan FILE`: a plan by hand ("-" for stdin); `servers` None offers all that are on."""
+
+    options: Options
+    file: str
+    servers: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnose:
+    """`doctor`: what works here and what doesn't."""
+
+    options: Options
+
+
 Command: TypeAlias = (
     ListServers
     | ListTools
@@ -99,4 +115,6 @@ Command: TypeAlias = (
     | CheckServer
     | ShowLog
     | CallTool
+    | RunPlanFile
+    | Diagnose
 )

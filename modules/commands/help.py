@@ -91,3 +91,43 @@ examples:
   agent.py call math.int_list_to_exponential_sum numbers='[73, 78]'
   agent.py call add --input '{"a": 5, "b": 7}'
   echo '{"a": 5, "b": 7}' | agent.py call add --input - --json | jq .value"""
+
+RUN_PLAN_HELP = """\
+Run a plan by hand: checked, repaired and run in the sandbox as a model's plan would be, with the
+limits of the profile. No model is asked, and nothing is kept. A plan is Python with a solve():
+
+  async def solve():
+      total = await tools.add(a=5, b=7)
+      return f"FINAL_ANSWER: {total}"
+
+Servers are started where the plan may call tools; --tools offers those of some servers only.
+
+The answer goes to stdout, without its prefix; so does text for FURTHER_PROCESSING_REQUIRED:, and
+any other value, with a note on stderr. Repairs, tool calls, what the plan prints and why it failed
+go to stderr. With --json it is one object, also of a plan that failed: ok, verdict (final_answer,
+further_processing, value or null), answer, value, printed, calls, repairs, failure (kind,
+message, line, text), seconds, exit_code.
+
+Exits with 0 for an answer, 3 for a plan that failed or returned nothing, 1 where that was the
+doing of a server or of the sandbox, 2 for a file that is no plan.
+
+examples:
+  agent.py run-plan plan.py
+  agent.py run-plan plan.py --tools math --json | jq .answer
+  agent.py run-plan - < plan.py"""
+
+DOCTOR_HELP = """\
+Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
+the profile, the model that would answer, the configured servers. Starts no server, writes no
+file, and shows whether keys are set, never what they are.
+
+A wall that is missing is a finding; it counts as broken where sandbox.require in the profile
+names it. With --json it is one object: ok, exit_code, version, python, platform and checks (area,
+name, state, detail, advice; a state is ok, note, missing or broken).
+
+Exits with 0 where all works that is needed, 2 where the configuration has to be corrected, else
+1 where something is broken: the sandbox does not start, or a wall is missing that is required.
+
+examples:
+  agent.py doctor
+  agent.py doctor --json | jq '.checks[] | select(.state != "ok")'"""

@@ -7,7 +7,8 @@ them the profile is read as it stands, and checked only where it can't be read.
 import contextlib
 import sys
 from collections.abc import Coroutine, Mapping
-from typing import assert_never
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from config.server_list import ServerList, raw_server_list, secret_values, server_list
 from config.settings import Places, check_profile, read_document
@@ -17,16 +18,23 @@ from modules.commands.command import (
     CallTool,
     CheckServer,
     Command,
+    Diagnose,
     ListServers,
     ListTools,
-    Options,
     RemoveServer,
+    RunPlanFile,
     ShowLog,
     ShowStatus,
 )
 from modules.commands.surroundings import Surroundings
 from modules.redaction import Redactor
 from modules.terminal.streams import Complaints, StdoutClosed
+
+if TYPE_CHECKING:
+    from config.schema import SandboxSection
+
+_Quick: TypeAlias = ListServers | AddServer | RemoveServer | ShowLog
+_WithServers: TypeAlias = ListTools | ShowStatus | CheckServer | CallTool | RunPlanFile
 
 
 def run_command(
@@ -42,25 +50,68 @@ def run_command(
         WorldError: a server or the disk failed.
         StdoutLost: nobody reads the output.
     """
-    quick = isinstance(command, ListServers | AddServer | RemoveServer | ShowLog)
-    servers = _configured(command.options, places, environ, quick=quick)
-    everyone = (*servers.specs, *servers.disabled)
-    complaints.redactor = Redactor(environ, secret_values(everyone))
-    # Notes are for those who look after servers; a script that calls a tool would see them daily.
-    uses_only = isinstance(command, CallTool | ShowLog | RemoveServer)
-    if command.options.verbose or not (uses_only or command.options.quiet):
-        for note in servers.notes:
-            complaints.say("mcp", note)
-    around = Surroundings(places, servers, sys.stdout, sys.stderr, complaints)
     try:
-        return _done(command, around)
+        if isinstance(command, Diagnose):  # what is wrong with the configuration is its answer
+            from modules.commands.doctor import diagnose
+
+            return diagnose(command, places, complaints, environ)
+        return _configured(command, places, complaints, environ)
     except StdoutClosed:
-        if isinstance(command, CallTool):
+        if isinstance(command, CallTool | RunPlanFile):
             raise  # what a call did is lost
         return ExitCode.WORLD_FAILED  # `| head` has seen enough, and needs no message
 
 
-def _done(command: Command, around: Surroundings) -> ExitCode:
+def _configured(
+    command: _Quick | _WithServers,
+    places: Places,
+    complaints: Complaints,
+    environ: Mapping[str, str],
+) -> ExitCode:
+    """Read what is configured, as far as the command needs it, and do the command."""
+    profile_file = command.options.profile or places.config_file("profiles.yaml")
+    document, files = read_document(profile_file), command.options.mcp_config
+    if isinstance(command, _Quick):
+        servers = _quick_list(document, places, profile_file, files, environ)
+        return _quickly(command, _around(command, servers, places, complaints, environ))
+    profile = check_profile(document, profile_file)
+    servers = server_list(profile, places, profile_file, files, environ)
+    around = _around(command, servers, places, complaints, environ)
+    return _run_with_servers(command, around, profile.sandbox)
+
+
+def _quick_list(
+    document: Mapping[str, object],
+    places: Places,
+    profile_file: Path,
+    files: tuple[Path, ...],
+    environ: Mapping[str, str],
+) -> ServerList:
+    # A mistake in the profile gets its message below.
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+        return raw_server_list(document, places, profile_file, files, environ)
+    profile = check_profile(document, profile_file)
+    return server_list(profile, places, profile_file, files, environ)
+
+
+def _around(
+    command: _Quick | _WithServers,
+    servers: ServerList,
+    places: Places,
+    complaints: Complaints,
+    environ: Mapping[str, str],
+) -> Surroundings:
+    everyone = (*servers.specs, *servers.disabled)
+    complaints.redactor = Redactor(environ, secret_values(everyone))
+    # Notes are for those who look after servers; a script that calls a tool would see them daily.
+    uses_only = isinstance(command, CallTool | RunPlanFile | ShowLog | RemoveServer)
+    if command.options.verbose or not (uses_only or command.options.quiet):
+        for note in servers.notes:
+            complaints.say("mcp", note)
+    return Surroundings(places, servers, sys.stdout, sys.stderr, complaints)
+
+
+def _quickly(command: _Quick, around: Surroundings) -> ExitCode:
     match command:
         case ListServers():
             from modules.commands.listing import list_servers
@@ -78,39 +129,24 @@ def _done(command: Command, around: Surroundings) -> ExitCode:
             from modules.commands.logs import show_log
 
             return show_log(command, around)
-        case ListTools() | ShowStatus() | CheckServer() | CallTool():
-            return _run_with_servers(command, around)
         case _:
             assert_never(command)
 
 
-def _configured(
-    options: Options, places: Places, environ: Mapping[str, str], *, quick: bool
-) -> ServerList:
-    profile_file = options.profile or places.config_file("profiles.yaml")
-    document = read_document(profile_file)
-    if quick:
-        # A mistake in the profile gets its message below.
-        with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-            return raw_server_list(document, places, profile_file, options.mcp_config, environ)
-    profile = check_profile(document, profile_file)
-    return server_list(profile, places, profile_file, options.mcp_config, environ)
-
-
 def _run_with_servers(
-    command: ListTools | ShowStatus | CheckServer | CallTool, around: Surroundings
+    command: _WithServers, around: Surroundings, sandbox: "SandboxSection"
 ) -> ExitCode:
     import asyncio
     import gc
 
-    work = _work(command, around)
+    work = _work(command, around, sandbox)
     gc.freeze()
     gc.enable()
     return asyncio.run(_until_interrupted(work, around.complaints))
 
 
 def _work(
-    command: ListTools | ShowStatus | CheckServer | CallTool, around: Surroundings
+    command: _WithServers, around: Surroundings, sandbox: "SandboxSection"
 ) -> Coroutine[object, object, ExitCode]:
     match command:
         case ListTools():
@@ -129,6 +165,13 @@ def _work(
             from modules.commands.calling import call_tool
 
             return call_tool(command, around)
+        case RunPlanFile():
+            from modules.commands.plan_file import read_plan
+            from modules.commands.planning import run_plan_by_hand
+
+            # Read before the event loop starts: Ctrl-C ends a read of stdin at once here.
+            plan = read_plan(command.file, sys.stdin.buffer, sandbox.source_bytes)
+            return run_plan_by_hand(command, plan, around, sandbox)
         case _:
             assert_never(command)
 

@@ -1,7 +1,7 @@
 """Servers opened for the time of one command."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 
 from config.servers import ServerSpec
@@ -19,8 +19,11 @@ async def opened(
     display: Display,
     *,
     use_cached_tools: bool = True,
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> AsyncGenerator[MultiMCP]:
     """A dispatcher over these servers, all of them started only when needed; they end with it.
+
+    `while_asking` is entered while the user is asked something.
 
     Why a server failed is the caller's to tell (`failures`, `status`); other notices are told as
     they come.
@@ -30,7 +33,7 @@ async def opened(
         if text not in {str(error) for error in dispatcher.failures.values()}:
             await display.progress.notice(text)
 
-    access = ServerAccess(options.allow_tool_changes, use_cached_tools, on_notice)
+    access = ServerAccess(options.allow_tool_changes, use_cached_tools, on_notice, while_asking)
     lazy = [replace(spec, start="lazy") for spec in specs]
     dispatcher = build_dispatcher(lazy, around.places, display, access)
     async with dispatcher:

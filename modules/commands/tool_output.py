@@ -32,7 +32,13 @@ def result_text(result: ToolResult) -> str:
     if result.structured is None:
         return _content_text(result)
     extras = [block for block in result.content if _data_of(block) or isinstance(block, LinkBlock)]
-    return "\n".join([_value_text(result.value), *map(_block_line, extras)])
+    return "\n".join([shown_value(result.value), *map(_block_line, extras)])
+
+
+def shown_value(value: Json) -> str:
+    """A value on stdout: text as it is, anything else as JSON."""
+    safe = json_safe(value)
+    return safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
 
 
 def call_document(
@@ -85,12 +91,7 @@ def _content_text(result: ToolResult) -> str:
         return "\n".join(map(_block_line, result.content))
     value = result.value
     # An object that came as text stays as the server wrote it; only a lone `result` is taken out.
-    return result.text if isinstance(value, dict) else _value_text(value)
-
-
-def _value_text(value: Json) -> str:
-    safe = json_safe(value)
-    return safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
+    return result.text if isinstance(value, dict) else shown_value(value)
 
 
 def _block_line(block: ContentBlock) -> str:

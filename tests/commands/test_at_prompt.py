@@ -37,6 +37,9 @@ async def test_other_lines_are_left_alone(line: str) -> None:
         ("/Tools math", "mcp: /tools stands alone"),
         ("/tool", "loop: there is no command /tool; there are /mcp and /tools"),
         (" /servers ", "loop: there is no command /servers;"),
+        ("/doctor", "loop: doctor is for the command line: agent.py doctor --help"),
+        ("/run-plan plan.py", "loop: run-plan is for the command line"),
+        ("/call add a=1 b=2", "loop: call is for the command line"),
     ],
 )
 async def test_a_mistyped_command_is_told_and_not_asked(line: str, told: str) -> None:

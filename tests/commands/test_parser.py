@@ -1,25 +1,34 @@
-"""Command lines that begin with `mcp` or `call`: what they mean, refuse and explain."""
+"""Command lines that begin with a command: what they mean, refuse and explain."""
 
+import re
+import textwrap
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from core.catalog import ToolCatalog
 from core.errors import ExitCode
+from modules.arguments import COMMANDS, help_text, is_command
 from modules.commands.command import (
     AddServer,
     CallTool,
     CheckServer,
     Command,
+    Diagnose,
     ListServers,
     ListTools,
     Options,
     RemoveServer,
+    RunPlanFile,
     ShowLog,
     ShowStatus,
 )
 from modules.commands.help import Action
-from modules.commands.parser import LOG_LINES_SHOWN, parse_command
+from modules.commands.mcp_parser import LOG_LINES_SHOWN
+from modules.commands.parser import parse_command
+from modules.plans.check import check_plan
+from tests.sandbox.sandbox_tools import spec
 
 PLAIN = Options()
 
@@ -42,6 +51,13 @@ PLAIN = Options()
             "call add a=-1 --json b:=[2] --timeout 0.5 --output x.png",
             CallTool(Options(json=True), "add", ("a=-1", "b:=[2]"), None, Path("x.png"), 0.5),
         ),
+        ("run-plan plan.py", RunPlanFile(PLAIN, "plan.py", None)),
+        ("run-plan - --json", RunPlanFile(Options(json=True), "-", None)),
+        ("run-plan --tools math,,web,math plan.py", RunPlanFile(PLAIN, "plan.py", ("math", "web"))),
+        ("run-plan plan.py --tools=", RunPlanFile(PLAIN, "plan.py", ())),
+        ("run-plan -- --odd.py", RunPlanFile(PLAIN, "--odd.py", None)),
+        ("doctor", Diagnose(PLAIN)),
+        ("doctor --json --verbose", Diagnose(Options(json=True, verbose=True))),
     ],
 )
 def test_each_command_becomes_a_value(line: str, command: Command) -> None:
@@ -54,6 +70,8 @@ def test_every_command_says_where_servers_are_configured() -> None:
     expected = Options(Path("p.yaml"), (Path("a.json"), Path("b.json")), allow_tool_changes=True)
     assert parse_command(["mcp", "status", *words]).options == expected
     assert parse_command(["call", "add", *words]).options == expected
+    assert parse_command(["run-plan", "plan.py", *words]).options == expected
+    assert parse_command(["doctor", *words]).options == expected
 
 
 def test_a_program_to_add_stands_behind_two_dashes_with_its_own_options() -> None:
@@ -115,6 +133,11 @@ def test_a_url_to_add_may_have_headers() -> None:
         ("call add --timeout nan", "a number of seconds"),
         ("call add --timeout soon", "a number of seconds"),
         ("call add --out x", "--out"),
+        ("run-plan", "required: FILE\n"),
+        ("run-plan a.py b.py", "unrecognized arguments: b.py"),
+        ("run-plan a.py --tools", "expected one argument"),
+        ("doctor who is it?", "not understood: who is it?; doctor takes options only"),
+        ("doctor --jsn", "not understood: --jsn"),
     ],
 )
 def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
@@ -131,6 +154,22 @@ def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
     assert f"goes behind --: agent.py -- {words[0]} " in shown.err
 
 
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["doctor"], True),
+        (["doctor", "--json"], True),
+        (["doctor who is it"], False),
+        (["--", "doctor"], False),
+        (["run-plan", "a.py"], True),
+        (["run-plan a.py"], False),
+        (["run", "plan"], False),
+    ],
+)
+def test_a_command_is_the_very_first_word_alone(argv: list[str], *, command: bool) -> None:
+    assert is_command(argv) is command
+
+
 def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     with pytest.raises(SystemExit) as caught:
         parse_command([*words, "--help"])
@@ -139,6 +178,10 @@ def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 class TestHelp:
+    def test_the_programs_own_help_names_every_command(self) -> None:
+        first_words = [line.split()[:1] for line in help_text("1.2.3").splitlines()]
+        assert all([command] in first_words for command in COMMANDS)
+
     def test_the_overview_names_every_action_and_every_exit_code(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -162,8 +205,27 @@ class TestHelp:
         for told in ("key=value", "key:=JSON", "--input", "--output", "examples:", "\n  4  "):
             assert told in text
 
+    def test_run_plan_shows_a_plan_that_runs_and_what_the_exit_codes_are(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "run-plan")
+        for told in ("async def solve():", "--tools", "verdict", "examples:", "\n  3  "):
+            assert told in text
+        (body,) = re.findall(r"^  (async def solve.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        tool = spec("add", "ab", wrap=False)
+        assert check_plan(textwrap.dedent(f"  {body}"), ToolCatalog([tool])) is None
+
+    def test_doctor_says_what_it_looks_at_and_when_it_exits_with_what(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "doctor")
+        for told in ("walls", "sandbox.require", "Exits with 0", "examples:"):
+            assert told in text
+
     @pytest.mark.parametrize(
-        "words", [("mcp",), ("call",), *(("mcp", action) for action in get_args(Action))], ids=str
+        "words",
+        [*((word,) for word in COMMANDS), *(("mcp", action) for action in get_args(Action))],
+        ids=str,
     )
     def test_help_fits_a_line_of_100_characters_and_any_encoding(
         self,

@@ -1,0 +1,146 @@
+"""What `doctor` finds out about the configuration: profile, model, servers, places on disk."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from config.server_list import ServerList, server_list
+from config.servers import ServerSpec
+from config.settings import (
+    HOME_VARIABLE,
+    Places,
+    SettingsError,
+    check_profile,
+    load_models,
+    read_document,
+)
+from core.errors import UserError
+from modules.commands.health import Check
+from modules.commands.listing import NOTHING_CONFIGURED
+from modules.commands.shown import kind_of, shown_origin
+
+if TYPE_CHECKING:
+    from config.schema import AgentProfile, ModelsFile
+
+_CORRECT_IT: Final = "nothing is answered before this is corrected"
+
+
+def read_profile(path: Path) -> "tuple[AgentProfile | None, Check]":
+    """The profile, None if it can't be used, and what there is to say of it."""
+    try:
+        profile = check_profile(read_document(path), path)
+    except SettingsError as error:
+        return None, Check("configuration", "profile", "broken", str(error), _CORRECT_IT)
+    return profile, Check("configuration", "profile", "ok", str(path))
+
+
+def read_models(path: Path) -> "tuple[ModelsFile | None, Check]":
+    """The models, None if the file can't be used, and what there is to say of it."""
+    try:
+        models = load_models(path)
+    except SettingsError as error:
+        return None, Check("configuration", "models", "broken", str(error), _CORRECT_IT)
+    return models, Check("configuration", "models", "ok", str(path))
+
+
+def read_servers(
+    profile: "AgentProfile",
+    places: Places,
+    profile_file: Path,
+    mcp_files: Sequence[Path],
+    environ: Mapping[str, str],
+) -> tuple[ServerList | None, list[Check]]:
+    """The configured servers, None if a file with servers can't be used, and why it can't."""
+    try:
+        return server_list(profile, places, profile_file, mcp_files, environ), []
+    except SettingsError as error:
+        return None, [Check("configuration", "servers", "broken", str(error), _CORRECT_IT)]
+
+
+def server_checks(servers: ServerList) -> Iterator[Check]:
+    """Each server, none of them started, and what there is to note."""
+    if not servers.specs and not servers.disabled:
+        yield Check("servers", "none", "note", NOTHING_CONFIGURED)
+    for spec in servers.specs:
+        yield _server(spec)
+    for spec in servers.disabled:
+        yield Check("servers", spec.id, "note", f"disabled in {shown_origin(spec)}")
+    for note in servers.notes:
+        yield Check("servers", "note", "note", note)
+
+
+def model_checks(
+    profile: "AgentProfile", models: "ModelsFile", environ: Mapping[str, str]
+) -> Iterator[Check]:
+    """The model that would answer and why, and which keys are set; never what they are."""
+    from modules.model_manager import GEMINI_KEY, GOOGLE_KEY, select_model
+
+    try:
+        model, reason = select_model(None, profile.llm.text_generation, models, environ)
+    except UserError as error:
+        yield Check("model", "answers", "broken", str(error))
+    else:
+        tip = "it plans arithmetic, texts and tool calls only; set GEMINI_API_KEY for more"
+        yield Check("model", "answers", "ok", reason, tip if model.name == "offline" else "")
+    named = (entry.api_key_env for entry in models.models.values())
+    keys = dict.fromkeys([GEMINI_KEY, GOOGLE_KEY, *(name for name in named if name)])
+    told = ", ".join(f"{k} is {'' if environ.get(k, '').strip() else 'not '}set" for k in keys)
+    yield Check("model", "keys", "ok", told)
+
+
+def file_checks(
+    places: Places, profile: "AgentProfile | None", environ: Mapping[str, str]
+) -> Iterator[Check]:
+    """Where things are kept, and whether they can be; nothing is written to find out."""
+    yield _home(places, environ)
+    if profile is not None:
+        yield _sessions(places, profile)
+    yield _folder("logs", places.log_file.parent, "logs are not written")
+    yield _folder("cache", places.cache, "every run asks its servers for their tools")
+
+
+def _home(places: Places, environ: Mapping[str, str]) -> Check:
+    whence = "by default"
+    if environ.get(HOME_VARIABLE):
+        whence = f"from {HOME_VARIABLE}"
+    elif places.home == places.root:
+        whence = "the checkout"
+    problem = _write_problem(places.home)
+    if problem is None:
+        return Check("files", "home", "ok", f"{places.home} ({whence})")
+    told = f"{places.home} ({whence}): {problem}"
+    return Check("files", "home", "missing", told, f"set {HOME_VARIABLE} to a folder of your own")
+
+
+def _sessions(places: Places, profile: "AgentProfile") -> Check:
+    if not profile.memory.memory_service:
+        return Check("files", "sessions", "note", "not kept: memory_service is off in the profile")
+    folder = places.home / profile.memory.storage.base_dir
+    return _folder("sessions", folder, "sessions are not kept")
+
+
+def _folder(name: str, path: Path, loss: str) -> Check:
+    problem = _write_problem(path)
+    if problem is None:
+        return Check("files", name, "ok", str(path))
+    return Check("files", name, "missing", f"{path}: {problem}, so {loss}")
+
+
+def _write_problem(folder: Path) -> str | None:
+    """Why nothing can be written to a folder, or where it would be made."""
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if not there.is_dir():
+            return f"{there} is no folder"
+        if not os.access(there, os.W_OK | os.X_OK):
+            return "it can't be written" if there == folder else f"{there} can't be written"
+    except OSError as error:
+        return f"can't be looked at: {error.strerror or error}"
+    return None
+
+
+def _server(spec: ServerSpec) -> Check:
+    if spec.problem is not None:
+        return Check("servers", spec.id, "missing", spec.problem)
+    return Check("servers", spec.id, "ok", f"{kind_of(spec)}, in {shown_origin(spec)}")

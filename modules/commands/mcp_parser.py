@@ -1,0 +1,201 @@
+"""Command lines that begin with `mcp`, read into commands. Light: imports no engine."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from modules.arguments import END_OF_OPTIONS, EXIT_CODES_HELP
+from modules.commands.command import (
+    AddServer,
+    CheckServer,
+    Command,
+    ListServers,
+    ListTools,
+    Options,
+    RemoveServer,
+    ShowLog,
+    ShowStatus,
+)
+from modules.commands.help import ACTION_HELP, MCP_HELP, Action
+from modules.commands.parser_parts import (
+    CommandParser,
+    add_options,
+    command_parser,
+    read_options,
+)
+
+LOG_LINES_SHOWN = 20
+"""How much of a log `mcp logs` shows unless told otherwise."""
+
+LOG_LINES_MAX = 100_000
+
+
+def parse_mcp(argv: Sequence[str], program: str) -> Command:
+    """Parse `argv`, whose first word is `mcp`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    # Behind -- stands a program of somebody else, with options of its own.
+    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
+    command = tuple(argv[end + 1 :])
+    parsers = _mcp_parsers(program)
+    found, unknown = parsers["mcp"].parse_known_args(argv[1:end])
+    action: Action = found.action
+    parser = parsers[action]
+    if unknown:
+        parser.error(_not_understood(unknown, argv[1], action))
+    if command and action != "add":
+        parser.error(f"'{command[0]}' behind -- is not understood; only `mcp add` takes a command")
+    options = read_options(found)
+    match action:
+        case "list":
+            return ListServers(options)
+        case "tools":
+            return ListTools(options, found.server)
+        case "status":
+            return ShowStatus(options)
+        case "add":
+            return _added(parser, found, options, command)
+        case "remove":
+            return RemoveServer(options, found.name)
+        case "test":
+            return CheckServer(options, found.name)
+        case "logs":
+            return ShowLog(options, found.name, found.lines, found.follow)
+        case _:
+            assert_never(action)
+
+
+def _not_understood(words: Sequence[str], first: str, action: Action) -> str:
+    """What is said of words that no action takes; `first` stands right behind `mcp`."""
+    told = f"not understood: {' '.join(words)}"
+    return f"{told}; options go behind the action: mcp {action} …" if first in words else told
+
+
+def _mcp_parsers(program: str) -> dict[str, CommandParser]:
+    """The parser of `mcp`, and those of its actions by their names."""
+    description = MCP_HELP.replace("agent.py", program)
+    parser = command_parser(f"{program} mcp", description, EXIT_CODES_HELP)
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
+    )
+    parsers = {"mcp": parser}
+    fillers: dict[Action, Callable[[CommandParser], None]] = {
+        "list": _fill_nothing,
+        "tools": _fill_tools,
+        "status": _fill_nothing,
+        "add": _fill_add,
+        "remove": _fill_name,
+        "test": _fill_name,
+        "logs": _fill_logs,
+    }
+    for action, fill in fillers.items():
+        summary, details = ACTION_HELP[action]
+        parsers[action] = actions.add_parser(
+            action,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.\n\n{details}".replace(
+                "agent.py", program
+            ),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        fill(parsers[action])
+        add_options(parsers[action])
+    return parsers
+
+
+def _fill_nothing(parser: CommandParser) -> None:
+    """The action takes no argument of its own."""
+
+
+def _fill_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the server, as `mcp list` names it")
+
+
+def _fill_tools(parser: CommandParser) -> None:
+    parser.add_argument("server", metavar="SERVER", nargs="?", help="only the tools of this one")
+
+
+def _fill_logs(parser: CommandParser) -> None:
+    _fill_name(parser)
+    parser.add_argument(
+        "-n",
+        "--lines",
+        metavar="LINES",
+        type=_line_count,
+        default=LOG_LINES_SHOWN,
+        help=f"how many lines ({LOG_LINES_SHOWN})",
+    )
+    parser.add_argument("--follow", action="store_true", help="show what comes, until Ctrl-C")
+
+
+def _fill_add(parser: CommandParser) -> None:
+    parser.usage = "%(prog)s NAME [options] -- COMMAND...\n       %(prog)s NAME --url URL [options]"
+    parser.add_argument("name", metavar="NAME", help="a letter, then letters, digits, - and _")
+    parser.add_argument("--url", help="where a server answers over Streamable HTTP")
+    parser.add_argument(
+        "--header",
+        metavar="'K: V'",
+        action="append",
+        type=_header,
+        default=[],
+        help="sent with every request to the URL; may be given again",
+    )
+    parser.add_argument(
+        "--env",
+        metavar="K=V",
+        action="append",
+        type=_variable,
+        default=[],
+        help="a variable for the command; may be given again",
+    )
+    parser.add_argument("--description", metavar="TEXT", default="", help="what it is for")
+    # A command without its --. With no default, argparse would name it as missing.
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
+
+
+def _added(
+    parser: CommandParser, found: argparse.Namespace, options: Options, command: tuple[str, ...]
+) -> AddServer:
+    if found.words:
+        words = " ".join(found.words)
+        parser.error(f"the command goes behind --: {parser.prog} {found.name} -- {words}")
+    if found.url is None and not command:
+        parser.error("say what to start behind --, or where the server is with --url")
+    if found.url is not None and command:
+        parser.error("a server has a --url or a command behind --, not both")
+    if found.url is None and found.header:
+        parser.error("--header goes with --url; a command gets --env")
+    if found.url is not None and found.env:
+        parser.error("--env goes with a command; a URL gets --header")
+    return AddServer(
+        options,
+        found.name,
+        command,
+        found.url,
+        tuple(found.header),
+        tuple(found.env),
+        found.description,
+    )
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise argparse.ArgumentTypeError("a header is 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError("a variable is NAME=value")
+    return name, value
+
+
+def _line_count(text: str) -> int:
+    if not text.isdecimal() or len(text) > len(str(LOG_LINES_MAX)) or int(text) > LOG_LINES_MAX:
+        raise argparse.ArgumentTypeError(f"a number of lines from 0 to {LOG_LINES_MAX:,}")
+    return int(text)
