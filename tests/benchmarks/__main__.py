@@ -12,12 +12,15 @@ from pathlib import Path
 
 from tests.benchmarks import (
     catalogue,
+    escapes,
+    exhaustion,
     http_calls,
     iteration,
     memory,
     one_shot,
     payloads,
     peers,
+    sandbox,
     start_up,
 )
 from tests.benchmarks.environments import NotInstalled, prepare
@@ -37,6 +40,12 @@ def _catalogue(_: Path) -> list[Row]:
     return catalogue.measure(place.package("googleapiclient") / DOCUMENTS)
 
 
+def _soak(home: Path) -> list[Row]:
+    from tests.benchmarks import soak  # late: what it imports would weigh on other measurements
+
+    return asyncio.run(soak.measure(home))
+
+
 MEASURES: dict[str, tuple[str, Measure]] = {
     "one_shot": ("One-shot run of the INDIA request, cold process", one_shot.measure),
     "iteration": ("One loop iteration", lambda home: asyncio.run(iteration.measure(home))),
@@ -45,6 +54,10 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "start_up": ("Until tools are known", start_up.measure),
     "memory": ("Memory of a client with 20 servers of 25 tools", memory.measure),
     "catalogue": ("A prompt's tokens and recall with 500 tools", _catalogue),
+    "sandbox": ("Plans in the sandbox", sandbox.measure),
+    "escapes": ("What gets out of executors of plans", escapes.measure),
+    "exhaustion": ("What executors of plans contain by themselves", exhaustion.measure),
+    "soak": ("What ten thousand plans leave behind", _soak),
     "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
 }
 """Title and function by name, in the order in which they are run."""

@@ -1,0 +1,199 @@
+"""What plans do to the event loop of the host: calls at once, the longest gap, and cancelling."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from core.catalog import ToolCatalog
+from core.content import TextBlock, ToolResult
+from core.tool_spec import ToolSpec
+from core.turn import Plan
+from core.values import JsonObject
+from modules.action import run_plan
+from modules.sandbox import Sandbox, SandboxLimits
+from tests.benchmarks.plan_texts import (
+    PARALLEL_CALLS,
+    SPINNING,
+    SPINNING_AFTER_A_CALL,
+    dense_plans,
+)
+from tests.benchmarks.table import Row, at_most, middle_half, quartiles
+
+PARALLEL_ROUNDS = 15
+CALL_SECONDS = 0.2
+PARALLEL_MS_AIM = 230.0
+
+BEAT_SECONDS = 0.001
+SPIN_CPU_SECONDS = 2.0
+GAP_MS_AIM = 50.0
+DENSE_ROUNDS = 3
+
+CANCEL_ROUNDS = 15
+SPINNING_SECONDS = 0.05
+"""How long a plan has been spinning when it is cancelled."""
+
+CANCEL_MS_AIM = 100.0
+
+WAIT = ToolSpec(
+    "bench",
+    "wait",
+    "Waits.",
+    {
+        "type": "object",
+        "properties": {"number": {"type": "integer"}},
+        "required": ["number"],
+    },
+)
+TOOLS = ToolCatalog([WAIT])
+
+
+@dataclass(frozen=True, order=True)
+class Gap:
+    """Between two beats: wall seconds, and CPU seconds that this process had in them.
+
+    Where the second is much less than the first, it was the machine that had no time.
+    """
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        """Both, in milliseconds."""
+        return f"{self.seconds * 1000:.1f} ms, {self.cpu_seconds * 1000:.1f} ms of it ours"
+
+
+@dataclass
+class Heartbeat:
+    """Wakes up every millisecond, and knows the longest gap from one beat to the next."""
+
+    longest: Gap = Gap()
+    _last: tuple[float, float] = field(default_factory=lambda: _clocks())
+
+    async def beat(self) -> None:
+        """Go on until cancelled."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            now, before = _clocks(), self._last
+            self.longest = max(self.longest, Gap(now[0] - before[0], now[1] - before[1]))
+            self._last = now
+
+
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+@asynccontextmanager
+async def heartbeat() -> AsyncGenerator[Heartbeat]:
+    """A heart that beats inside of the block, and a last time as it ends."""
+    heart = Heartbeat()
+    beating = asyncio.create_task(heart.beat())
+    await asyncio.sleep(0)
+    try:
+        yield heart
+    finally:
+        await asyncio.sleep(2 * BEAT_SECONDS)  # what blocked the loop just now counts too
+        beating.cancel()
+        await asyncio.wait({beating})
+
+
+async def measure() -> list[Row]:
+    """Everything that needs a running loop, one after the other on a warm sandbox."""
+    return [*await _parallel_calls(), *await _gaps(), *await _cancelling()]
+
+
+async def _parallel_calls() -> list[Row]:
+    """Five calls of 200 ms each in one plan."""
+
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        await asyncio.sleep(CALL_SECONDS)
+        return ToolResult((TextBlock("1"),), {"result": 1})
+
+    seconds: list[float] = []
+    async with Sandbox() as sandbox:
+        for _ in range(PARALLEL_ROUNDS + 1):
+            started = time.perf_counter()
+            ran = await sandbox.run(PARALLEL_CALLS, TOOLS, call)
+            seconds.append(time.perf_counter() - started)
+            assert ran.value == [1] * 5, ran.failure
+    del seconds[0]  # it started the worker
+    aim = at_most(quartiles(seconds)[1] * 1000, PARALLEL_MS_AIM, " ms")
+    return [Row("5 calls of 200 ms at once", middle_half(seconds), aim)]
+
+
+async def _gaps() -> list[Row]:
+    async with Sandbox(SandboxLimits(cpu_seconds=SPIN_CPU_SECONDS)) as sandbox:
+        await sandbox.run("def solve():\n    return 1", TOOLS, _answer)  # warm
+        idle = await _longest_gap(asyncio.sleep(SPIN_CPU_SECONDS))
+        spinning = await _longest_gap(sandbox.run(SPINNING, TOOLS, _answer))
+        plans = dense_plans(SandboxLimits().source_bytes)
+        dense = [(await _checking_gap(plan, sandbox), name) for name, plan in plans.items()]
+    worst, name = max(dense)
+    size = f"{SandboxLimits().source_bytes // 1024} KiB"
+    return [
+        Row(f"longest gap of the loop, idle for {SPIN_CPU_SECONDS:g} s", str(idle)),
+        _gap_row(f"longest gap, a plan spins for {SPIN_CPU_SECONDS:g} s", spinning),
+        _gap_row(f"longest gap, {size} full of {name} checked, worst of {len(dense)}", worst),
+    ]
+
+
+def _gap_row(what: str, gap: Gap) -> Row:
+    return Row(what, str(gap), at_most(gap.seconds * 1000, GAP_MS_AIM, " ms"))
+
+
+async def _longest_gap(work: Awaitable[object]) -> Gap:
+    """The longest while `work` is done."""
+    async with heartbeat() as heart:
+        await work
+    return heart.longest
+
+
+async def _checking_gap(plan: str, sandbox: Sandbox) -> Gap:
+    """The longest gap while a plan is checked: always the same work, so the least of some."""
+    gaps = [await _longest_gap(_checked_and_run(plan, sandbox)) for _ in range(DENSE_ROUNDS)]
+    return min(gaps)
+
+
+async def _checked_and_run(source: str, sandbox: Sandbox) -> None:
+    """A plan's whole way: repairs, static check, and the run of what passes."""
+    await run_plan(Plan(source), TOOLS, _answer, sandbox)
+
+
+async def _cancelling() -> list[Row]:
+    """From `cancel()` of a spinning plan until its task has ended, and the next plan's run."""
+    seconds: list[float] = []
+    afterwards: list[float] = []
+    async with Sandbox() as sandbox:
+        for _ in range(CANCEL_ROUNDS):
+            seconds.append(await _cancelled(sandbox))
+            started = time.perf_counter()
+            ran = await sandbox.run("def solve():\n    return 1", TOOLS, _answer)
+            afterwards.append(time.perf_counter() - started)
+            assert ran.value == 1, ran.failure
+    aim = at_most(max(seconds) * 1000, CANCEL_MS_AIM, " ms at worst")
+    return [
+        Row("cancelling a spinning plan", middle_half(seconds), aim),
+        Row("  the next plan, on a new worker", middle_half(afterwards)),
+    ]
+
+
+async def _cancelled(sandbox: Sandbox) -> float:
+    runs = asyncio.Event()
+
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        runs.set()
+        return await _answer(tool, arguments)
+
+    task = asyncio.create_task(sandbox.run(SPINNING_AFTER_A_CALL, TOOLS, call))
+    await runs.wait()
+    await asyncio.sleep(SPINNING_SECONDS)
+    started = time.perf_counter()
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled(), "the plan ended by itself"
+    return time.perf_counter() - started
+
+
+async def _answer(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+    return ToolResult((TextBlock("1"),), {"result": 1})
