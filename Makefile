@@ -8,6 +8,8 @@ READY := .venv/.ready
 REAL := .venv/real/.ready
 Q ?= Find the ASCII values of characters in INDIA and sum their exponentials
 export Q
+# Tests are compiled once, not by every worker of every run, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 
 # uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
 $(READY): pyproject.toml uv.lock

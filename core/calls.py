@@ -19,6 +19,7 @@ from core.content import ToolResult
 from core.context import SubtaskStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
 from core.events import Emit, ToolCallFinished, ToolCallKept, ToolCallProgress, ToolCallStarted
+from core.json_schema import is_larger
 from core.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.ports import Dispatcher
 from core.tool_spec import ToolSpec
@@ -27,6 +28,9 @@ from core.values import JsonObject
 
 PROGRESS_MESSAGE_CHARACTERS = 200
 """How much of a server's message on progress is told."""
+
+QUICK_VALUES_MAX = 1_000
+"""Values in the arguments of a call whose key is made on the event loop, a millisecond's worth."""
 
 
 class CallContext(Protocol):
@@ -60,6 +64,7 @@ class RunCalls:
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
         self._next_id = 1
+        self._making_key = asyncio.Lock()
 
     @property
     def kept(self) -> tuple[ToolCall, ...]:
@@ -96,7 +101,7 @@ class RunCalls:
             CallRefused: the call failed before, or the dispatcher refused it.
             ServerError: the server did not start, died, or did not answer in time.
         """
-        key = call_key(tool, arguments)
+        key = await self._key(tool, arguments)
         if (kept := self._results.take(tool, key)) is not None:
             return await self._repeat(kept, arguments, emit)
         if (earlier := self._failed.get(key)) is not None:
@@ -105,6 +110,13 @@ class RunCalls:
                 f"called again: {earlier}. Use other arguments or another tool"
             )
         return await self._send_anew(tool, arguments, key, emit)
+
+    async def _key(self, tool: ToolSpec, arguments: JsonObject) -> CallKey:
+        """`call_key`; of many arguments in a thread, one at a time to leave the loop its share."""
+        if not is_larger(arguments, QUICK_VALUES_MAX):
+            return call_key(tool, arguments)
+        async with self._making_key:
+            return await asyncio.to_thread(call_key, tool, arguments)
 
     async def _repeat(self, kept: KeptResult, arguments: JsonObject, emit: Emit) -> ToolResult:
         """Answer a call with what the same one gave before."""

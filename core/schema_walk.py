@@ -136,10 +136,10 @@ class _Walk:
         if not isinstance(schema, dict) or at.depth > WALK_DEPTH_MAX:
             return self._unsure()
         self._spend(STEPS_A_SCHEMA + len(schema))
-        if "type" in schema and (wrong := self._type(schema, at)):
-            return wrong
         if self._is_old and "$ref" in schema:
             return [*self._ref(schema, at)]
+        if "type" in schema and (wrong := self._type(schema, at)):
+            return wrong
         found: list[Fault] = []
         for keyword in schema:
             if (check := self._checks.get(keyword)) is not None:
@@ -298,7 +298,7 @@ class _Walk:
         items, first = schema["items"], schema.get("prefixItems", [])
         if not isinstance(at.value, list):
             return ()
-        if isinstance(items, list) or not isinstance(first, list):
+        if isinstance(items, list) or not isinstance(first, list) or (first and self._is_old):
             return self._unsure()
         self._spend(len(at.value) // 16)
         return self._each(items, at.value, at, len(first))
@@ -311,7 +311,9 @@ class _Walk:
 
     def _prefix(self, schema: JsonObject, at: _At) -> Iterator[Fault]:
         schemas = self._list(schema["prefixItems"])
-        if isinstance(at.value, list):
+        if self._is_old:
+            self.certain = False  # no keyword of theirs
+        elif isinstance(at.value, list):
             for index, (part, value) in enumerate(zip(schemas, at.value, strict=False)):
                 yield from self.faults(part, at.inside(index, value))
 

@@ -131,10 +131,10 @@ class ToolSpec:
         for given, value in kwargs.items():
             name = meant.get(given, given)
             if name in bound:
-                raise CallRefused(f"{self.name}() got two values for argument '{given}'")
+                raise CallRefused(f"{self.name}() got two values for argument {given[:60]!r}")
             if name not in names and not self.takes_more:
                 raise CallRefused(
-                    f"{self.name}() has no argument '{given}'; "
+                    f"{self.name}() has no argument {given[:60]!r}; "
                     f"its arguments are: {', '.join(known)}"
                 )
             bound[name] = value

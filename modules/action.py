@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from core.catalog import ToolCatalog
 from core.content import ToolResult
+from core.json_preview import json_start
 from core.ports import CallTool, OnRepaired, ToolCaller
 from core.tool_spec import ToolSpec
 from core.turn import (
@@ -76,7 +77,7 @@ async def run_plan(
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
-    text = format_result(ran.value).strip()
+    text = (await asyncio.to_thread(format_result, ran.value)).strip()
     if (inside := _object_inside(text, plan, ran)) is not None:
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     answer, further = text.removeprefix(FINAL_ANSWER), text.removeprefix(FURTHER_PROCESSING)
@@ -151,9 +152,9 @@ def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
 
 
 def _no_text(shown: str) -> str:
+    if shown.startswith(("<coroutine", "<gather")):  # its name is the door's, and tells nothing
+        return "the answer holds a call that was never awaited; write await before it"
     kept = shorten(shown, MAX_SHOWN_VALUE_CHARACTERS)
-    if shown.startswith(("<coroutine", "<gather")):
-        return f"the answer holds {kept}, a call that was never awaited; write await before it"
     return (
         f"the answer holds {kept}, an object and not its value; of an answer of mcp.call_tool "
         "take .content[0].text, call functions with (), and show the fields of other objects"
@@ -161,7 +162,10 @@ def _no_text(shown: str) -> str:
 
 
 def _no_verdict(value: Json) -> str:
-    shown = "nothing" if value is None else shorten(repr(value), MAX_SHOWN_VALUE_CHARACTERS)
+    if isinstance(value, str):
+        shown = shorten(repr(value[:MAX_SHOWN_VALUE_CHARACTERS]), MAX_SHOWN_VALUE_CHARACTERS)
+    else:
+        shown = "nothing" if value is None else json_start(value, MAX_SHOWN_VALUE_CHARACTERS)
     return (
         f"solve() returned {shown}; return a string that starts with {FINAL_ANSWER!r} and the "
         f"answer, or with {FURTHER_PROCESSING!r} and what is known so far"

@@ -24,6 +24,9 @@ TOOL_NAME_CHARACTERS_MAX = 256
 TOOL_BYTES_MAX = 256 * 1024
 """A tool whose description or schema is longer is left out; no prompt could carry it."""
 
+MIME_TYPE_CHARACTERS_MAX = 255
+"""Two names of 127 and the stroke between them."""
+
 BLOCKS_MAX = 10_000
 """More content blocks in one result are cut off."""
 
@@ -100,12 +103,12 @@ def _block(raw: Json) -> ContentBlock:
         case {"type": "text", "text": str() as text}:
             return TextBlock(text)
         case {"type": "image", "data": str() as data}:
-            return ImageBlock(data, _text(raw.get("mimeType")) or "application/octet-stream")
+            return ImageBlock(data, _mime_type(raw) or "application/octet-stream")
         case {"type": "audio", "data": str() as data}:
-            return AudioBlock(data, _text(raw.get("mimeType")) or "application/octet-stream")
+            return AudioBlock(data, _mime_type(raw) or "application/octet-stream")
         case {"type": "resource", "resource": {"uri": str() as uri} as inner}:
             text, data = _text(inner.get("text")), _text(inner.get("blob"))
-            mime_type = _text(inner.get("mimeType"))
+            mime_type = _mime_type(inner)
             return ResourceBlock(uri, text, None if text is not None else data, mime_type)
         case {"type": "resource_link", "uri": str() as uri}:
             size = raw.get("size")
@@ -113,7 +116,7 @@ def _block(raw: Json) -> ContentBlock:
                 uri,
                 _text(raw.get("name")) or "",
                 _text(raw.get("description")),
-                _text(raw.get("mimeType")),
+                _mime_type(raw),
                 size if isinstance(size, int) else None,
             )
         case {"type": str() as kind}:
@@ -178,6 +181,12 @@ def _as_object(structured: Json) -> JsonObject | None:
     if structured is None or isinstance(structured, dict):
         return structured
     return {"result": structured}
+
+
+def _mime_type(raw: JsonObject) -> str | None:
+    """A block's media type, without what is too long to be one (RFC 6838, section 4.2)."""
+    given = _text(raw.get("mimeType"))
+    return None if given is None or len(given) > MIME_TYPE_CHARACTERS_MAX else given
 
 
 def _text(value: Json) -> str | None:

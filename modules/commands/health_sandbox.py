@@ -47,8 +47,10 @@ def sandbox_checks(
     except ImportError as error:  # an installation without its interpreter
         yield Check("sandbox", "second wall", "missing", f"can't be looked at: {error}")
         return
+    # One reason for all, such as a system that has no such wall, is no part's own to mend.
+    is_shared = len({(wall.stands, wall.detail) for wall in walls}) == 1
     for wall in walls:
-        yield _wall(wall, is_required=wall.name in require)
+        yield _wall(wall, is_required=wall.name in require, is_shared=is_shared)
 
 
 def limits_check(limits: SandboxLimits) -> Check:
@@ -92,7 +94,7 @@ async def _no_call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     raise CallRefused(f"{tool.name} is not on offer")
 
 
-def _wall(wall: "Wall", *, is_required: bool) -> Check:
+def _wall(wall: "Wall", *, is_required: bool, is_shared: bool) -> Check:
     from modules.sandbox.walls import ADVICE
 
     required = " (required by sandbox.require)" if is_required else ""
@@ -100,4 +102,5 @@ def _wall(wall: "Wall", *, is_required: bool) -> Check:
         told = f"stands; {wall.detail}" if wall.detail else "stands"
         return Check("sandbox", wall.name, "ok", f"{told}{required}")
     state: State = "broken" if is_required else "missing"
-    return Check("sandbox", wall.name, state, f"{wall.detail}{required}", ADVICE[wall.name])
+    advice = "" if is_shared else ADVICE[wall.name]
+    return Check("sandbox", wall.name, state, f"{wall.detail}{required}", advice)

@@ -18,6 +18,8 @@ def read_plan(file: str, stdin: BinaryIO, max_bytes: int) -> str:
     Raises:
         UsageError: it can't be read, is empty, longer than `max_bytes`, or not UTF-8.
     """
+    if not file:  # would be the working directory
+        raise UsageError("the plan can't be read: the name of its file is empty")
     name = "stdin" if file == "-" else file
     try:
         data = stdin.read(max_bytes + 1) if file == "-" else _head(Path(file), max_bytes + 1)

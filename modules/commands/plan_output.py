@@ -84,10 +84,11 @@ class PlanReport:
         return ExitCode.WORLD_FAILED if blameless else ExitCode.NO_ANSWER
 
     def _says_something(self) -> bool:
+        """Whether there is a value that lacks nothing but a prefix."""
         if self.value is None:
             return False
         text = format_result(self.value).strip()
-        return text not in ("", FINAL_ANSWER, FURTHER_PROCESSING)
+        return bool(text) and not text.startswith((FINAL_ANSWER, FURTHER_PROCESSING))
 
 
 def failure_text(failure: PlanFailure, name: str) -> str:

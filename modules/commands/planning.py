@@ -11,7 +11,6 @@ from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.context import SubtaskStatus
 from core.errors import ExitCode, ServerError, UsageError
-from core.events import PlanRepaired
 from core.ports import CallTool
 from core.session import MultiMCP
 from core.tool_spec import ToolSpec
@@ -55,7 +54,8 @@ async def run_plan_by_hand(
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
-        report = await _HandRun(dispatcher, sandbox, display.progress).run(source)
+        run = _HandRun(dispatcher, sandbox, display.progress, is_quiet=command.options.quiet)
+        report = await run.run(source)
     return _tell(command, report, around, display.progress)
 
 
@@ -97,10 +97,18 @@ class _HandContext:
 class _HandRun:
     """One plan with the tools of a dispatcher, told as the loop tells it."""
 
-    def __init__(self, dispatcher: MultiMCP, sandbox: _WatchedSandbox, progress: Progress) -> None:
+    def __init__(
+        self,
+        dispatcher: MultiMCP,
+        sandbox: _WatchedSandbox,
+        progress: Progress,
+        *,
+        is_quiet: bool,
+    ) -> None:
         self._dispatcher = dispatcher
         self._sandbox = sandbox
         self._progress = progress
+        self._is_quiet = is_quiet
         self._calls = RunCalls(_HandContext(dispatcher))
         self._repairs: tuple[str, ...] = ()
         self._is_world_down = bool(dispatcher.failures)
@@ -124,8 +132,10 @@ class _HandRun:
             raise
 
     async def _on_repaired(self, repairs: tuple[str, ...]) -> None:
+        """Tell it before the plan runs: what follows is what the repaired plan does."""
         self._repairs = repairs
-        await self._progress(PlanRepaired(step=1, attempt=1, repairs=repairs))
+        if not self._is_quiet:
+            self._progress.say("plan", f"repaired: {'; '.join(repairs)}")
 
 
 def _tell(
@@ -150,8 +160,6 @@ def _remarks(report: PlanReport, *, is_verbose: bool) -> list[tuple[str, str]]:
     # A stage before each line: none that a plan prints may look like one of ours.
     lines = report.printed.removesuffix("\n").split("\n") if report.printed else []
     remarks = [("printed", line) for line in lines]
-    if report.repairs and not is_verbose:  # verbose told it when it was done
-        remarks.insert(0, ("plan", f"repaired: {'; '.join(report.repairs)}"))
     if is_verbose:
         remarks.append(("sandbox", f"the plan took {report.seconds * 1000:.0f} ms"))
     if report.verdict is not None and (note := _NOTES[report.verdict]):

@@ -1,4 +1,4 @@
-"""Slips with the arguments of a tool: all of them written as one dict."""
+"""Slips at the border of a call: all arguments written as one dict, a result parsed once more."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -8,6 +8,11 @@ from core.errors import CallRefused
 from core.tool_spec import Parameter, ToolSpec
 from modules.plans.draft import Draft, Slip
 from modules.plans.names import PlanNames
+
+_LOADS_TEXT = "(lambda value: json.loads(value) if isinstance(value, str) else value)"
+"""`json.loads` for what may be text."""
+
+_LOADS_NEEDS = frozenset({"isinstance", "str"})
 
 
 def dicts_of_arguments(names: PlanNames) -> Iterator[Slip]:
@@ -21,6 +26,45 @@ def dicts_of_arguments(names: PlanNames) -> Iterator[Slip]:
                     yield Slip(given, words, partial(_unpack, given, node))
             case _:
                 pass
+
+
+def parsed_results(names: PlanNames) -> Iterator[Slip]:
+    """`json.loads(…)` of what a tool gives that promises no type: text, or JSON parsed already."""
+    if not _LOADS_NEEDS.isdisjoint(names.own | names.assigned):
+        return
+    for node in names.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="json"), attr="loads") as loads,
+                args=[value],
+                keywords=[],
+            ) if _is_untyped(value, names):
+                yield Slip(node, "left json.loads out where it is no text", partial(_ask, loads))
+            case _:
+                pass
+
+
+def _is_untyped(node: ast.expr, names: PlanNames) -> bool:
+    """Whether a tool without an output schema certainly gave it."""
+    match node:
+        case ast.Await(value=ast.Call() as call) | (ast.Call() as call):
+            tool = names.called_tool(call)
+            return tool is not None and tool.output_schema is None
+        case ast.Name(id=name):
+            bound = names.bindings.of(name)
+            parent = names.parents[bound[0]] if len(bound) == 1 else None
+            return (
+                isinstance(parent, ast.Assign)
+                and isinstance(parent.value, ast.Await | ast.Call)
+                and _is_untyped(parent.value, names)
+            )
+        case _:
+            return False
+
+
+def _ask(loads: ast.Attribute, draft: Draft) -> None:
+    draft.rewrite(loads, _LOADS_TEXT)
+    draft.replace(loads, ast.parse(_LOADS_TEXT, mode="eval").body)
 
 
 def _holds_all(given: ast.Dict, tool: ToolSpec) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from modules.plans.draft import Draft, Slip
-from modules.plans.names import PlanNames
-from modules.plans.nodes import FunctionNode, own_nodes
+from modules.plans.names import FunctionNode, PlanNames, own_nodes
 from modules.plans.values import CONTAINER_BUILTINS, SCALAR_BUILTINS
 from modules.sandbox.prelude import ENTRY_POINT
 

@@ -9,11 +9,17 @@ from functools import partial
 
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from modules.plans.draft import Draft, Slip
-from modules.plans.names import CLIENT, TOOLS, PlanNames
-from modules.plans.nodes import FunctionNode, own_nodes
+from modules.plans.names import CLIENT, TOOLS, FunctionNode, PlanNames, own_nodes
+from modules.plans.values import SCALAR_BUILTINS
 from modules.sandbox.prelude import ENTRY_POINT
 
 _VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING)
+
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
+"""Statements that a script runs `solve()` with."""
+
+_SCRIPT_MODULES = ("asyncio", "json", "sys", "pprint")
+"""Modules of which a script uses what runs and shows things."""
 
 _DROPPED = f"dropped the call of {ENTRY_POINT}(), which is called anyway"
 
@@ -22,19 +28,100 @@ def own_runs(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """Statements outside of functions that only run `solve()`, and `if __name__ == "__main__":`."""
     if not _defines_solve(tree) or len(names.bindings.of(ENTRY_POINT)) != 1:
         return
+    runs = _OwnRuns(tree, names)
+    for statement in runs.dropped:
+        if runs.is_run(statement):
+            yield Slip(statement, _DROPPED, partial(_put_statement, statement, "pass"))
+        else:
+            words = "dropped what only shows the answer"
+            yield Slip(statement, words, partial(_put_statement, statement, "pass"))
     for statement in tree.body:
         match statement:
-            case ast.Expr(value=value) if _runs_solve(value):
-                yield Slip(statement, _DROPPED, partial(_put_statement, statement, "pass"))
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _runs_solve(
-                value
-            ) and _is_only_printed(name, names):
-                yield Slip(statement, _DROPPED, partial(_put_expression, value, "None"))
             case ast.If(test=test, orelse=[]) if _asks_for_main(test):
                 words = "skipped what stands under if __name__ == '__main__'"
                 yield Slip(statement, words, partial(_put_expression, test, "False"))
             case _:
                 pass
+
+
+class _OwnRuns:
+    """Finds what in a script serves nothing but to run `solve()` and to show what it gives."""
+
+    def __init__(self, tree: ast.Module, names: PlanNames) -> None:
+        self._names = names
+        self._shown: set[str] = set()
+        self._runners = {ENTRY_POINT}
+        self._runners |= {
+            node.name
+            for node in tree.body
+            if isinstance(node, FunctionNode) and node.name != ENTRY_POINT and self._is_runner(node)
+        }
+        found: list[ast.stmt] = []
+        for statement in tree.body:
+            if isinstance(statement, _SIMPLE) and self._may_be_dropped(statement):
+                found.append(statement)
+                self._shown |= _assigned(statement)
+        self.dropped = found if self._are_all_reads_in(found) else []
+
+    def is_run(self, node: ast.AST) -> bool:
+        """Whether it calls `solve`, or a function that is there to do so."""
+        return any(
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Name)
+            and part.func.id in self._runners
+            for part in ast.walk(node)
+        )
+
+    def _is_runner(self, function: FunctionNode) -> bool:
+        """Whether a function without parameters runs `solve()`, and shows the answer at most."""
+        is_alone = len(self._names.bindings.of(function.name)) == 1
+        is_plain = not function.decorator_list and not any(ast.iter_child_nodes(function.args))
+        return is_alone and is_plain and self.is_run(function) and self._only_shows(function)
+
+    def _may_be_dropped(self, statement: ast.stmt) -> bool:
+        reads = {part.id for part in ast.walk(statement) if isinstance(part, ast.Name)}
+        wanted = self.is_run(statement) or not self._shown.isdisjoint(reads) or _is_loop(statement)
+        return wanted and self._only_shows(statement)
+
+    def _only_shows(self, node: ast.AST) -> bool:
+        """Whether nothing in it has an effect that `solve()` or an answer could depend on."""
+        return all(map(self._has_no_effect, ast.walk(node)))
+
+    def _has_no_effect(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                return name in self._runners or (
+                    name in SCALAR_BUILTINS and self._names.has_door(name)
+                )
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))):
+                return owner in self._shown or owner in _SCRIPT_MODULES or owner == "loop"
+            case ast.Call(func=ast.Attribute(value=ast.Constant() | ast.Call() | ast.Subscript())):
+                return True
+            case ast.Name(id="tools" | "mcp") | ast.Global() | ast.Nonlocal() | ast.Delete():
+                return False
+            case ast.Call() | ast.Lambda() | ast.ClassDef() | ast.NamedExpr():
+                return False
+            case ast.List() | ast.Dict() | ast.Set():
+                return False
+            case ast.Attribute(ctx=ctx) | ast.Subscript(ctx=ctx):
+                return isinstance(ctx, ast.Load)
+            case _:
+                return True
+
+    def _are_all_reads_in(self, statements: list[ast.stmt]) -> bool:
+        """Whether the names that these bind are of use to nothing else."""
+        inside = {part for statement in statements for part in ast.walk(statement)}
+        bound = [(name, b) for name in self._shown for b in self._names.bindings.of(name)]
+        if any(isinstance(b, ast.Global | ast.Nonlocal) for _, b in bound):
+            return False
+        local = {(name, self._names.scope_of(b)) for name, b in bound} - {
+            (name, None) for name in self._shown
+        }
+        return all(
+            node in inside or (node.id, self._names.scope_of(node)) in local
+            for node in self._names.nodes
+            if isinstance(node, ast.Name) and node.id in self._shown
+        )
 
 
 def needless_parameters(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
@@ -69,39 +156,21 @@ def _defines_solve(tree: ast.Module) -> bool:
     return any(isinstance(node, FunctionNode) and node.name == ENTRY_POINT for node in tree.body)
 
 
-def _runs_solve(node: ast.expr) -> bool:
-    """Whether it is `solve()`, awaited, through `asyncio.run`, or printed."""
-    while True:
-        match node:
-            case ast.Call(func=ast.Name(id="solve"), args=[], keywords=[]):
-                return True
-            case (
-                ast.Await(value=inner)
-                | ast.Call(
-                    func=ast.Name(id="print")
-                    | ast.Attribute(value=ast.Name(id="asyncio"), attr="run"),
-                    args=[inner],
-                    keywords=[],
-                )
-            ):
-                node = inner
-            case _:
-                return False
+def _assigned(statement: ast.stmt) -> set[str]:
+    """The names that a simple statement binds."""
+    names = (part for part in ast.walk(statement) if isinstance(part, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
-def _is_only_printed(name: str, names: PlanNames) -> bool:
-    """Whether a variable serves nothing but `print(…)`."""
-    reads = [n for n in names.nodes if isinstance(n, ast.Name) and n.id == name]
-    for node in reads:
-        parent = names.parents[node]
-        if isinstance(node.ctx, ast.Store):
-            continue
-        match parent:
-            case ast.Call(func=ast.Name(id="print")):
-                pass
-            case _:
-                return False
-    return len(names.bindings.of(name)) == 1
+def _is_loop(statement: ast.stmt) -> bool:
+    """`loop = asyncio.get_event_loop()`, which serves to run something."""
+    match statement:
+        case ast.Assign(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr=name))
+        ):
+            return name in ("get_event_loop", "new_event_loop")
+        case _:
+            return False
 
 
 def _asks_for_main(test: ast.expr) -> bool:

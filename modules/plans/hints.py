@@ -7,6 +7,7 @@ tool promises; it never says more than that.
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from core.catalog import ToolCatalog
@@ -29,6 +30,15 @@ FOLLOWED_NAMES: Final = 4
 _OF_VALUES: Final = ("TypeError", "AttributeError", "KeyError", "IndexError", "ValueError")
 """Errors that a value of another kind than expected leads to."""
 
+_ADVICE: Final = MappingProxyType(
+    {
+        "'coroutine' object": "a call was not awaited: write await before it, in an async def",
+        "awaitable is required": "give asyncio.gather() the calls, as *calls, without await",
+        "the JSON object must be str": "it is no text but the value itself: leave json.loads out",
+    }
+)
+"""What to write, by what an error says of the values."""
+
 
 def with_value_hints(failure: PlanFailure, source: str, tools: ToolCatalog) -> PlanFailure:
     """The failure with hints added, if it is about values and its line uses results of tools.
@@ -42,8 +52,9 @@ def with_value_hints(failure: PlanFailure, source: str, tools: ToolCatalog) -> P
         names = read_plan(source, tools).names
     except (SyntaxError, NotParsed, RecursionError):
         return failure
+    advice = [words for said, words in _ADVICE.items() if said in failure.message][:1]
     told = list(dict.fromkeys(_hints(names, failure.line)))[:HINTS_MAX]
-    return replace(failure, message="; ".join([failure.message, *told]))
+    return replace(failure, message="; ".join([failure.message, *advice, *told]))
 
 
 def _hints(names: PlanNames, line: int | None) -> Iterator[str]:

@@ -30,7 +30,8 @@ some 40 ms for the densest text of this size."""
 PLAN_FILENAME = "<plan>"
 """What Python's parser takes a plan's file name to be."""
 
-ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = FunctionNode | ast.Lambda
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
 
@@ -265,3 +266,13 @@ def imports_door(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     if isinstance(node, ast.ImportFrom):
         return node.level == 0 and (node.module or "").partition(".")[0] in (TOOLS, CLIENT)
     return alias.name.partition(".")[0] in (TOOLS, CLIENT)
+
+
+def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below `root` that run with it: not those of functions defined inside."""
+    waiting = list(ast.iter_child_nodes(root))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ScopeNode | ast.ClassDef):
+            waiting.extend(ast.iter_child_nodes(node))

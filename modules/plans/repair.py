@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from core.catalog import ToolCatalog
-from modules.plans.argument_slips import dicts_of_arguments
+from modules.plans.argument_slips import dicts_of_arguments, parsed_results
 from modules.plans.await_slips import AwaitSlips
 from modules.plans.draft import Draft, Slip
 from modules.plans.entry_slips import (
@@ -47,6 +47,7 @@ def normalise_plan(source: str, tools: ToolCatalog) -> NormalisedPlan:
     - `remainder = await remainder(…)`: a variable that shadows the tool; called by `tools.`
     - `tools["add"]`, `mcp.add`, `call_tool(…)`: other ways to name a tool
     - `tools.add({"a": 1, "b": 2})`: a dict of all arguments
+    - `json.loads(text)` of a result that may have been parsed already
     - a generator expression with an `await` in it, which becomes a list
     - `import tools`, `from tools import add`, `import mcp`: nothing needs them; and an import left
       out of a module that the plan uses
@@ -96,6 +97,7 @@ def _calls(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     yield from made_async(solve, missing)
     yield from awaits.generators()
     yield from dicts_of_arguments(names)
+    yield from parsed_results(names)
     yield from awaits.misplaced()
     yield from missing
     yield from missing_imports(names)

@@ -24,6 +24,9 @@ BINDINGS_LOOKED_AT = 20
 _TYPE_QUESTIONS = frozenset({"isinstance", "type", "hasattr", "getattr", "callable", "dir", "vars"})
 """Builtins that a plan asks what a value is."""
 
+_LOOKS_INTO = (ast.Call, ast.keyword, ast.FormattedValue)
+"""Where a name stands in a condition that finds out more of a value, whatever its type."""
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -91,6 +94,17 @@ class Results:
                 case _:
                     continue
             yield from (part.id for part in asked if isinstance(part, ast.Name))
+        yield from self._examined()
+
+    def _examined(self) -> Iterator[str]:
+        """Names that a condition looks into (`if "result" in str(r)`): it may ask for the type."""
+        inside: set[ast.AST] = set()
+        for node in self._names.nodes:  # parents come before their children
+            parent = self._names.parents.get(node)
+            if parent in inside or _is_condition(node, parent):
+                inside.add(node)
+                if isinstance(node, ast.Name) and isinstance(parent, _LOOKS_INTO):
+                    yield node.id
 
     def _awaited(self, call: ast.Call) -> Known | None:
         if self._names.is_raw_call(call):
@@ -158,6 +172,21 @@ class Results:
                 return self.known(values[position], names_left)
             case _:
                 return None
+
+
+def _is_condition(node: ast.AST, parent: ast.AST | None) -> bool:
+    """Whether it decides if something else in its parent runs."""
+    match parent:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+            return node is test
+        case ast.Assert(test=test):
+            return node is test
+        case ast.BoolOp(values=values):
+            return node is not values[-1]
+        case ast.comprehension(ifs=tests):
+            return node in tests
+        case _:
+            return False
 
 
 def _are_all(values: list[ast.expr], count: int) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from core.turn import FailureKind, PlanFailure
-from modules.plans.names import ParsedPlan, PlanNames
-from modules.plans.nodes import FunctionNode
+from modules.plans.names import FunctionNode, ParsedPlan, PlanNames
 from modules.plans.text import line_text, shorten
 from modules.sandbox.prelude import ENTRY_POINT, NO_SOLVE
 

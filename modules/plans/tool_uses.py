@@ -5,7 +5,7 @@ import difflib
 
 from core.catalog import NEAREST_NAMES_SHOWN
 from core.errors import CallRefused
-from core.tool_spec import ToolSpec
+from core.tool_spec import ToolSpec, as_identifier
 from core.values import Json
 from modules.plans.literal_arguments import check_literals, check_raw_literals
 from modules.plans.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
@@ -23,8 +23,8 @@ def tool_mistake(node: ast.AST, names: PlanNames) -> str | None:
             return _call_mistake(node, names)
         case ast.Attribute(ctx=ast.Load()):
             return _name_mistake(node, names)
-        case ast.Subscript(value=ast.Name(id="tools")) if names.has_door(TOOLS):
-            return f"{TOOLS} can't be indexed; write await {_example(names)}"
+        case ast.Subscript(value=ast.Name(id="tools" | "mcp" as door)) if names.has_door(door):
+            return f"{door} can't be indexed; write await {_example(names)}"
         case _:
             return None
 
@@ -34,22 +34,37 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
     if (wrong := _door_mistake(node, names)) is not None:
         return wrong
     path = names.tool_path(node)
-    if path is None or path in names.servers or path in names.tools:
+    if path is None or path in names.tools:
         return None
+    if path in names.servers:
+        return _called_server(node, path, names)
     if (hidden := names.tools.lookup(path)) is not None:
         return None if names.searches else names.tools.not_offered(hidden)
-    offered = {names.tools.plan_name(tool): tool.identifier for tool in names.tools}
+    server, _, wanted = path.rpartition(".")
+    offered = {
+        names.tools.plan_name(tool): tool.identifier
+        for tool in names.tools
+        if server in ("", as_identifier(tool.server))
+    }
     known = {names.tools.plan_name(tool): tool.identifier for tool in names.tools.known}
     shared = [name for name, bare in known.items() if bare == path]
     if shared:
         return f"several servers offer {path}; write {' or '.join(map(_spelled, shared))}"
     if (named := _named_in_call(node, names)) is not None:
         return f"there is no {TOOLS}.{path}; write await {named}"
-    wanted = path.rpartition(".")[2]
-    near = difflib.get_close_matches(wanted, [*offered.values()], NEAREST_NAMES_SHOWN, cutoff=0.5)
+    near = difflib.get_close_matches(wanted, [*offered.values()], NEAREST_NAMES_SHOWN)
     hints = [_spelled(name) for name, bare in offered.items() if bare in near]
     hint = f"did you mean {', '.join(hints)}?" if hints else _offer(list(offered))
     return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}"
+
+
+def _called_server(node: ast.Attribute, server: str, names: PlanNames) -> str | None:
+    """`tools.weather(…)`, where that is the name of a server."""
+    call = names.parents[node]
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return None
+    own = [tool for tool in names.tools if as_identifier(tool.server) == server]
+    return f"{TOOLS}.{server} is a server and no tool; {_offer([*map(names.tools.plan_name, own)])}"
 
 
 def _door_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
@@ -136,7 +151,8 @@ def _check(call: ast.Call, tool: ToolSpec) -> None:
         if keyword.arg is None:
             return
         kwargs[keyword.arg] = keyword.value
-    if not tool.takes_whole:
+    wrapped = not call.args and [*kwargs] == [tool.wrapper]  # depends on what it holds
+    if not tool.takes_whole and not wrapped:
         tool.bind([None] * len(call.args), dict.fromkeys(kwargs))
     check_literals(tool, call.args, kwargs)
 

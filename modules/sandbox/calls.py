@@ -42,8 +42,9 @@ UNFINISHED_CALL = "not finished: the plan ended before this call did"
 """Recorded as the error of a call that was cancelled with its plan."""
 
 
-SMALL_RESULT_BYTES = 64 * KIB
-"""Results up to this size are rebuilt on the event loop, where it takes some milliseconds."""
+SMALL_RESULT_BYTES = 8 * KIB
+"""Results up to this size are rebuilt on the event loop. The densest, a list of digits, takes a few
+milliseconds, and a handful of them may arrive at once."""
 
 _UNUSABLE = "the tool's result can't be used"
 
@@ -56,6 +57,8 @@ class PlanCalls:
         self._call = call
         self._limits = limits or SandboxLimits()
         self._turns = asyncio.Semaphore(self._limits.tool_calls_at_once)
+        self._rebuilding = asyncio.Lock()  # threads at work in turn leave the event loop its own
+        self._large: set[int] = set()
         self._tasks: dict[int, asyncio.Task[CallOutcome]] = {}
         self._records: list[ToolCall | None] = []
 
@@ -65,10 +68,15 @@ class PlanCalls:
             self._tasks[request.call_id] = asyncio.create_task(self._one(request))
 
     async def any_of(self, pending: Iterable[int]) -> dict[int, CallOutcome]:
-        """Wait until at least one of these calls has ended; gives all that have."""
+        """Wait until at least one of these calls has ended; gives all that have.
+
+        A large one is given alone: what the interpreter gets at once, it takes over in one go.
+        """
         tasks = {call_id: self._tasks[call_id] for call_id in pending}
         await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
-        return {call_id: task.result() for call_id, task in tasks.items() if task.done()}
+        ended = [call_id for call_id, task in tasks.items() if task.done()]
+        large = [call_id for call_id in ended if call_id in self._large]
+        return {call_id: tasks[call_id].result() for call_id in large[:1] or ended}
 
     async def end(self) -> None:
         """Cancel what is still open, and wait until it has ended."""
@@ -97,15 +105,15 @@ class PlanCalls:
         ok, recorded = False, cast("Json", UNFINISHED_CALL)
         try:
             result = await self._sent(request)
-            value = recorded = await self._usable(result.value)
+            value = recorded = await self._usable(request, result.value)
             if request.raw:
-                value = await self._usable(await _raw_content(result))
+                value = await self._usable(request, await _raw_content(result))
             ok = True
             return CallOutcome(value)
         except _CallFailed as failed:
             # Half a surrogate pair can't be said to the interpreter, nor kept in a session.
-            readable = str(failed).encode("utf-8", "replace").decode()
-            recorded = shorten(readable, MAX_TOOL_ERROR_CHARACTERS)
+            short = shorten(str(failed), MAX_TOOL_ERROR_CHARACTERS)
+            recorded = short.encode("utf-8", "replace").decode()
             return CallOutcome(error=recorded)
         finally:
             seconds = time.perf_counter() - began
@@ -126,8 +134,8 @@ class PlanCalls:
             raise _CallFailed(f"{_UNUSABLE}: it is larger than {max_bytes:,} bytes")
         return result
 
-    async def _usable(self, value: Json) -> Json:
-        """A server's value as plain JSON within bounds; a big one is rebuilt in a thread."""
+    async def _usable(self, request: RequestedCall, value: Json) -> Json:
+        """A server's value as plain JSON within bounds; a large one is rebuilt in a thread."""
         max_bytes = self._limits.tool_result_bytes
         try:
             try:
@@ -135,7 +143,9 @@ class PlanCalls:
             except TooLarge:
                 if max_bytes <= SMALL_RESULT_BYTES:
                     raise
-                return await asyncio.to_thread(_plain, value, max_bytes)
+                self._large.add(request.call_id)
+                async with self._rebuilding:
+                    return await asyncio.to_thread(_plain, value, max_bytes)
         except (NotJson, NotFinite, TooLarge) as reason:
             raise _CallFailed(f"{_UNUSABLE}: {_as_clause(reason)}") from reason
 
@@ -165,16 +175,19 @@ def _as_clause(reason: NotJson | NotFinite | TooLarge) -> str:
 
 
 def _characters(block: ContentBlock) -> int:
-    """How much a block holds."""
+    """How much a block holds, its labels included."""
     match block:
-        case TextBlock(text) | LinkBlock(text=text):
-            return len(text or "")
-        case ImageBlock(data) | AudioBlock(data):
-            return len(data)
-        case ResourceBlock(text=text, data=data):
-            return len(text or "") + len(data or "")
+        case TextBlock():
+            texts = (block.text,)
+        case ImageBlock() | AudioBlock():
+            texts = (block.data, block.mime_type)
+        case ResourceBlock():
+            texts = (block.text, block.data, block.uri, block.mime_type)
+        case LinkBlock():
+            texts = (block.text, block.name, block.uri, block.mime_type)
         case _:
             assert_never(block)
+    return sum(len(text) for text in texts if text is not None)
 
 
 async def _raw_content(result: ToolResult) -> Json:

@@ -36,6 +36,10 @@ SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
 TOOLS_NAMED = 8
 """How many tools a refusal names where none on offer looks like what was called."""
 
+MAX_PROPOSALS = 5
+"""For how many wrong names of a plan the nearest are looked for: half a second of host time each
+among a thousand tools, which no limit on the plan's own time counts."""
+
 TOOLS_FOUND = 10
 """How many tools a search gives that doesn't say."""
 
@@ -51,6 +55,7 @@ class Doors:
         """Offer `tools`; a call's arguments may have `max_argument_bytes` of JSON in all."""
         self._tools = tools
         self._searches = 0
+        self._proposals = 0
         self._found: dict[str, ToolSpec] = {}
         self._max_argument_bytes = max_argument_bytes
 
@@ -114,13 +119,17 @@ class Doors:
 
     def hint(self, name: str) -> str:
         """What to add to an error about a name that is unknown: the nearest, or nothing."""
-        return plan_hint(self._tools, name)
+        return plan_hint(self._tools, name) if self._may_propose() else ""
+
+    def _may_propose(self) -> bool:
+        self._proposals += 1
+        return self._proposals <= MAX_PROPOSALS
 
     def _resolve(self, name: str) -> ToolSpec:
         """The tool on offer of exactly this name; a name of none is refused with the nearest."""
         if self._tools.lookup(name) is not None or self._tools.has_name(name):
             return self._tools.resolve(name)
-        near = nearest_tools(self._tools, name)
+        near = nearest_tools(self._tools, name) if self._may_propose() else []
         hint = f"; did you mean {', '.join(near)}?" if near else self._offer()
         raise CallRefused(f"there is no tool {shown_name(name)}{hint}")
 

@@ -81,7 +81,11 @@ def failure_of(error: MontyError, plan: GuardedPlan, limits: SandboxLimits) -> P
     if message.startswith(_ONE_TEXT):  # the one error that comes without a traceback
         line = _only_odd_exception(plan.source)
         text = line_text(plan.source, line)
-    kind, advice = _judged(error.exception(), text or "", limits)
+    raised = error.exception()
+    kind, advice = _judged(raised, text or "", limits)
+    if isinstance(raised, TimeoutError | MemoryError) and "limit exceeded" in message:
+        # The interpreter counts nanoseconds and single bytes; the advice says the same in ours.
+        return PlanFailure(kind, f"{type(raised).__name__}: {advice}", line, text)
     return PlanFailure(kind, shorten(f"{message}{f'; {advice}' if advice else ''}"), line, text)
 
 

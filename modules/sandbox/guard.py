@@ -16,6 +16,7 @@ which the prelude hides: in any other form it can run statements that the guard 
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,13 @@ FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
 
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
+
+
+_GUARDED = re.compile(r"^[^\w\n]*(?:try|with)\b", re.MULTILINE)
+"""How a line begins that holds what must be guarded; it may be one of a text or a comment."""
+
+PLAINER = "keep the plan short, and f-strings free of backslashes, comments and their own quotes"
+"""What a plan is told that has something to guard and can't be read."""
 
 
 class Unsupported(Exception):
@@ -77,8 +85,9 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     """Guard a plan; `token` makes the names that it uses unguessable.
 
     A plan that this Python can't parse (f-strings of PEP 701 on 3.11) or that is too long for it
-    stays as it is. Its depth is limited all the same, but it can catch the RecursionError, it has
-    neither `statistics` nor `string`, and neither `with` nor `eval` is looked at.
+    stays as it is, but has neither `statistics` nor `string` nor `eval`. If it seems to use `try`
+    or `with`, which can't be guarded then, it ends before it begins; the interpreter reads it all
+    the same, so that it can say what is wrong with its syntax.
 
     Raises:
         Unsupported: a clause can't be guarded where it stands, or a class has a method that the
@@ -88,13 +97,26 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     names = _Names.of(token)
     try:
         tree = parse(source)
-    except (SyntaxError, NotParsed):
-        lines = tuple(range(1, source.count("\n") + 2))
-        return GuardedPlan(source, source, "", names.door, lines)
+    except (SyntaxError, NotParsed) as error:
+        return _unparsed(source, names.door, error)
     guard = _Guard(PlanText(source), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
     return GuardedPlan(source, text, guard.prelude(), names.door, lines)
+
+
+def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> GuardedPlan:
+    """A plan as it is, or one that only says why it can't run."""
+    lines = range(1, source.count("\n") + 2)
+    found = _GUARDED.search(source)
+    if found is None:
+        return GuardedPlan(source, source, "", door, tuple(lines))
+    line, reason = source.count("\n", 0, found.end()) + 1, str(error)
+    if isinstance(error, SyntaxError):
+        line, reason = error.lineno or line, f"Python {sys.version.split()[0]}: {error.msg}"
+    message = f"neither try nor with can be used in this plan ({reason}); {PLAINER}"
+    text = f"raise NotImplementedError({message!r})\n{source}"
+    return GuardedPlan(source, text, "", door, (line, *lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +264,8 @@ def _binds_eval(node: ast.AST) -> bool:
         case ast.FunctionDef(name="eval") | ast.AsyncFunctionDef(name="eval"):
             return True
         case ast.ClassDef(name="eval") | ast.ExceptHandler(name="eval"):
+            return True
+        case ast.MatchAs(name="eval") | ast.MatchStar(name="eval") | ast.MatchMapping(rest="eval"):
             return True
         case ast.alias(name=name, asname=asname):
             return "eval" in (name, asname)

@@ -90,9 +90,13 @@ class Sandbox:
         if executor is None or starting is None:
             return
         closing = asyncio.wrap_future(executor.submit(_close, starting))
-        executor.shutdown(wait=False)  # so that all ends even if this wait is cancelled
-        await asyncio.wait({closing}, timeout=END_TIMEOUT_SECONDS)
-        executor.shutdown(wait=True)
+        try:
+            # Meanwhile plans that were just cancelled give their workers back.
+            closed, _ = await asyncio.wait({closing}, timeout=END_TIMEOUT_SECONDS)
+        finally:
+            executor.shutdown(wait=False)  # so that all ends even if this wait is cancelled
+        if closed:
+            executor.shutdown(wait=True)
 
     def standing_still(self) -> AbstractContextManager[None]:
         """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
@@ -157,7 +161,9 @@ class Sandbox:
     async def _prepare(self, tools: ToolCatalog, calls: PlanCalls) -> "_PlanRun":
         executor, starting = self._started()
         try:
-            workers = await asyncio.shield(asyncio.wrap_future(starting))
+            if not starting.done():  # else this would cost each plan two turns of the loop
+                await asyncio.shield(asyncio.wrap_future(starting))
+            workers = starting.result()
         except (ImportError, OSError, RuntimeError) as error:
             raise _PoolFailed(
                 f"the sandbox could not start: {error}; the command doctor tells more"
@@ -218,12 +224,15 @@ class _PlanRun:
 
 
 async def _end(calls: PlanCalls, run: _PlanRun | None) -> None:
-    """End the calls of a plan, then its worker, even if the first is cancelled."""
+    """End the worker of a plan, then its calls, even if the first is cancelled.
+
+    In this order, because a call may take its time to end, and others wait for the worker.
+    """
     try:
-        await calls.end()
-    finally:
         if run is not None:
             await run.close()
+    finally:
+        await calls.end()
 
 
 def _open(limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool) -> "Workers":

@@ -129,15 +129,20 @@ _AARCH64 = Architecture(
     ),
 )
 
+POINTER_BYTES = struct.calcsize("P")
+
 ARCHITECTURES = {"x86_64": _X86_64, "amd64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
 """By the machine's name as `platform.machine()` gives it, in lower case."""
 
 
-def worker_filter(machine: str | None = None) -> bytes:
+def worker_filter(machine: str | None = None, pointer_bytes: int = POINTER_BYTES) -> bytes:
     """The filter for the worker on this machine, as the kernel takes it; empty if there is none.
 
-    A sequence of `struct sock_filter`, 8 bytes each, in the machine's byte order.
+    A sequence of `struct sock_filter`, 8 bytes each, in the machine's byte order. There is none
+    for programs of 32 bits, which on a machine of 64 bits call the kernel by other numbers.
     """
+    if pointer_bytes != 8:
+        return b""
     architecture = ARCHITECTURES.get((machine or platform.machine()).lower())
     return b"" if architecture is None else _assembled(architecture)
 

@@ -29,7 +29,9 @@ from pydantic_monty import (
 
 from core.catalog import ToolCatalog
 from core.errors import CallRefused
+from core.tool_spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
+from core.values import JsonObject
 from modules.plans.text import line_text, shorten
 from modules.sandbox.doors import Doors, UnknownFunction
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
@@ -84,8 +86,10 @@ class PlanSession:
         self._owning = threading.Lock()  # a worker that was given back is not ours to kill
         self._printed = _Printed(limits.printed_bytes, self.kill)
         self._new_calls: list[RequestedCall] = []
+        self._open_calls: set[int] = set()
         self._calls_reserved = 0
         self._halts = 0
+        self._door_seconds = 0.0
         self._limit: LimitReached | None = None
         self._waiting: FutureSnapshot | None = None
         self._solve_missing = False
@@ -116,6 +120,7 @@ class PlanSession:
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             raise RuntimeError("this plan is not waiting for calls")
+        self._open_calls -= outcomes.keys()
         results = {call_id: self._result(outcome) for call_id, outcome in outcomes.items()}
         return self._run(lambda: waiting.resume(results))
 
@@ -136,7 +141,7 @@ class PlanSession:
             self.kill()
         with self._owning:
             self._pid = None
-        with contextlib.suppress(MontyError):
+        with contextlib.suppress(MontyError, RuntimeError):
             session.__exit__(None, None, None)
 
     def _begin(self) -> SyncSnapshot:
@@ -185,6 +190,8 @@ class PlanSession:
             return Finished(failure=self._failure_at("unsupported", str(lacking), lacking.line))
         except TimeoutError:
             return Finished(failure=PlanFailure("crash", "no sandbox worker became free in time"))
+        except RuntimeError as error:  # what it said makes no sense: it was taken over
+            return Finished(failure=PlanFailure("crash", f"the sandbox worker failed: {error}"))
 
     def _answer(self, snapshot: FunctionSnapshot | NameLookupSnapshot) -> SyncSnapshot:
         self._halts += 1
@@ -221,7 +228,7 @@ class PlanSession:
                 return snapshot.resume(
                     {"return_value": self._doors.search(_arguments(snapshot)[0])}
                 )
-            tool, arguments, raw = self._doors.admit(name, *_arguments(snapshot))
+            tool, arguments, raw = self._admitted(snapshot)
         except UnknownFunction as unknown:
             return snapshot.resume({"exc_type": "NameError", "message": str(unknown)})
         except CallRefused as refused:
@@ -231,8 +238,25 @@ class PlanSession:
                 snapshot, f"the plan made more than {self._limits.tool_calls} tool calls"
             )
         self._calls_reserved += 1
+        if snapshot.call_id in self._open_calls:
+            raise RuntimeError("two of its calls have the same number")
+        self._open_calls.add(snapshot.call_id)
         self._new_calls.append(RequestedCall(snapshot.call_id, tool, arguments, raw))
         return snapshot.resume({"future": ...})
+
+    def _admitted(self, snapshot: FunctionSnapshot) -> tuple[ToolSpec, JsonObject, bool]:
+        """The call as the doors understand it; the plan has only so much of their time.
+
+        Otherwise calls that are refused, which count as none, would make the host work at length.
+        """
+        began = time.perf_counter()
+        try:
+            return self._doors.admit(snapshot.function_name, *_arguments(snapshot))
+        finally:
+            self._door_seconds += time.perf_counter() - began
+            if self._door_seconds > self._limits.cpu_seconds:
+                message = f"checking the plan's calls took over {self._limits.cpu_seconds:g} s"
+                raise LimitReached(message, self._line_of(snapshot))
 
     def _end(self, snapshot: FunctionSnapshot | NameLookupSnapshot, message: str) -> SyncSnapshot:
         """End the plan for a limit, at the next halt if only a traceback can tell its line."""
@@ -264,9 +288,12 @@ class PlanSession:
             raise LimitReached(self._printed.message)
         if isinstance(snapshot, MontyComplete):
             return self._completed(snapshot)
+        pending = frozenset(snapshot.pending_call_ids)
+        if not pending or pending - self._open_calls:
+            raise RuntimeError("it waits for calls that it did not make")
         self._waiting = snapshot
         calls, self._new_calls = tuple(self._new_calls), []
-        return Waiting(calls, frozenset(snapshot.pending_call_ids))
+        return Waiting(calls, pending)
 
     def _completed(self, snapshot: MontyComplete) -> Finished:
         try:

@@ -17,7 +17,10 @@ MAX_NAME_CHARACTERS: Final = 300
 """Longer names are cut before they are compared, which takes the square of their length."""
 
 NEARNESS: Final = 0.5
-"""From which likeness on (difflib's ratio) a name is worth proposing."""
+"""From which likeness on (difflib's ratio) a tool is worth proposing for a name of a tool."""
+
+NEARNESS_OF_ANY_NAME: Final = 0.6
+"""The same for a name that need not have been meant for a tool at all."""
 
 _LOOK_LATIN: Final = str.maketrans(
     # Cyrillic, then Greek (Unicode Technical Standard 39, confusables)
@@ -35,12 +38,12 @@ def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
         for tool in tools
         for known in (tool.qualified_name, f"{as_identifier(tool.server)}.{tool.identifier}")
     )
-    return _nearest(name, [*own, *qualified])
+    return _nearest(name, [*own, *qualified], NEARNESS)
 
 
 def plan_hint(tools: ToolCatalog, name: str) -> str:
     """What to add to an error about an unknown name: "; did you mean tools.add?", or nothing."""
-    near = _nearest(name, [tools.plan_name(tool) for tool in tools])
+    near = _nearest(name, [tools.plan_name(tool) for tool in tools], NEARNESS_OF_ANY_NAME)
     return f"; did you mean {', '.join(f'tools.{known}' for known in near)}?" if near else ""
 
 
@@ -50,11 +53,11 @@ def shown_name(name: str) -> str:
     return f"'{cut}'" if cut.isascii() and cut.isprintable() else ascii(cut)
 
 
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
+def _nearest(name: str, known: Iterable[str], nearness: float) -> list[str]:
     read: dict[str, str] = {}
     for candidate in known:
         read.setdefault(_as_read(candidate), candidate)
-    near = difflib.get_close_matches(_as_read(name), read, NEAREST_NAMES_SHOWN, NEARNESS)
+    near = difflib.get_close_matches(_as_read(name), read, NEAREST_NAMES_SHOWN, nearness)
     return [read[candidate] for candidate in near]
 
 

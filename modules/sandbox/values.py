@@ -5,6 +5,7 @@ we don't control: both are rebuilt here as plain JSON, under bounds on size and 
 that no later `json.dumps` or `str` on the host can fail or run long.
 """
 
+import heapq
 import json
 from collections.abc import Iterable
 from typing import cast
@@ -15,11 +16,19 @@ from modules.plans.text import shorten
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""
 
+MAX_VALUES = 150_000
+"""Values and names in one value, lists and objects counted twice. Each costs some tenths of a
+microsecond in which nothing else runs, when the interpreter takes it over or Python counts what is
+still in use: 50 ms in all, and the event loop would notice."""
+
 MAX_INTEGER_DIGITS = 4300
 """Digits of an integer; the default of `sys.set_int_max_str_digits`, above which `str` fails."""
 
 MAX_NAME_CHARACTERS = 100
 """Longest class name that a message quotes."""
+
+SORTED_AT_ONCE = 1000
+"""Items of a set that are sorted in one go, in which no other thread runs."""
 
 BITS_PER_DIGIT = 3.3219280948873626
 """log2(10)."""
@@ -30,7 +39,7 @@ class NotJson(Exception):
 
 
 class TooLarge(Exception):
-    """A value beyond a bound on size, depth or digits; the message says which."""
+    """A value beyond a bound on size, number, depth or digits; the message says which."""
 
 
 def to_json(value: object, *, max_bytes: int, sets_as_lists: bool = False) -> Json:
@@ -43,18 +52,19 @@ def to_json(value: object, *, max_bytes: int, sets_as_lists: bool = False) -> Js
 
     Raises:
         NotJson: there is no JSON for it.
-        TooLarge: it is too big or too deep.
+        TooLarge: it is too big or too deep, or has more than `MAX_VALUES` parts.
     """
     return JsonRebuilder(max_bytes, sets_as_lists=sets_as_lists).rebuild(value)
 
 
 class JsonRebuilder:
-    """`to_json` for values that share one bound on their size."""
+    """`to_json` for values that share the bounds on size and number."""
 
     def __init__(self, max_bytes: int, *, sets_as_lists: bool = False) -> None:
         """Leave room for `max_bytes` in all."""
         self._max_bytes = max_bytes
         self._left_bytes = max_bytes
+        self._left_values = MAX_VALUES
         self._sets_as_lists = sets_as_lists
 
     def rebuild(self, value: object, levels: int = MAX_DEPTH_LEVELS) -> Json:
@@ -79,27 +89,27 @@ class JsonRebuilder:
         if isinstance(value, list | tuple):
             return self._list(cast("Iterable[object]", value), levels)
         if self._sets_as_lists and isinstance(value, set | frozenset):
-            return self._list(sorted(cast("Iterable[object]", value), key=_order), levels)
+            return _in_order(self._list(cast("Iterable[object]", value), levels))
         raise NotJson(_kind_of(value))
 
     def _object(self, value: dict[object, object], levels: int) -> Json:
-        self._spend(2)
+        self._spend(2, values=2)
         rebuilt: dict[str, Json] = {}
         for key, item in value.items():
             if not (key is None or isinstance(key, str | int | float)):
                 raise NotJson(f"a dict with {_kind_of(key)} as key")
             name = self._text(key if isinstance(key, str) else json.dumps(self.rebuild(key, 1)))
-            self._spend(2)
+            self._spend(2, values=0)
             if name in rebuilt:
                 raise NotJson(f"a dict with two keys that are {shorten(json.dumps(name))} in JSON")
             rebuilt[name] = self.rebuild(item, levels - 1)
         return rebuilt
 
-    def _list(self, items: Iterable[object], levels: int) -> Json:
-        self._spend(2)
+    def _list(self, items: Iterable[object], levels: int) -> list[Json]:
+        self._spend(2, values=2)
         rebuilt: list[Json] = []
         for item in items:
-            self._spend(1)
+            self._spend(1, values=0)
             rebuilt.append(self.rebuild(item, levels - 1))
         return rebuilt
 
@@ -115,17 +125,27 @@ class JsonRebuilder:
         self._spend(len(encoded) + 2)
         return encoded.decode()
 
-    def _spend(self, count_bytes: int) -> None:
+    def _spend(self, count_bytes: int, values: int = 1) -> None:
         self._left_bytes -= count_bytes
         if self._left_bytes < 0:
             raise TooLarge(f"it is larger than {self._max_bytes:,} bytes of JSON")
+        self._left_values -= values
+        if self._left_values < 0:
+            raise TooLarge(f"it holds more than {MAX_VALUES:,} values")
 
 
-def _order(item: object) -> tuple[str, float, str]:
+def _in_order(items: list[Json]) -> list[Json]:
+    """The items of a set, sorted without holding up other threads."""
+    starts = range(0, len(items), SORTED_AT_ONCE)
+    pieces = [sorted(items[start : start + SORTED_AT_ONCE], key=_order) for start in starts]
+    return list(heapq.merge(*pieces, key=_order))
+
+
+def _order(item: Json) -> tuple[str, float, str]:
     """Sort key for a set's items: numbers by size, before everything else by kind and text."""
     if isinstance(item, int | float):
         return ("", item, "")
-    return (type(item).__name__, 0, item if isinstance(item, str) else repr(item))
+    return (type(item).__name__, 0, item if isinstance(item, str) else json.dumps(item))
 
 
 def _kind_of(value: object) -> str:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from config.wall_names import WALL_NAMES, WallName
@@ -25,11 +26,14 @@ PROGRAM = Path(__file__).with_name("launcher_program.py")
 WORKER_OVERHEAD_BYTES = 512 * MIB
 """Address space of a worker beyond its plan's memory: program, stacks, what malloc reserves."""
 
+PLANS_PER_WORKER = 200
+"""Plans that one worker serves before another takes its place."""
+
+CPU_GRACE_SECONDS = 2
+"""How far the kernel's limit on CPU time lies beyond the interpreter's own, which says more."""
+
 REPORT_SECONDS = 10.0
 """Bound on a launcher that reports, and on the linker that lists libraries; 30 ms is usual."""
-
-LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store")
-"""What a worker may read where its linker doesn't say which libraries it needs (musl's)."""
 
 MFD_EXEC = 0x10
 """Asked for since Linux 6.3, where a file in memory may be run only if made so."""
@@ -95,18 +99,18 @@ class Launcher:
         """
         if self._file is None:
             script = f'#!/bin/sh\nexec {shlex.join([*self._command, "--", str(self._worker)])} "$@"'
-            self._file = _memory_file(f"{script}\n".encode())
+            self._file = _memory_file(os.fsencode(f"{script}\n"))
         return Path("/proc", str(os.getpid()), "fd", str(self._file))
 
     def report(self) -> tuple[Wall, ...]:
-        """Put up the wall in a process that does nothing else, and tell what stood.
+        """Put up the wall as for a worker, but run none, and tell what stood.
 
         Raises:
             NoLauncher: the launcher itself doesn't run.
         """
         try:
             ran = subprocess.run(  # noqa: S603 - our own program
-                [*self._command, "--report"],
+                [self.path, "--report"],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -133,8 +137,8 @@ class Launcher:
 def examine_walls(limits: SandboxLimits) -> tuple[Wall, ...]:
     """Every part of the second wall and whether it stands here; blocks for about 30 ms."""
     try:
-        launcher = Launcher(find_worker(), limits)
-        return launcher.report()
+        with contextlib.closing(Launcher(find_worker(), limits)) as launcher:
+            return launcher.report()
     except NoLauncher as reason:
         return tuple(Wall(name, stands=False, detail=str(reason)) for name in WALL_NAMES)
 
@@ -182,6 +186,7 @@ def policy_words(worker: Path, limits: SandboxLimits) -> Iterator[str]:
         NoLauncher: the worker can't be asked what it needs.
     """
     yield from ("memory", str(limits.memory_bytes + WORKER_OVERHEAD_BYTES))
+    yield from ("cpu", str(PLANS_PER_WORKER * (ceil(limits.cpu_seconds) + CPU_GRACE_SECONDS)))
     yield from _pairs("run", (str(worker),))
     libraries = _libraries(worker)
     loaders = [path for path in libraries if Path(path).name.startswith("ld-")]
@@ -194,7 +199,8 @@ def policy_words(worker: Path, limits: SandboxLimits) -> Iterator[str]:
 def _libraries(worker: Path) -> list[str]:
     """The files that the worker's dynamic linker loads, and its index of them.
 
-    glibc's linker lists them instead of starting a program (`ld.so(8)`).
+    glibc's linker lists them instead of starting a program (`ld.so(8)`). The worker for musl is
+    linked statically: it starts, tells its version, and needs no file.
     """
     try:
         listed = subprocess.run(  # noqa: S603 - the worker, which the linker doesn't start
@@ -208,12 +214,8 @@ def _libraries(worker: Path) -> list[str]:
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise NoLauncher(f"the worker does not start: {error}") from error
     words = (word for line in listed.splitlines() for word in line.split())
-    found = {word for word in words if word.startswith("/") and Path(word).is_file()}
-    if not any(Path(path).name.startswith("ld-") for path in found):
-        found |= {folder for folder in LIBRARY_FOLDERS if Path(folder).is_dir()}
-        found |= {str(loader) for loader in Path("/lib").glob("ld-*")}
-    index = "/etc/ld.so.cache"
-    return [*sorted(found), *([index] if Path(index).is_file() else [])]
+    found = {word for word in [*words, "/etc/ld.so.cache"] if word.startswith("/")}
+    return sorted(word for word in found if Path(word).is_file())
 
 
 def _pairs(key: str, values: Iterable[str]) -> Iterator[str]:

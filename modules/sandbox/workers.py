@@ -17,7 +17,13 @@ from pydantic_monty import Monty, MontyError
 
 from config.wall_names import WallName
 from modules.sandbox.limits import SandboxLimits
-from modules.sandbox.walls import Launcher, NoLauncher, find_worker
+from modules.sandbox.walls import (
+    CPU_GRACE_SECONDS,
+    PLANS_PER_WORKER,
+    Launcher,
+    NoLauncher,
+    find_worker,
+)
 
 CHECKOUT_TIMEOUT_SECONDS = 10.0
 """Wait for a free worker; callers bound the number of plans, so it is for faults only."""
@@ -25,14 +31,18 @@ CHECKOUT_TIMEOUT_SECONDS = 10.0
 START_ATTEMPTS = 2
 """How often a worker may fail to start behind the second wall before there is to be none."""
 
-CPU_GRACE_SECONDS = 2
-"""How far the kernel's limit on CPU time lies beyond the interpreter's own, which says more."""
-
 FEED_GRACE_SECONDS = 0.25
 """How long after its CPU time a worker has to say so itself, before the pool ends it.
 
 Some operations of the interpreter look at no clock: products of huge integers, comparisons of
 containers that hold themselves many times, some regular expressions.
+"""
+
+REPLY_GRACE_SECONDS = 2.0
+"""How long beyond a plan's CPU time any reply may take, before the pool ends the worker.
+
+Also those that no limit of a plan bounds: that it has started, and that it is free again. A worker
+that was taken over may be silent, and would hold its thread for good.
 """
 
 logger = logging.getLogger("cortex_r.sandbox")
@@ -102,12 +112,9 @@ class Workers:
             self._launcher = Launcher(find_worker(), self._limits, self._require, self._python)
             self.pool = self._proven(self._launcher)
             self.walled = True
-        except NoLauncher as reason:
+        except (NoLauncher, MontyError, RuntimeError, OSError) as error:
             self._close_launcher()
-            return str(reason)
-        except (MontyError, RuntimeError, OSError) as error:
-            self._close_launcher()
-            if not self._require:
+            if sys.platform == "linux" and not self._require:
                 logger.warning(
                     "plans run without the second wall: %s; see the command doctor", error
                 )
@@ -139,8 +146,16 @@ class Workers:
             max_processes=self._max_plans,
             checkout_timeout=self._checkout_seconds,
             feed_duration_limit_grace=FEED_GRACE_SECONDS,
+            request_timeout=self._limits.cpu_seconds + REPLY_GRACE_SECONDS,
+            max_checkouts_per_worker=PLANS_PER_WORKER,
         )
-        return pool.__enter__()
+        try:
+            return pool.__enter__()
+        except BaseException as error:
+            # What a panic in the pool becomes derives from no Exception, and has no public name.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise RuntimeError(f"the pool of workers failed: {error}") from error
 
     def _close_launcher(self) -> None:
         if self._launcher is not None:
@@ -151,7 +166,8 @@ def limit_cpu(pid: int | None, seconds: float) -> None:
     """Let the kernel end a worker that computes for so much longer (Linux; elsewhere nothing).
 
     A worker serves many plans: what it has used so far does not count. The interpreter's own
-    limit comes first, and says more; this one holds when the interpreter doesn't.
+    limit comes first, and says more. A worker that was taken over may ignore this one, a signal;
+    what holds then is the limit on all its CPU time, which the launcher sets and no one raises.
     """
     if sys.platform != "linux" or pid is None:
         return
@@ -161,6 +177,8 @@ def limit_cpu(pid: int | None, seconds: float) -> None:
         used = time.clock_gettime(_cpu_clock(pid))
         _, highest = resource.prlimit(pid, resource.RLIMIT_CPU)
         allowed = ceil(used + seconds) + CPU_GRACE_SECONDS
+        if highest != resource.RLIM_INFINITY:
+            allowed = min(allowed, highest)
         resource.prlimit(pid, resource.RLIMIT_CPU, (allowed, highest))
 
 

@@ -78,6 +78,13 @@ class TestTheSandbox:
         assert "Linux" in str(found["landlock"]["advice"])
         assert found["seccomp"]["state"] == "ok"
 
+    def test_a_reason_that_all_walls_share_gets_no_advice_about_the_kernel(
+        self, doctor: Doctor
+    ) -> None:
+        _, found = doctor.find(*WALL_NAMES)
+        assert [found[name]["state"] for name in WALL_NAMES] == ["missing"] * 4
+        assert [found[name]["advice"] for name in WALL_NAMES] == [None] * 4
+
     def test_one_that_the_profile_requires_is_broken_and_code_1(self, doctor: Doctor) -> None:
         required = "sandbox: {require: [landlock, seccomp]}\n"
         doctor.profile.write_text(AGENT + required, encoding="utf-8")

@@ -60,14 +60,19 @@ class TestAnAnswer:
         assert (done.code, done.out) == (0, '{"a": [1, "ü"]}\n')
         assert done.err.startswith("[plan] a run would not take this value")
 
-    def test_repairs_are_told(self, sums: Hand) -> None:
+    def test_repairs_are_told_before_what_the_plan_does(self, sums: Hand) -> None:
         name = write_plan(sums, "total = tools.add(a=5, b=7)\nreturn f'FINAL_ANSWER: {total}'")
         found = sums.object("run-plan", name)
         assert found["answer"] == "12"
         repair = str(the_one(found["repairs"]))
         assert "await" in repair
         for options in ((), ("--verbose",)):
-            assert sums.run("run-plan", name, *options).err.count(f"[plan] repaired: {repair}") == 1
+            told, *_, call = sums.run("run-plan", name, *options).err.splitlines()[
+                : 2 + len(options)
+            ]
+            assert told == f"[plan] repaired: {repair}"
+            assert call.startswith("[tool] math.add(a=5, b=7) → 12")
+        assert sums.run("run-plan", name, "--quiet").err == ""
 
 
 class TestJson:
@@ -120,6 +125,15 @@ class TestAFailedPlan:
         assert (done.code, done.out) == (3, "")
         assert done.err.startswith("[printed] all that there is\n")
         assert "the plan failed (no_verdict): solve() returned nothing" in done.err
+
+    def test_an_answer_that_a_run_would_not_take_is_none_and_says_why(self, sums: Hand) -> None:
+        body = "x = [tools.add(1, 2) for _ in range(2)]\nreturn f'FINAL_ANSWER: {x[0]}'"
+        done = sums.run("run-plan", write_plan(sums, body))
+        assert (done.code, done.out) == (3, "")
+        assert (
+            "the plan failed (no_verdict): the answer holds a call that was never awaited"
+            in done.err
+        )
 
     def test_a_server_that_dies_under_a_plan_is_code_1(self, hand: Hand) -> None:
         hand.write_profile(entry("able"))
@@ -227,6 +241,7 @@ def report(
         (report(kind="no_verdict", value=None), ExitCode.NO_ANSWER),
         (report(kind="no_verdict", value=" "), ExitCode.NO_ANSWER),
         (report(kind="no_verdict", value="FINAL_ANSWER:  "), ExitCode.NO_ANSWER),
+        (report(kind="no_verdict", value="FINAL_ANSWER: <object>"), ExitCode.NO_ANSWER),
     ],
 )
 def test_the_exit_code_says_whose_doing_it_was(found: PlanReport, code: ExitCode) -> None:

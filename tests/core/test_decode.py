@@ -83,3 +83,8 @@ def test_a_result_at_the_cap_is_whole() -> None:
 def test_blocks_without_end_are_bounded() -> None:
     empty: Json = {"type": "text", "text": ""}
     assert len(result(*[empty] * (BLOCKS_MAX + 5)).content) == BLOCKS_MAX + 1
+
+
+def test_a_media_type_too_long_to_be_one_is_none() -> None:
+    image: JsonObject = {"type": "image", "data": "AA==", "mimeType": "image/" + "x" * 10**6}
+    assert result(image).content == (ImageBlock("AA==", "application/octet-stream"),)

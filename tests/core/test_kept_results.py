@@ -1,7 +1,8 @@
 """Results that a failed plan leaves for its retries: which, in what order, and for how long."""
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -281,6 +282,29 @@ class TestChanges:
 
     async def test_reading_something_else_changes_nothing(self) -> None:
         assert await got([("look", 1)], [("look", 2), ("look", 1)]) == [[1], [2, 1]]
+
+
+class Watched(list[Json]):
+    """A list that notes which threads read it through."""
+
+    def __init__(self, items: list[Json]) -> None:
+        super().__init__(items)
+        self.threads: set[int] = set()
+
+    def __iter__(self) -> Iterator[Json]:
+        """Note the thread."""
+        self.threads.add(threading.get_ident())
+        return super().__iter__()
+
+
+async def test_many_arguments_are_compared_without_holding_up_the_event_loop() -> None:
+    values: list[Json] = [0.5] * 2_000
+    many = Watched(values)
+    run = Run([("look", many)], [("look", values)])
+    await run.outcome()
+    assert len(run.dispatcher.calls) == 1
+    assert run.got == [[1], [1]]
+    assert many.threads - {threading.get_ident()}
 
 
 def held(results: KeptResults, number: int, text: str) -> None:

@@ -202,6 +202,17 @@ def test_beside_a_reference_of_an_old_draft_nothing_counts() -> None:
     assert words(schema, {"x": 5}) == ["must be at most 1, not 5"]
     schema["$schema"] = "http://json-schema.org/draft-07/schema#"
     assert words(schema, {"x": 5}) == []
+    schema["properties"] = {"x": {"$ref": "#/definitions/d", "type": "string"}}
+    assert words(schema, {"x": 5}) == []
+
+
+def test_prefix_items_are_no_keyword_of_an_old_draft() -> None:
+    schema: JsonObject = {"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}
+    assert words(schema, ["a", 1]) == []
+    assert words(schema, [1, 1]) != []
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+    assert words(schema, [1, 1]) == []
+    assert not walk(schema, ["a", 1]).certain
 
 
 NUMBERS: list[Json] = [*range(10_000)]

@@ -72,6 +72,10 @@ async def call_typed(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     match tool.name, arguments:
         case "add", {"a": int() as a, "b": int() as b}:
             value = a + b
+        case "page", {"url": "object"}:
+            return ToolResult((TextBlock('{"a": 1}'),))
+        case "page", {"url": "list"}:
+            return ToolResult((TextBlock("[2]"),))
         case "weather", _:
             return ToolResult((TextBlock("cold"),), {"temperature": 3, "place": "Oslo"})
         case _:

@@ -167,7 +167,7 @@ async def test_a_plan_that_its_repair_makes_too_long_runs_as_it_is() -> None:
     async with Sandbox(SandboxLimits(source_bytes=len(plan))) as sandbox:
         result = await run_plan(Plan(plan), CATALOG, Tools(), sandbox)
     assert isinstance(result, PlanFailed)
-    assert "<coroutine object" in result.failure.message
+    assert "never awaited" in result.failure.message
 
 
 async def test_a_plan_with_a_certain_mistake_sends_nothing() -> None:

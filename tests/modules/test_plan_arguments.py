@@ -22,6 +22,22 @@ WRAPPED = ToolSpec(
     "Mean.",
     {"type": "object", "properties": {"input": INNER}, "required": ["input"]},
 )
+NESTED = ToolSpec(
+    "web",
+    "process",
+    "Process.",
+    {
+        "type": "object",
+        "properties": {
+            "input": {
+                "type": "object",
+                "properties": {"input": {"type": "string"}, "mode": {"type": "string"}},
+                "required": ["input", "mode"],
+            }
+        },
+        "required": ["input"],
+    },
+)
 CHOICE = ToolSpec(
     "web",
     "choice",
@@ -32,7 +48,9 @@ CHOICE = ToolSpec(
         "anyOf": [{"required": ["b"], "properties": {"a": NUMBER}}, {"required": ["x"]}],
     },
 )
-TOOLS = ToolCatalog([*TYPED, WRAPPED, CHOICE, typed("key-1", {"x-y": NUMBER}, server="web")])
+TOOLS = ToolCatalog(
+    [*TYPED, WRAPPED, NESTED, CHOICE, typed("key-1", {"x-y": NUMBER}, server="web")]
+)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +105,8 @@ def test_the_words_are_those_of_the_door() -> None:
         "tools.search(query=x, limit=None)",
         "tools.mean((1, 2), label=x)",
         "tools.mean(values=x, label=None)",
+        "tools.process(input={'input': 'a', 'mode': 'b'})",
+        "tools.process(input=x)",
         "tools.choice(a='x', b=y)",
         "tools.page(url=b'x')",
         "tools.page(url={'x', 'y'})",

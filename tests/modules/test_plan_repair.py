@@ -13,6 +13,7 @@ from tests.sandbox.sandbox_tools import solve
 ADD = "r = await tools.add(a=1, b=2)"
 ANSWER = "return f'FINAL_ANSWER: {r}'"
 DROPPED = "dropped the call of solve(), which is called anyway"
+SHOWS = "dropped what only shows the answer"
 MAIN = "if __name__ == '__main__':"
 
 SLIPS = [
@@ -69,12 +70,30 @@ SLIPS = [
      ("unpacked the dict of arguments of tools.add (line 2)",), "3"),
     (solve("r = await tools.page({'url': 'x'})", ANSWER),
      ("unpacked the dict of arguments of tools.page (line 2)",), "text"),
+    (solve("r = json.loads(await tools.page(url='object'))['a']", ANSWER),
+     ("left json.loads out where it is no text (line 2)", "added import json (line 2)"), "1"),
+    ("import json\n" + solve("x = await tools.page(url='list')", "r = json.loads(x)[0]", ANSWER),
+     ("left json.loads out where it is no text (line 4)",), "2"),
     # solve itself
     ("import asyncio\n" + solve(ADD, ANSWER) + "\n\nasyncio.run(solve())",
      (f"{DROPPED} (line 6)",), "3"),
     ("import asyncio\n" + solve(ADD, ANSWER) + "\nprint(asyncio.run(solve()))",
      (f"{DROPPED} (line 5)",), "3"),
-    (solve(ADD, ANSWER) + "\nanswer = await solve()\nprint(answer)", (f"{DROPPED} (line 4)",), "3"),
+    (solve(ADD, ANSWER) + "\nanswer = await solve()\nprint(answer)",
+     (f"{DROPPED} (line 4)", f"{SHOWS} (line 5)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nx: str = asyncio.run(solve())\n"
+     "print('is', x.split(':')[1])", (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nloop = asyncio.get_event_loop()\n"
+     "x = loop.run_until_complete(solve())\nprint(f'{x}')\nloop.close()",
+     (f"{SHOWS} (line 5)", f"{DROPPED} (line 6)", f"{SHOWS} (line 7)", f"{SHOWS} (line 8)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nr = asyncio.run(solve())\nprint(r)",
+     (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nasync def main():\n    x = await solve()\n"
+     "    print(x)\nasyncio.run(main())", (f"{DROPPED} (line 8)",), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\ndef main():\n    return asyncio.run(solve())\n"
+     "main()", (f"{DROPPED} (line 7)",), "3"),
+    (solve(ADD, ANSWER) + "\nx = await solve()\ny = x + 'a'",
+     (f"{DROPPED} (line 4)", f"{SHOWS} (line 5)"), "3"),
     (solve(ADD, ANSWER) + f"\n{MAIN}\n    print(await solve())",
      ("skipped what stands under if __name__ == '__main__' (line 4)",), "3"),
     ("def solve():\n    r = tools.add(a=1, b=2)\n    " + ANSWER + f"\n{MAIN}\n    solve()",
@@ -133,7 +152,14 @@ async def test_nothing_is_told_of_a_plan_without_slips() -> None:
 LEFT_ALONE = [
     solve("return await add(1, 2)") + "\nx = [solve()]",
     solve("return 1") + "\nlater = solve\nlater()",
-    solve("return 1") + "\nx = await solve()\ny = x + 'a'",
+    solve("return 1") + "\nx = await solve()\nfor y in x:\n    print(y)",
+    solve("return x") + "\nx = await solve()",
+    solve("global x", "x = 1", "return x") + "\nx = await solve()",
+    solve("return 1") + "\nawait tools.page(url=await solve())",
+    solve("return D") + "\ndef main():\n    global D\n    D = solve()\nmain()",
+    solve("return d") + "\nd = {}\ndef main():\n    d['x'] = solve()\nmain()",
+    solve("return d") + "\nd = []\ndef main():\n    d.append(1)\n    solve()\nmain()",
+    solve("return 1") + "\nasync def main():\n    await tools.page(url=await solve())\nmain()",
     solve("return 1") + "\nif __name__ == 'x':\n    solve()",
     solve("return 1") + "\nif __name__ == '__main__':\n    solve()\nelse:\n    pass",
     solve("return 1") + "\nsolve = partial(solve)\nsolve()",
@@ -161,6 +187,10 @@ LEFT_ALONE = [
     "from statistics import add\n" + solve("return add(1)"),
     "from math_server import add as plus\n" + solve("return plus(1)"),
     "from math_server import add, other\n" + solve("return add(1)"),
+    # text that is certainly text, or may be
+    "import json\n" + solve("return json.loads(await tools.search(query='x'))"),
+    "import json\n" + solve("x = await tools.page(url='x')", "x = x['text']", "json.loads(x)"),
+    "import json\nstr = f\n" + solve("return json.loads(await tools.page(url='x'))"),
     # imports that may be meant otherwise
     "json = other\n" + solve("return json.dumps(1)"),
     solve("json.x = 1", "def json():", "    pass"),

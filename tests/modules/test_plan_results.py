@@ -110,6 +110,10 @@ FINE = [
     solve(ADD, "return r['result'] if isinstance(r, dict) else r"),
     solve(ADD, "if not hasattr(r, 'text'):", "    return r", "return r.text"),
     solve(ADD, "match r:", "    case {'x': y}:", "        return r['x']"),
+    solve(ADD, "return r['result'] if 'result' in str(r) else r"),
+    solve(ADD, "if f'{r}'.startswith('{'):", "    return r['result']", "return r"),
+    solve(ADD, "return str(r).isdigit() and r or r['x']"),
+    solve(ADD, "return [r['x'] for _ in [1] if repr(r)[0] == '{']"),
     solve(ADD, "try:", "    return r['result']", "except TypeError:", "    return r"),
     "async def one():\n    r = await tools.add(a=1, b=2)\n    return r['x']\n"
     + solve("try:", "    return await one()", "except TypeError:", "    return 1"),

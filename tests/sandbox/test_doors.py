@@ -13,7 +13,7 @@ from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.calls import PlanCalls
-from modules.sandbox.doors import TOOLS_NAMED, Doors, UnknownFunction
+from modules.sandbox.doors import MAX_PROPOSALS, TOOLS_NAMED, Doors, UnknownFunction
 from modules.sandbox.limits import RequestedCall
 from modules.sandbox.prelude import RAW_DOOR, TOOL_DOOR
 from tests.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, Tools, answer, solve, spec
@@ -320,3 +320,16 @@ async def test_a_call_whose_turn_never_came_is_not_recorded() -> None:
     assert tools.cancelled == ["math.meet"]
     (call,) = calls.finished()
     assert (call.arguments, call.ok) == ({"input": {"who": 0}}, False)
+
+
+def test_the_nearest_names_are_looked_for_a_few_times_a_plan() -> None:
+    doors = Doors(TOOLS, 1000)
+    args: list[object] = [["ad"], {}]
+    told: list[str] = []
+    for _ in range(MAX_PROPOSALS + 1):
+        with pytest.raises(CallRefused) as refused:
+            doors.admit(RAW_DOOR, args, {})
+        told.append(str(refused.value))
+    assert all("did you mean add" in text for text in told[:-1])
+    assert "on offer: add" in told[-1]
+    assert doors.hint("ad") == ""

@@ -214,6 +214,38 @@ async def test_a_limit_of_ours_names_its_line_where_it_can(lines: list[str], lin
     assert failure.line_text == lines[line - 2].strip()
 
 
+UNREADABLE = {
+    "a null": "# \0\n",
+    "brackets": f"x = {'(' * 250}1{')' * 250}\n",
+    "levels of indentation": "".join(f"{' ' * n}if 1:\n" for n in range(105)) + " " * 105 + "1\n",
+}
+"""What the interpreter reads and Python's own parser doesn't."""
+
+
+async def test_a_plan_that_python_cannot_read_does_not_pass_unguarded() -> None:
+    quiet = "class Quiet:\n    def __enter__(self): pass\n    def __exit__(self, *a): return True\n"
+    swallowing = [
+        DEEP + solve("try: deep(0)", "except Exception: pass", "return 'swallowed'"),
+        DEEP + solve("try: deep(0)", "finally: return 'swallowed'"),
+        DEEP + solve("\\", "    try: deep(0)", "except Exception: return 'swallowed'"),
+        DEEP + quiet + solve("with Quiet(): deep(0)", "return 'swallowed'"),
+    ]
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(SHALLOW) as box:
+        for name, head in UNREADABLE.items():
+            for plan in swallowing:
+                result = await box.run(head + plan, CATALOG, Tools())
+                assert (result.value, _kind(result)) == (None, "unsupported"), name
+                assert "neither try nor with" in str(result.failure), name
+            harmless = await box.run(f"{head}{solve('return 1')}", CATALOG, Tools())
+            assert harmless.value == 1, name
+
+
+async def test_the_interpreter_says_what_is_wrong_with_a_plans_syntax_all_the_same() -> None:
+    failure = (await run(solve("try:", "    x = = 1", "finally:", "    pass"))).failure
+    assert failure is not None
+    assert (failure.kind, failure.line, failure.line_text) == ("syntax", 3, "x = = 1")
+
+
 ESCAPES = {
     "an __exit__": ("class Quiet:\n    def __enter__(self): pass\n    def __exit__(self, *a):\n"
                     "        return True\ndef solve():\n    with Quiet():\n        deep(0)", 6),
@@ -249,6 +281,8 @@ async def test_a_plain_eval_sees_what_is_around_it() -> None:
     assert (await run(solve(*lines))).value == [42, "3"]
     own = "def eval(text):\n    return 'own'\n" + solve("return eval('1')")
     assert (await run(own)).value == "own"
+    lines = ("match len:", "    case eval:", "        return eval('abc')")
+    assert (await run(solve(*lines))).value == 3
 
 
 async def test_a_context_of_decimal_works() -> None:

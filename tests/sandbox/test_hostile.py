@@ -1,5 +1,6 @@
 """Hostile plans gain nothing: no file, no environment, no process, no socket, no foreign tool."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,10 +8,19 @@ import pytest
 from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
 from core.tool_spec import ToolSpec
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.sandbox import Sandbox
-from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, SandboxLimits
-from tests.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
+from modules.sandbox.calls import PlanCalls
+from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, RequestedCall, SandboxLimits
+from modules.sandbox.values import MAX_VALUES, SORTED_AT_ONCE, TooLarge, to_json
+from tests.sandbox.sandbox_tools import (
+    CATALOG,
+    TEST_TIMEOUT_SECONDS,
+    Tools,
+    run,
+    solve,
+    spec,
+)
 
 
 async def test_only_the_offered_tools_can_be_called() -> None:
@@ -142,3 +152,48 @@ async def test_what_is_recorded_of_a_result_can_be_written_down() -> None:
         plan = solve("return await tools.echo(1)")
         ran = await sandbox.run(plan, CATALOG, _Server(_text('{"a": "\\ud800"}')))
     assert json.dumps(ran.calls[0].result, ensure_ascii=False).encode() == b'{"a": "?"}'
+
+
+class Unspeakable(tuple[object, ...]):
+    """A tuple that must not be shown: one that holds itself many times over takes for ever."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Fail the test."""
+        raise AssertionError("shown")
+
+
+def test_a_set_is_put_in_order_without_showing_what_it_holds() -> None:
+    value = {Unspeakable((2, "a")), Unspeakable((1,)), "x", 3}
+    assert to_json(value, max_bytes=1000, sets_as_lists=True) == [3, [1], [2, "a"], "x"]
+
+
+def test_a_large_set_is_put_in_order_piece_by_piece() -> None:
+    numbers = [n * 7919 % 10_007 for n in range(3 * SORTED_AT_ONCE)]
+    ordered = to_json(frozenset(numbers), max_bytes=10**6, sets_as_lists=True)
+    assert ordered == sorted(numbers)
+
+
+def test_what_holds_too_many_values_is_refused() -> None:
+    half = MAX_VALUES // 2
+    values: list[object] = [[()] * half, dict.fromkeys(range(half), 0)]
+    for value in values:  # no parameters: pytest would print them
+        with pytest.raises(TooLarge, match="150,000 values"):
+            to_json(value, max_bytes=10**9)
+
+
+async def test_large_results_are_handed_to_the_plan_one_at_a_time() -> None:
+    async def call(_tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        zeros: list[Json] = [0] * (10_000 if arguments["n"] else 1)
+        return ToolResult((), {"result": zeros})
+
+    tool = spec("list", ["n"], wrap=False)
+    calls = PlanCalls(call)
+    calls.send(RequestedCall(n, tool, {"n": n}, raw=False) for n in range(3))
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
+        assert [*await calls.any_of([0])] == [0]
+        await asyncio.wait([asyncio.create_task(calls.any_of([n])) for n in (1, 2)])
+        assert [*await calls.any_of([0, 1, 2])] == [1]
+        assert [*await calls.any_of([0, 2])] == [2]
+    await calls.end()

@@ -105,6 +105,11 @@ def test_limits_are_read_but_not_set(machine: str) -> None:
     assert call(machine, "prlimit64", 1234, 3, 0) == EPERM
 
 
+def test_a_program_of_32_bits_has_no_filter() -> None:
+    """It would be for the wrong table of calls, and end the worker at its first."""
+    assert worker_filter("aarch64", pointer_bytes=4) == b""
+
+
 def test_a_machine_that_is_not_known_has_no_filter() -> None:
     assert worker_filter("riscv64") == b""
     assert worker_filter("AMD64") == worker_filter("x86_64") != b""

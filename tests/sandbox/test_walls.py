@@ -16,6 +16,7 @@ from core.errors import UserError
 from core.values import Json
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.walls import (
+    PLANS_PER_WORKER,
     PROGRAM,
     Launcher,
     NoLauncher,
@@ -149,9 +150,36 @@ def test_a_worker_that_is_taken_over_has_its_cpu_time_limited_by_the_kernel() ->
         session = PlanSession(workers.pool, CATALOG, SandboxLimits(cpu_seconds=3))
         session.start(solve("await tools.add(1, 2)"))
         assert pid is not None
-        soft, _ = resource.prlimit(pid, resource.RLIMIT_CPU)
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
         session.close(keep_worker=True)
     assert 3 < soft <= 10
+    assert soft < hard != resource.RLIM_INFINITY  # the signal at the soft one can be ignored
+
+
+def test_a_worker_is_replaced_long_before_the_limit_on_all_its_cpu_time() -> None:
+    pids: list[int | None] = []
+    with Workers(1) as workers:
+        while len(pids) < PLANS_PER_WORKER + 2:
+            with workers.pool.checkout() as session:
+                pids.append(session.worker_pid)
+    assert len(set(pids)) == 2
+
+
+def test_nothing_of_the_host_stays_open_however_high_its_descriptor(tmp_path: Path) -> None:
+    """Also above a limit that was lowered after it was opened."""
+    import resource
+
+    secret = os.dup2(os.open(os.devnull, os.O_RDONLY), 300, inheritable=True)
+    words = ["memory", str(2**30), "run", "/", "read", "/"]
+    look = ["--", sys.executable, "-c", f"import os; os.fstat({secret})"]
+    ran = subprocess.run(
+        [sys.executable, "-IS", str(PROGRAM), *words, *look],
+        close_fds=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+        timeout=TEST_TIMEOUT_SECONDS,
+    )
+    os.close(secret)
+    assert ran.returncode == 1  # OSError: bad file descriptor
 
 
 @pytest.mark.parametrize("required", [["landlock"], ["seccomp", "landlock"]])
@@ -176,7 +204,7 @@ def test_the_launcher_itself_runs_nothing_without_what_is_required(tmp_path: Pat
 
 
 def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_path: Path) -> None:
-    folder = tmp_path / 'it\'s a "folder"'
+    folder = tmp_path / os.fsdecode(b'it\'s a "folder"\n\xff')
     folder.mkdir()
     python = folder / "python"
     python.symlink_to(Path(sys.executable).resolve())
@@ -192,6 +220,28 @@ def test_where_the_launcher_does_not_run_plans_run_without_it_and_a_warning_says
         with workers.pool.checkout() as session:
             assert session.feed_run("1 + 1") == 2
     assert "without the second wall" in caplog.text
+
+
+@pytest.fixture
+def no_file_may_grow() -> Iterator[None]:
+    """So that none can be written in memory either."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.usefixtures("no_file_may_grow")
+def test_where_the_launcher_can_not_be_kept_a_warning_says_so_and_no_wall_is_claimed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING), Workers(1) as workers:
+        assert not workers.walled
+    assert "no program can be kept in memory" in caplog.text
+    walls = examine_walls(SandboxLimits())
+    assert {(wall.stands, "kept in memory" in wall.detail) for wall in walls} == {(False, True)}
 
 
 def test_where_the_launcher_does_not_run_nothing_runs_that_requires_it() -> None:

@@ -149,7 +149,7 @@ def _put_up(walls: frozenset[str], policy: Policy) -> None:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if "rlimits" in walls:
-        launcher_program.limit_resources(policy.address_space_bytes)
+        launcher_program.limit_resources(policy.address_space_bytes, policy.cpu_seconds)
     if "no_new_privs" in walls:
         launcher_program.give_up_new_privileges(libc)
     if "landlock" in walls:
