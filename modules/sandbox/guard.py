@@ -18,6 +18,7 @@ which the prelude hides: in any other form it can run statements that the guard 
 import ast
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,9 @@ FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
 
+
+_OF_CONCERN = re.compile(r"\b(?:try|with|class|eval|statistics|string)\b")
+"""Without one of these words a plan holds nothing that is looked at, and need not be parsed."""
 
 _GUARDED = re.compile(r"^[^\w\n]*(?:try|with)\b", re.MULTILINE)
 """How a line begins that holds what must be guarded; it may be one of a text or a comment."""
@@ -95,6 +99,8 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     """
     source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     names = _Names.of(token)
+    if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
+        return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))
     try:
         tree = parse(source)
     except (SyntaxError, NotParsed) as error:

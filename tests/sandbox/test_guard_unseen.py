@@ -112,7 +112,7 @@ Outcome: TypeAlias = tuple[object, str, str | None, int | None]
 def _outcome(pool: Monty, prelude: str, text: str, line_of: Callable[[int], int | None]) -> Outcome:
     printed: list[str] = []
     with pool.checkout() as session:
-        session.feed_run(prelude)
+        session.feed_run(prelude or "None")
         try:
             value = cast(
                 "object",
