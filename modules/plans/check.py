@@ -6,10 +6,11 @@ which resolves names and binds arguments again.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.catalog import ToolCatalog
 from core.turn import PlanFailure
+from modules.plans.f_strings import OLDER_FORM_NEEDED, older_form, phrases
 from modules.plans.names import NotParsed, ParsedPlan, TooLong, read_plan
 from modules.plans.repair import normalise_plan, repair
 from modules.plans.result_uses import misused_result
@@ -43,7 +44,18 @@ def prepare_plan(source: str, tools: ToolCatalog) -> PreparedPlan:
         plan, repairs = repair(read_plan(source, tools), tools)
         return PreparedPlan(plan.source, repairs, _first_mistake(plan))
     except (SyntaxError, NotParsed, RecursionError) as error:
+        if OLDER_FORM_NEEDED and isinstance(error, SyntaxError):
+            return _prepared_in_older_form(source, error, tools)
         return PreparedPlan(source, failure=_unparsed(error, source))
+
+
+def _prepared_in_older_form(source: str, error: SyntaxError, tools: ToolCatalog) -> PreparedPlan:
+    """The same once its f-strings can be read by this Python, if that is what was in the way."""
+    if (readable := older_form(source)) is None:
+        return PreparedPlan(source, failure=_unparsed(error, source))
+    text, lines = readable
+    prepared = prepare_plan(text, tools)
+    return replace(prepared, repairs=(*phrases(lines), *prepared.repairs))
 
 
 def check_plan(source: str, tools: ToolCatalog) -> PlanFailure | None:
