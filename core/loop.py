@@ -171,6 +171,7 @@ class AgentLoop:
         failed: list[Attempt] = []
         while True:
             started, attempt = self._clock(), len(failed) + 1
+            repairs: tuple[str, ...] = ()
             decision = await self._decide(number, perception, failed, observation)
             match decision.reply:
                 case Declined():
@@ -179,12 +180,13 @@ class AgentLoop:
                     plan, result = Plan(text), PlanFailed(failure)
                 case Plan() as plan:
                     await emit(PlanWritten(number, attempt, plan, decision.prompt_path))
-                    result = await self._act(plan, decision.tools, failed, emit)
+                    result, repairs = await self._act(plan, decision.tools, failed, emit)
                 case _:
                     assert_never(decision.reply)
             seconds = self._clock() - started
-            self._steps.append(Step(number, attempt, perception, plan, result, seconds))
-            await emit(StepFinished(self._steps[-1]))
+            step = Step(number, attempt, perception, plan, result, seconds, repairs)
+            self._steps.append(step)
+            await emit(StepFinished(step))
             if not isinstance(result, PlanFailed) or lifelines == 0:
                 return result
             lifelines -= 1
@@ -238,17 +240,20 @@ class AgentLoop:
 
     async def _act(
         self, plan: Plan, tools: ToolCatalog, failed: Sequence[Attempt], emit: Emit
-    ) -> ActionResult:
-        """Run the plan, unless the same one failed before."""
+    ) -> tuple[ActionResult, tuple[str, ...]]:
+        """Run the plan, unless the same one failed before; what was repaired in it comes along."""
         if any(plan.source.strip() == earlier.plan.source.strip() for earlier in failed):
-            return PlanFailed(_REPEATED_PLAN)
+            return PlanFailed(_REPEATED_PLAN), ()
         started = self._clock()
         self._context.log_subtask(SANDBOX_STEP)
 
         async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
             return await self._calls.send(tool, arguments, emit)
 
+        made: list[str] = []
+
         async def repaired(repairs: tuple[str, ...]) -> None:
+            made.extend(repairs)
             await emit(PlanRepaired(self._context.step, len(failed) + 1, repairs))
 
         result = await self._context.parts.run_plan(plan, tools, call, repaired)
@@ -262,7 +267,7 @@ class AgentLoop:
             SANDBOX_STEP, "failure" if isinstance(result, PlanFailed) else "success"
         )
         self._durations["action"] += self._clock() - started
-        return result
+        return result, tuple(made)
 
     def _give_up_after(self, step: int, failure: PlanFailure) -> str:
         """The plain statement of a step whose plans all failed."""

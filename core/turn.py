@@ -174,7 +174,8 @@ class Attempt:
 class Step:
     """One finished pass through perception, decision and action, retries included.
 
-    `seconds` is wall time from the start of the plan's request to the end of the action.
+    `seconds` is wall time from the start of the plan's request to the end of the action;
+    `repairs` says which slips in the plan were put right before it ran, a phrase each.
     """
 
     number: int
@@ -183,6 +184,7 @@ class Step:
     plan: Plan
     result: ActionResult
     seconds: float
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,6 @@ class SessionRecorder:
         self._clock = clock
         self._redactor = redactor if redactor is not None else Redactor(os.environ)
         self._request: str | None = None
-        self._repairs: tuple[str, ...] = ()
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
@@ -109,15 +108,13 @@ class SessionRecorder:
                 return self._run_item(event)
             case ToolCallStarted() | ToolCallFinished() | ToolCallKept():
                 return self._call_item(event)
-            case PlanRepaired():
-                self._repairs = event.repairs
-                return None  # kept with the plan
             case StepFinished():
                 return self._plan_item(event)
             case (
                 Notice()
                 | Perceived()
                 | PlanWritten()
+                | PlanRepaired()
                 | ToolCallProgress()
                 | ServerLogged()
                 | Observed()
@@ -130,7 +127,6 @@ class SessionRecorder:
     def _run_item(self, event: RunStarted | Answered | RunFinished) -> MemoryItem | None:
         match event:
             case RunStarted():
-                self._repairs = ()
                 self._request = self._clean(event.request, MAX_FIELD_CHARS)
                 now = self._clock()
                 return MemoryItem(
@@ -222,9 +218,8 @@ class SessionRecorder:
         }
         if isinstance(step.result, PlanFailed):
             metadata["failure"] = step.result.failure.kind
-        repairs, self._repairs = self._repairs[:MAX_REPAIRS], ()
-        if repairs:
-            metadata["repairs"] = [self._clean(repair) for repair in repairs]
+        if step.repairs:
+            metadata["repairs"] = [self._clean(repair) for repair in step.repairs[:MAX_REPAIRS]]
         return MemoryItem(
             timestamp=self._clock(),
             type="tool_output",

@@ -60,6 +60,7 @@ def _step(step: Step) -> JsonObject:
         "attempt": step.attempt,
         "perception": perception,
         "plan": step.plan.source,
+        "repairs": list(step.repairs),
         "result": kind,
         "text": text,
         "calls": [

@@ -153,8 +153,8 @@ async def test_steps_bound_the_run_and_the_partial_result_is_told() -> None:
 async def test_repairs_are_told_with_the_plan_they_belong_to_before_it_runs() -> None:
     fakes = FakeParts([Plan("p1"), Plan("p2")], {"p1": [BROKEN], "p2": [FinalAnswer("ok")]})
     fakes.repairs["p2"] = ("added await to tools.add (line 3)",)
-    _, events = await run(context(fakes))
-    place = events.index(PlanRepaired(1, 2, fakes.repairs["p2"]))
+    outcome, events = await run(context(fakes))
+    place = events.index(PlanRepaired(1, 2, outcome.steps[1].repairs))
     assert [kinds(events)[place - 1], kinds(events)[place + 1]] == [PlanWritten, StepFinished]
 
 

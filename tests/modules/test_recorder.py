@@ -14,7 +14,6 @@ from core.events import (
     Notice,
     Observed,
     Perceived,
-    PlanRepaired,
     PlanWritten,
     Retrying,
     RunFinished,
@@ -72,10 +71,9 @@ async def recorded(event: Event, *, summarize: bool = True, tag: bool = True) ->
     return item
 
 
-def step(result: ActionResult) -> StepFinished:
-    return StepFinished(
-        Step(2, 1, PerceptionResult(), Plan("async def solve():\n    ..."), result, 0.5)
-    )
+def step(result: ActionResult, repairs: tuple[str, ...] = ()) -> StepFinished:
+    plan = Plan("async def solve():\n    ...")
+    return StepFinished(Step(2, 1, PerceptionResult(), plan, result, 0.5, repairs))
 
 
 def finished(result: Json, ok: bool = True) -> ToolCallFinished:
@@ -119,21 +117,14 @@ async def test_what_was_repaired_in_a_plan_is_kept_with_it_and_not_with_the_next
     memory = MemoryManager("notes", enabled=False)
     record = recorder(memory)
     repairs = (f"added await to tools.{CANARY} (line 3)", *("x" * 1_000,) * 100)
-    for event in (
-        PlanRepaired(1, 1, repairs),
-        step(FinalAnswer("1")),
-        step(FinalAnswer("2")),
-        PlanRepaired(1, 1, ("a plan that was interrupted",)),
-        RunStarted("notes", "x", "offline"),
-        step(FinalAnswer("3")),
-    ):
+    for event in (step(FinalAnswer("1"), repairs), step(FinalAnswer("2"))):
         assert await record(event) is None
     first, *others = [item.metadata.get("repairs") for item in memory.items]
     assert isinstance(first, list)
     assert first[0] == "added await to tools.[redacted MODEL_API_KEY] (line 3)"
     assert len(first) == MAX_REPAIRS
     assert all(len(str(repair)) < 600 for repair in first)
-    assert others == [None, None, None]
+    assert others == [None]
 
 
 @pytest.mark.parametrize(

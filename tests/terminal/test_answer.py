@@ -38,6 +38,9 @@ def encoded(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:
     return raw, io.TextIOWrapper(raw, encoding=encoding)
 
 
+REPAIRS = ("added await to tools.add (line 3)",)
+
+
 def with_result(value: Json) -> RunOutcome:
     """An outcome with one call that has this value as argument and result."""
     call = ToolCall("s.t", {"input": {"x": value}}, ok=True, result=value, seconds=0.1234567891)
@@ -122,7 +125,7 @@ def full_outcome() -> RunOutcome:
     perception = PerceptionResult(intent="sum", entities=["1"], selected_servers=["math"])
     steps = (
         Step(1, 1, perception, Plan("p1"), PlanFailed(failure, (failed_call,)), 0.25),
-        Step(1, 2, perception, Plan("p2"), FurtherProcessing("more", (call,)), 0.5),
+        Step(1, 2, perception, Plan("p2"), FurtherProcessing("more", (call,)), 0.5, REPAIRS),
         Step(2, 1, perception, Plan("p3"), FinalAnswer("3"), 1.0),
     )
     return RunOutcome("done", "3", "", steps, Usage(3, 100, 20), {"total": 1.75000049})
@@ -150,6 +153,7 @@ class TestDocument:
                     "attempt": 1,
                     "perception": perception,
                     "plan": "p1",
+                    "repairs": [],
                     "result": "failed",
                     "text": "tool: math.div failed (line 2: await tools.div())",
                     "calls": [
@@ -169,6 +173,7 @@ class TestDocument:
                     "attempt": 2,
                     "perception": perception,
                     "plan": "p2",
+                    "repairs": ["added await to tools.add (line 3)"],
                     "result": "further_processing",
                     "text": "more",
                     "calls": [
@@ -188,6 +193,7 @@ class TestDocument:
                     "attempt": 1,
                     "perception": perception,
                     "plan": "p3",
+                    "repairs": [],
                     "result": "final_answer",
                     "text": "3",
                     "calls": [],
@@ -247,6 +253,7 @@ class TestDocument:
                 "attempt": 1,
                 "perception": PerceptionResult().model_dump(),
                 "plan": "plan",
+                "repairs": [],
                 "result": "final_answer",
                 "text": "a",
                 "calls": [
