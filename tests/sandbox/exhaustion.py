@@ -120,7 +120,7 @@ FAMILIES: dict[str, tuple[Snippet, ...]] = {
             "pow(3, 10**10000, 10**10000 + 7)",
             "math.factorial(10**7)",
             "n = 10 ** 10**6\nwhile True: n // 7",
-            "hex(1 << 10**8)",
+            "hex(1 << 10**9)",
             "decimal.getcontext().prec = 10**8\ndecimal.Decimal(1) / 3",
             "int(decimal.Decimal('1e100000000'))",
             "random.getrandbits(10**12)",

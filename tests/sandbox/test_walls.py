@@ -35,11 +35,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def walls() -> dict[WallName, Wall]:
-    return {wall.name: wall for wall in examine_walls(SandboxLimits())}
+    found: dict[WallName, Wall] = {wall.name: wall for wall in examine_walls(SandboxLimits())}
+    if not any(wall.stands for wall in found.values()):
+        pytest.skip(f"no worker can be started through a launcher here: {found}")
+    return found
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[int]:
+def worker(walls: dict[WallName, Wall]) -> Iterator[int]:
     with Workers(1) as workers, workers.pool.checkout() as session:
         assert workers.walled
         assert session.worker_pid is not None
@@ -139,6 +142,7 @@ def test_a_spinning_worker_ends_when_the_agent_is_killed() -> None:
     assert ended, "the worker goes on without its agent"
 
 
+@pytest.mark.usefixtures("walls")
 def test_a_worker_that_is_taken_over_has_its_cpu_time_limited_by_the_kernel() -> None:
     import resource
 
@@ -203,6 +207,7 @@ def test_the_launcher_itself_runs_nothing_without_what_is_required(tmp_path: Pat
     assert ran.returncode == 71
 
 
+@pytest.mark.usefixtures("walls")
 def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b'it\'s a "folder"\n\xff')
     folder.mkdir()
@@ -260,6 +265,7 @@ async def test_a_sandbox_that_requires_what_stands_runs_plans(
         assert (await sandbox.run(solve("return 7"), CATALOG, Tools())).value == 7
 
 
+@pytest.mark.usefixtures("walls")
 def test_a_launcher_leaves_no_file_and_can_be_closed_twice() -> None:
     launcher = Launcher(find_worker(), SandboxLimits())
     path = launcher.path
