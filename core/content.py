@@ -5,7 +5,7 @@ Blocks follow MCP 2025-11-25, "Tool Result", field by field; `data` is base64 as
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from core.values import Json, JsonObject
 
@@ -107,6 +107,21 @@ class ToolResult:
         if self.content and all(block_text(block) is not None for block in self.content):
             return _unwrap(_parse_object(self.text))
         return [block_json(block) for block in self.content]
+
+
+def block_texts(block: ContentBlock) -> tuple[str | None, ...]:
+    """Everything that a block holds, its labels included: what is to be bounded or weighed."""
+    match block:
+        case TextBlock():
+            return (block.text,)
+        case ImageBlock() | AudioBlock():
+            return (block.data, block.mime_type)
+        case ResourceBlock():
+            return (block.text, block.data, block.uri, block.mime_type)
+        case LinkBlock():
+            return (block.text, block.name, block.uri, block.mime_type)
+        case _:
+            assert_never(block)
 
 
 def block_text(block: ContentBlock) -> str | None:

@@ -17,17 +17,9 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from core.content import (
-    AudioBlock,
-    ContentBlock,
-    ImageBlock,
-    LinkBlock,
-    ResourceBlock,
-    TextBlock,
-    ToolResult,
-)
+from core.content import ContentBlock, ToolResult, block_texts
 from core.tool_spec import ToolSpec
 from core.turn import ToolCall
 from core.values import Json, JsonObject
@@ -185,13 +177,5 @@ def _inner_values(value: Json | ContentBlock) -> Iterable[Json]:
             return value
         case dict():
             return chain(value, value.values())
-        case TextBlock(text):
-            return (text,)
-        case ImageBlock() | AudioBlock():
-            return (value.data, value.mime_type)
-        case ResourceBlock():
-            return (value.text, value.data, value.uri, value.mime_type)
-        case LinkBlock():
-            return (value.text, value.name, value.uri, value.mime_type)
         case _:
-            assert_never(value)
+            return block_texts(value)

@@ -12,12 +12,12 @@ from core.turn import (
     FurtherProcessing,
     PlanFailed,
     PlanFailure,
-    ToolCall,
 )
 from core.values import Json, JsonObject
 from modules.action import format_result
 from modules.commands.tool_output import shown_value
 from modules.redaction import Redactor
+from modules.terminal.answer import call_document
 from modules.terminal.printing import json_safe
 
 Verdict: TypeAlias = Literal["final_answer", "further_processing", "value"]
@@ -112,21 +112,11 @@ def plan_document(report: PlanReport, redactor: Redactor) -> JsonObject:
         "answer": report.answer,
         "value": json_safe(report.value),
         "printed": report.printed,
-        "calls": [_call(call) for call in report.result.calls],
+        "calls": [call_document(call) for call in report.result.calls],
         "repairs": [*report.repairs],
         "failure": redactor.object(_failure(failed)) if failed is not None else None,
         "seconds": round(report.seconds, 6),
         "exit_code": int(report.exit_code),
-    }
-
-
-def _call(call: ToolCall) -> JsonObject:
-    return {
-        "tool": call.tool,
-        "arguments": json_safe(call.arguments),
-        "ok": call.ok,
-        "result": json_safe(call.result),
-        "seconds": round(call.seconds, 6),
     }
 
 

@@ -10,22 +10,12 @@ import time
 from collections.abc import Iterable
 from typing import assert_never, cast
 
-from core.content import (
-    AudioBlock,
-    ContentBlock,
-    ImageBlock,
-    LinkBlock,
-    ResourceBlock,
-    TextBlock,
-    ToolResult,
-    block_json,
-)
+from core.content import ContentBlock, TextBlock, ToolResult, block_json, block_texts
 from core.errors import CallRefused, WorldError
 from core.ports import CallTool
 from core.turn import ToolCall
 from core.values import Json
 from modules.plans.text import shorten
-from modules.sandbox.finite import NotFinite, refuse_infinite
 from modules.sandbox.limits import (
     KIB,
     MAX_TOOL_ERROR_CHARACTERS,
@@ -33,7 +23,7 @@ from modules.sandbox.limits import (
     RequestedCall,
     SandboxLimits,
 )
-from modules.sandbox.values import NotJson, TooLarge, to_json
+from modules.sandbox.values import NotFinite, NotJson, TooLarge, to_json
 
 END_TIMEOUT_SECONDS = 5.0
 """Bound on each wait for something that has been told to end: a cancelled call, a killed worker."""
@@ -155,10 +145,8 @@ class _CallFailed(Exception):
 
 
 def _plain(value: Json, max_bytes: int) -> Json:
-    """A value rebuilt; raises what `to_json` and `refuse_infinite` do."""
-    rebuilt = to_json(value, max_bytes=max_bytes)
-    refuse_infinite(rebuilt)
-    return rebuilt
+    """A server's value rebuilt; raises what `to_json` does."""
+    return to_json(value, max_bytes=max_bytes, finite=True)
 
 
 def _as_clause(reason: NotJson | NotFinite | TooLarge) -> str:
@@ -176,18 +164,7 @@ def _as_clause(reason: NotJson | NotFinite | TooLarge) -> str:
 
 def _characters(block: ContentBlock) -> int:
     """How much a block holds, its labels included."""
-    match block:
-        case TextBlock():
-            texts = (block.text,)
-        case ImageBlock() | AudioBlock():
-            texts = (block.data, block.mime_type)
-        case ResourceBlock():
-            texts = (block.text, block.data, block.uri, block.mime_type)
-        case LinkBlock():
-            texts = (block.text, block.name, block.uri, block.mime_type)
-        case _:
-            assert_never(block)
-    return sum(len(text) for text in texts if text is not None)
+    return sum(len(text) for text in block_texts(block) if text is not None)
 
 
 async def _raw_content(result: ToolResult) -> Json:

@@ -16,7 +16,6 @@ from core.catalog import ToolCatalog
 from core.errors import CallRefused
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
-from modules.sandbox.finite import NotFinite, refuse_infinite
 from modules.sandbox.limits import (
     MAX_SEARCH_CHARACTERS,
     MAX_SEARCHES_PER_PLAN,
@@ -24,7 +23,7 @@ from modules.sandbox.limits import (
 )
 from modules.sandbox.prelude import ENTRY_POINT, RAW_DOOR, SEARCH, TOOL_DOOR
 from modules.sandbox.tool_names import MAX_NAME_CHARACTERS, nearest_tools, plan_hint, shown_name
-from modules.sandbox.values import JsonRebuilder, NotJson, TooLarge
+from modules.sandbox.values import JsonRebuilder, NotFinite, NotJson, TooLarge
 from modules.toolstubs import tool_documentation, tool_signature
 
 RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
@@ -174,7 +173,8 @@ class Doors:
     ) -> tuple[list[Json], JsonObject]:
         names = [parameter.name for parameter in tool.parameters][: len(args)]
         names += [str(position) for position in range(len(names) + 1, len(args) + 1)]
-        room = JsonRebuilder(self._max_argument_bytes)  # for all: they may share one big text
+        # One for all of them: they may share one big text.
+        room = JsonRebuilder(self._max_argument_bytes, finite=True)
         by_position = [_value(room, tool, n, v) for n, v in zip(names, args, strict=True)]
         return by_position, {n: _value(room, tool, n, v) for n, v in kwargs.items()}
 
@@ -194,8 +194,7 @@ def _search_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> t
 def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Json:
     try:
         room.rebuild(name)
-        rebuilt = room.rebuild(value)
-        refuse_infinite(rebuilt)
+        return room.rebuild(value)
     except NotFinite as kind:
         raise CallRefused(f"{tool.name}() argument '{name}' {kind}; give a finite one") from kind
     except NotJson as kind:
@@ -205,7 +204,6 @@ def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Jso
         ) from kind
     except TooLarge as reason:
         raise CallRefused(f"{tool.name}() argument '{name}' can't be sent: {reason}") from reason
-    return rebuilt
 
 
 def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:

@@ -7,6 +7,7 @@ that no later `json.dumps` or `str` on the host can fail or run long.
 
 import heapq
 import json
+import math
 from collections.abc import Iterable
 from typing import cast
 
@@ -38,34 +39,49 @@ class NotJson(Exception):
     """A value that JSON can't hold; the message starts with its kind, as in "a set"."""
 
 
+class NotFinite(Exception):
+    """A value holds an infinity or NaN, which Python has and JSON lacks (RFC 8259, section 6).
+
+    They come from a plan's `float('inf')`, and from servers whose JSON was written by Python.
+    Whatever they reached would have to refuse them: a request on the wire, the session's memory.
+    """
+
+
 class TooLarge(Exception):
     """A value beyond a bound on size, number, depth or digits; the message says which."""
 
 
-def to_json(value: object, *, max_bytes: int, sets_as_lists: bool = False) -> Json:
+def to_json(
+    value: object, *, max_bytes: int, sets_as_lists: bool = False, finite: bool = False
+) -> Json:
     """Rebuild `value` as plain JSON: tuples become lists, scalar keys become strings.
 
     Args:
         value: Anything; it is not changed.
         max_bytes: Bound on the size as compact JSON, in bytes of UTF-8 (escapes not counted).
         sets_as_lists: Whether sets become sorted lists; else they are refused.
+        finite: Whether infinities and NaN are refused, as values; JSON lacks them.
 
     Raises:
         NotJson: there is no JSON for it.
+        NotFinite: with `finite`, some number in it is infinite or none at all.
         TooLarge: it is too big or too deep, or has more than `MAX_VALUES` parts.
     """
-    return JsonRebuilder(max_bytes, sets_as_lists=sets_as_lists).rebuild(value)
+    return JsonRebuilder(max_bytes, sets_as_lists=sets_as_lists, finite=finite).rebuild(value)
 
 
 class JsonRebuilder:
     """`to_json` for values that share the bounds on size and number."""
 
-    def __init__(self, max_bytes: int, *, sets_as_lists: bool = False) -> None:
+    def __init__(
+        self, max_bytes: int, *, sets_as_lists: bool = False, finite: bool = False
+    ) -> None:
         """Leave room for `max_bytes` in all."""
         self._max_bytes = max_bytes
         self._left_bytes = max_bytes
         self._left_values = MAX_VALUES
         self._sets_as_lists = sets_as_lists
+        self._finite = finite
 
     def rebuild(self, value: object, levels: int = MAX_DEPTH_LEVELS) -> Json:
         """One more value, at most so many levels deep; raises what `to_json` does."""
@@ -75,8 +91,9 @@ class JsonRebuilder:
         if isinstance(value, int):
             return self._integer(value)
         if isinstance(value, float):
-            self._spend(len(repr(value)))
-            return value
+            if self._finite and not math.isfinite(value):
+                raise NotFinite(f"holds the number {value}, which JSON lacks")
+            return self._float(value)
         if isinstance(value, str):
             return self._text(value)
         return self._container(value, levels)
@@ -98,7 +115,7 @@ class JsonRebuilder:
         for key, item in value.items():
             if not (key is None or isinstance(key, str | int | float)):
                 raise NotJson(f"a dict with {_kind_of(key)} as key")
-            name = self._text(key if isinstance(key, str) else json.dumps(self.rebuild(key, 1)))
+            name = self._text(key if isinstance(key, str) else json.dumps(self._scalar(key)))
             self._spend(2, values=0)
             if name in rebuilt:
                 raise NotJson(f"a dict with two keys that are {shorten(json.dumps(name))} in JSON")
@@ -112,6 +129,14 @@ class JsonRebuilder:
             self._spend(1, values=0)
             rebuilt.append(self.rebuild(item, levels - 1))
         return rebuilt
+
+    def _scalar(self, key: float | None) -> Json:
+        """A key that is no text; as one, an infinity is as good a name as any other."""
+        return self._float(key) if isinstance(key, float) else self.rebuild(key, 1)
+
+    def _float(self, value: float) -> float:
+        self._spend(len(repr(value)))
+        return value
 
     def _integer(self, value: int) -> int:
         digits = int(abs(value).bit_length() / BITS_PER_DIGIT) + 1

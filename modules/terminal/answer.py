@@ -3,7 +3,15 @@
 import dataclasses
 from typing import TextIO, assert_never
 
-from core.turn import ActionResult, FinalAnswer, FurtherProcessing, PlanFailed, RunOutcome, Step
+from core.turn import (
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    PlanFailed,
+    RunOutcome,
+    Step,
+    ToolCall,
+)
 from core.values import JsonObject
 from modules.terminal.printing import json_safe, print_document, write
 from modules.terminal.safe_text import printable
@@ -52,6 +60,17 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
     }
 
 
+def call_document(call: ToolCall) -> JsonObject:
+    """A tool call as JSON; seconds to the microsecond."""
+    return {
+        "tool": call.tool,
+        "arguments": json_safe(call.arguments),
+        "ok": call.ok,
+        "result": json_safe(call.result),
+        "seconds": round(call.seconds, 6),
+    }
+
+
 def _step(step: Step) -> JsonObject:
     perception: JsonObject = step.perception.model_dump(mode="json")
     kind, text = _result(step.result)
@@ -63,17 +82,7 @@ def _step(step: Step) -> JsonObject:
         "repairs": list(step.repairs),
         "result": kind,
         "text": text,
-        "calls": [
-            {
-                "tool": call.tool,
-                "arguments": json_safe(call.arguments),
-                "ok": call.ok,
-                "result": json_safe(call.result),
-                "seconds": round(call.seconds, 6),
-                "kept": call.kept,
-            }
-            for call in step.result.calls
-        ],
+        "calls": [{**call_document(call), "kept": call.kept} for call in step.result.calls],
         "seconds": round(step.seconds, 6),
     }
 

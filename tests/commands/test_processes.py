@@ -46,33 +46,30 @@ def test_help_is_an_answer_on_stdout_under_the_programs_name(tmp_path: Path) -> 
     assert done.out.startswith("usage: agent.py mcp add NAME")
 
 
-def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path, profile: str) -> None:
+def unread(home: Path, *words: str) -> tuple[int, bytes]:
+    """The exit code and stderr of a command whose stdout nobody reads."""
     process = subprocess.Popen(
-        [sys.executable, ROOT / "agent.py", "call", "next", "--profile", profile],
+        [sys.executable, ROOT / "agent.py", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(tmp_path),
+        env=environment(home),
     )
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 1
+    return process.returncode, err
+
+
+def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path, profile: str) -> None:
+    code, err = unread(tmp_path, "call", "next", "--profile", profile)
+    assert code == 1
     assert err == b"stdout was closed before the answer was written\n"
 
 
 def test_a_reader_that_has_seen_enough_of_a_listing_gets_no_message(
     tmp_path: Path, profile: str
 ) -> None:
-    process = subprocess.Popen(
-        [sys.executable, ROOT / "agent.py", "mcp", "list", "--profile", profile],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (1, b"")
+    assert unread(tmp_path, "mcp", "list", "--profile", profile) == (1, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
