@@ -1,4 +1,4 @@
-"""The shape of `profiles.yaml` and `models.json`: every key that exists, and what it may hold.
+"""The shape of `profiles.yaml`: every key that exists, and what it may hold.
 
 Unknown keys and values are errors; `config.settings` turns them into messages that name the
 file, the line, the key and what is allowed.
@@ -58,7 +58,9 @@ class StrategyProfile(_Section):
 
     `max_lifelines_per_step` is the number of retries after a step's first plan. `plan_style`
     is the form of tool calls that the prompts teach; the sandbox runs both. `tool_prompt_tokens`
-    bounds the signatures of tools in one prompt.
+    bounds the signatures of tools in one prompt. `perception: auto` asks the model for it only
+    where not all tools fit into the prompt, `never` leaves it to the ranking by words. With
+    `clarify`, a plan may ask the user back once a run.
     """
 
     planning_mode: Literal["conservative", "exploratory"] = "conservative"
@@ -68,6 +70,8 @@ class StrategyProfile(_Section):
     max_lifelines_per_step: Count = Field(default=3, ge=0, le=50)
     plan_style: Literal["tools", "mcp"] = "tools"
     tool_prompt_tokens: Count = Field(default=6000, ge=100)
+    perception: Literal["auto", "always", "never"] = "auto"
+    clarify: StrictBool = True
 
 
 class SandboxSection(_Section):
@@ -111,9 +115,18 @@ class MemorySection(_Section):
 
 
 class LlmSection(_Section):
-    """Which model plans: a name from `models.json`, or `auto`."""
+    """Which model plans, and how much of it one run may use.
+
+    `text_generation` is `auto`, a name (see `modules.models.choice`), or names with commas between:
+    each stands in for the one before it. `max_cost` is in US dollars, `max_tokens` counts tokens
+    read and written; without them a run is not bounded. `retries` are further tries of a
+    request that failed for a reason that may pass.
+    """
 
     text_generation: str = Field(default="auto", min_length=1)
+    max_cost: float | None = Field(default=None, gt=0)
+    max_tokens: Count | None = Field(default=None, ge=1)
+    retries: Count = Field(default=3, ge=0, le=10)
 
 
 class PersonaSection(_Section):
@@ -214,17 +227,3 @@ class AgentProfile(_Section):
                 raise ValueError(f"id used twice: {server.id}" if other == server.id else both)
             seen[name] = server.id
         return servers
-
-
-class ModelEntry(_Section):
-    """One model of `models.json`; `type` is the backend, `api_key_env` where its key lies."""
-
-    type: Literal["gemini", "offline"]
-    model: str | None = None
-    api_key_env: str | None = None
-
-
-class ModelsFile(_Section):
-    """The whole of `models.json`."""
-
-    models: dict[str, ModelEntry]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
-    from config.schema import AgentProfile, ModelsFile
+    from config.models_file import ModelsFile
+    from config.schema import AgentProfile
 
 ROOT = Path(__file__).resolve().parent.parent
 """The checkout, or the folder that an installed package lies in."""
@@ -165,7 +166,7 @@ def load_models(path: Path) -> "ModelsFile":
     """
     from pydantic import ValidationError
 
-    from config.schema import ModelsFile
+    from config.models_file import ModelsFile
 
     document = _read_json(path)
     try:

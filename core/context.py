@@ -7,7 +7,16 @@ from typing import Literal, Protocol, TypeAlias
 from config.schema import AgentProfile, StrategyProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
-from core.ports import CountingModel, Dispatcher, GeneratePlan, RunPlan, SessionMemory
+from core.ports import (
+    AskUser,
+    Condense,
+    CountingModel,
+    Dispatcher,
+    GeneratePlan,
+    ImageInput,
+    RunPlan,
+    SessionMemory,
+)
 from core.tool_spec import ToolSpec
 from core.turn import Exchange, PerceptionResult, UserTurn
 
@@ -46,13 +55,16 @@ class Perceive(Protocol):
 class Parts:
     """The replaceable parts of the loop; `modules.app` chooses them, tests give their own.
 
-    `describe_tool` renders one tool as it stands in a prompt.
+    `describe_tool` renders one tool as it stands in a prompt. `condense` shortens what is too
+    long for the next step, which is cut where there is none; without `ask_user`, no plan asks.
     """
 
     perceive: Perceive
     generate_plan: GeneratePlan
     run_plan: RunPlan
     describe_tool: Callable[[ToolSpec, ToolCatalog], str]
+    condense: Condense | None = None
+    ask_user: AskUser | None = None
 
 
 class AgentContext:
@@ -70,8 +82,10 @@ class AgentContext:
         model: CountingModel,
         parts: Parts,
         history: tuple[Exchange, ...] = (),
+        images: tuple[ImageInput, ...] = (),
     ) -> None:
         """Keep what is given; starts nothing and writes nothing."""
+        self.images = images
         self.turn = UserTurn(user_input, history)
         self.session_id = session_id
         self.dispatcher = dispatcher

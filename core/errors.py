@@ -6,6 +6,7 @@
     │   └── ConfigurationError   a file in config/ or an environment variable is wrong
     ├── WorldError           exit 1: something outside of us is down
     │   ├── ModelUnavailable     the language model can't be reached or refused the call
+    │   ├── BudgetSpent          a run has used the tokens or money that it was given
     │   ├── ServerError          an MCP server
     │   │   ├── ServerStartError     did not start, or did not finish its handshake
     │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
@@ -54,7 +55,23 @@ class WorldError(CortexError):
 
 
 class ModelUnavailable(WorldError):
-    """The model can't be reached, has no key, or refused the call."""
+    """The model can't be reached, has no key, or refused the call.
+
+    `transient`: the same request may well succeed soon (a connection, a rate limit, HTTP 5xx);
+    `retry_after_seconds` is the pause that the service asked for, where it did.
+    """
+
+    def __init__(
+        self, message: str, *, transient: bool = False, retry_after_seconds: float | None = None
+    ) -> None:
+        """Keep what decides about another try beside the message."""
+        super().__init__(message)
+        self.transient = transient
+        self.retry_after_seconds = retry_after_seconds
+
+
+class BudgetSpent(WorldError):
+    """A run has used the tokens or the money that it was given; it ends without an answer."""
 
 
 class ServerError(WorldError):

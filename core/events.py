@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.turn import PerceptionResult, Plan, PlanFailure, RunOutcome, Step, ToolCall
+from core.turn import (
+    ModelPurpose,
+    PerceptionResult,
+    Plan,
+    PlanFailure,
+    RunOutcome,
+    Step,
+    ToolCall,
+    Usage,
+)
 from core.values import JsonObject
 
 
@@ -27,6 +36,65 @@ class Notice:
 
     source: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked:
+    """A request is about to be sent to a model; `purpose` is that of the request."""
+
+    model: str
+    purpose: ModelPurpose
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWriting:
+    """A model is writing: how many characters of its reply, and of its thinking, have come."""
+
+    model: str
+    characters: int
+    thinking_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """A model's reply is complete; times are seconds from the request on.
+
+    `first_token_seconds` is None where the reply came in one piece.
+    """
+
+    model: str
+    purpose: ModelPurpose
+    usage: Usage
+    seconds: float
+    first_token_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRetried:
+    """A request failed for a reason that may pass; it is sent again after a pause."""
+
+    model: str
+    reason: str
+    attempt: int
+    pause_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplaced:
+    """A model can't answer, and the next one of the chain is asked; for good, in this run."""
+
+    model: str
+    successor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clarified:
+    """The plan asked back; `answer` is None where nobody was there to ask."""
+
+    step: int
+    question: str
+    answer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +214,13 @@ class RunFinished:
     outcome: RunOutcome
 
 
+ModelEvent: TypeAlias = ModelAsked | ModelWriting | ModelAnswered | ModelRetried | ModelReplaced
+"""What a model tells about its work."""
+
 Event: TypeAlias = (
     RunStarted
     | Notice
+    | ModelEvent
     | Perceived
     | PlanWritten
     | PlanRepaired
@@ -159,6 +231,7 @@ Event: TypeAlias = (
     | ToolCallKept
     | StepFinished
     | Observed
+    | Clarified
     | Retrying
     | Answered
     | RunFinished

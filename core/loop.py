@@ -7,7 +7,7 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -16,11 +16,13 @@ from core.catalog import CatalogKeeper, ToolCatalog
 from core.channel import EventChannel
 from core.content import ToolResult
 from core.context import AgentContext
-from core.errors import WorldError
+from core.errors import BudgetSpent, WorldError
 from core.events import (
     Answered,
+    Clarified,
     Emit,
     Event,
+    Notice,
     Observed,
     Perceived,
     PlanRepaired,
@@ -30,13 +32,22 @@ from core.events import (
     RunStarted,
     StepFinished,
 )
-from core.json_preview import json_start
 from core.memory_item import SANDBOX_STEP
+from core.observation import (
+    clarified_input,
+    next_input,
+    observation_room,
+    shorten,
+    unread_text,
+)
 from core.ports import DecisionInputs
+from core.sources import with_sources
+from core.statements import INTERRUPTED, after_budget, after_failed_step, after_last_step
 from core.strategy import Decision, Situation, decide
 from core.tool_spec import ToolSpec
 from core.turn import (
     ActionResult,
+    AskedBack,
     Attempt,
     Declined,
     FinalAnswer,
@@ -49,20 +60,9 @@ from core.turn import (
     RunOutcome,
     RunStatus,
     Step,
+    Usage,
 )
 from core.values import JsonObject
-
-OBSERVATION_CHARACTERS = 20_000
-"""How much of a step's text the next step sees, about 5,000 tokens."""
-
-PARTIAL_RESULT_CHARACTERS = 500
-"""How much of a tool's result is told when a run has no answer."""
-
-NO_PLAN_ANSWER = "Could not generate valid solve()"
-"""What a run says when the model never wrote a plan, in the mission's own words."""
-
-INTERRUPTED = "interrupted before there was an answer"
-"""What a run says that was stopped."""
 
 
 class AgentLoop:
@@ -87,6 +87,7 @@ class AgentLoop:
         self._found_tools: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
+        self._has_asked = False
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Yield the run's events; the last one is always `RunFinished`.
@@ -106,14 +107,16 @@ class AgentLoop:
 
     async def _run(self, emit: Emit) -> None:
         context, started = self._context, self._clock()
-        used = context.model.usage
-        status, text = await self._bounded_by_the_world(emit)
+        used, used_by = context.model.usage, dict(context.model.usage_by_model)
+        with context.model.telling(emit):
+            status, text = await self._bounded_by_the_world(emit)
         outcome = RunOutcome(
             status,
             answer=text if status == "done" else None,
             message="" if status == "done" else text,
             steps=tuple(self._steps),
             usage=context.model.usage - used,
+            usage_by_model=_since(used_by, context.model.usage_by_model),
             durations={**self._durations, "total": self._clock() - started},
         )
         context.final_answer = outcome.result
@@ -130,6 +133,8 @@ class AgentLoop:
         try:
             await emit(RunStarted(context.session_id, context.user_input, context.model.name))
             return await self._run_steps(emit)
+        except BudgetSpent as error:
+            return "no_answer", after_budget(self._steps, str(error))
         except WorldError as error:
             return "failed", str(error)
         except asyncio.CancelledError:
@@ -141,38 +146,42 @@ class AgentLoop:
             self._task = None
 
     async def _run_steps(self, emit: Emit) -> tuple[RunStatus, str]:
-        observation: str | None = None
-        for number in range(1, self._context.agent_profile.strategy.max_steps + 1):
-            self._context.step = number
-            result = await self._run_step(number, observation, emit)
+        context, observation = self._context, None
+        number, last = 0, context.agent_profile.strategy.max_steps
+        while number < last:
+            context.step = number = number + 1
+            result = await self._run_step(number, last, observation, emit)
             match result:
                 case FinalAnswer():
-                    return "done", result.text
+                    return "done", with_sources(result.text, self._steps)
                 case Declined():
                     return "no_answer", result.explanation
                 case PlanFailed(failure):
-                    return "no_answer", self._give_up_after(number, failure)
+                    return "no_answer", after_failed_step(self._steps, failure)
                 case FurtherProcessing():
-                    observation = _shorten(result.text)
-                    self._context.user_input_override = _next_input(
-                        self._context.user_input, observation
-                    )
-                    await emit(Observed(number, observation))
+                    observation = await self._observe(number, result.text, emit)
+                case AskedBack():
+                    last += not self._has_asked  # a run's one question takes none of its steps
+                    await self._ask_back(number, result.question, emit)
                 case _:
                     assert_never(result)
-        return "no_answer", self._give_up()
+        return "no_answer", after_last_step(self._steps, last)
 
     async def _run_step(
-        self, number: int, observation: str | None, emit: Emit
+        self, number: int, last: int, observation: str | None, emit: Emit
     ) -> ActionResult | Declined:
-        """One step: perceive once, then plan and act until a plan works or lifelines are out."""
+        """One step: perceive once, then plan and act until a plan works or lifelines are out.
+
+        A plan that failed over text which a tool gave it costs no lifeline while there is another
+        step: the model reads the text there.
+        """
         perception = await self._perceive(number, emit)
         lifelines = self._context.agent_profile.strategy.max_lifelines_per_step
         failed: list[Attempt] = []
         while True:
             started, attempt = self._clock(), len(failed) + 1
             repairs: tuple[str, ...] = ()
-            decision = await self._decide(number, perception, failed, observation)
+            decision = await self._decide(number, perception, failed, observation, lifelines)
             match decision.reply:
                 case Declined():
                     return decision.reply
@@ -187,11 +196,38 @@ class AgentLoop:
             step = Step(number, attempt, perception, plan, result, seconds, repairs)
             self._steps.append(step)
             await emit(StepFinished(step))
-            if not isinstance(result, PlanFailed) or lifelines == 0:
+            if not isinstance(result, PlanFailed):
+                return result
+            if number < last and (text := unread_text(result)) not in (None, observation):
+                await emit(
+                    Notice("loop", f"the plan failed over text that it got: {result.failure}")
+                )
+                return FurtherProcessing(text, result.calls, result.found)
+            if lifelines == 0:
                 return result
             lifelines -= 1
             failed.append(Attempt(plan, result.failure, result.calls, self._calls.kept))
             await emit(Retrying(number, attempt, result.failure, lifelines))
+
+    async def _observe(self, number: int, text: str, emit: Emit) -> str:
+        """Make a step's text the next step's input, shortened to what a prompt has room for."""
+        context = self._context
+        room = observation_room(context.model.traits.context_tokens)
+        if len(text) > room and context.parts.condense is not None:
+            text = await context.parts.condense(context.user_input, text, room)
+        observation = shorten(text, room)
+        context.user_input_override = next_input(context.user_input, observation)
+        await emit(Observed(number, observation))
+        return observation
+
+    async def _ask_back(self, number: int, question: str, emit: Emit) -> None:
+        """Put a plan's question to the user, once a run; the next step has the answer."""
+        ask, self._has_asked = None if self._has_asked else self._context.parts.ask_user, True
+        answer = await ask(question) if ask is not None else None
+        self._context.user_input_override = clarified_input(
+            self._context.user_input, question, answer
+        )
+        await emit(Clarified(number, question, answer))
 
     async def _perceive(self, number: int, emit: Emit) -> PerceptionResult:
         started = self._clock()
@@ -206,6 +242,7 @@ class AgentLoop:
         perception: PerceptionResult,
         failed: Sequence[Attempt],
         observation: str | None,
+        lifelines: int,
     ) -> Decision:
         """Ask for one plan with everything that is known so far."""
         context, started = self._context, self._clock()
@@ -223,6 +260,9 @@ class AgentLoop:
             max_tool_calls=profile.sandbox.tool_calls,
             step=number,
             max_steps=profile.strategy.max_steps,
+            images=context.images,
+            last_try=bool(failed) and lifelines == 0,
+            may_ask=self._may_ask,
         )
         situation = Situation(
             inputs,
@@ -237,6 +277,12 @@ class AgentLoop:
         decision = await decide(profile.strategy, situation, context.parts.generate_plan)
         self._durations["decision"] += self._clock() - started
         return decision
+
+    @property
+    def _may_ask(self) -> bool:
+        """Whether a plan may ask back: the profile allows it, somebody is there, and none has."""
+        asks = self._context.parts.ask_user is not None
+        return asks and self._context.agent_profile.strategy.clarify and not self._has_asked
 
     async def _act(
         self, plan: Plan, tools: ToolCatalog, failed: Sequence[Attempt], emit: Emit
@@ -269,32 +315,6 @@ class AgentLoop:
         self._durations["action"] += self._clock() - started
         return result, tuple(made)
 
-    def _give_up_after(self, step: int, failure: PlanFailure) -> str:
-        """The plain statement of a step whose plans all failed."""
-        if failure.kind == "no_plan":
-            return NO_PLAN_ANSWER
-        plans = _counted(self._steps[-1].attempt, "plan")
-        return (
-            f"No answer: {plans} for step {step} failed, the last so: {failure}.{self._partial()}"
-        )
-
-    def _give_up(self) -> str:
-        """The plain statement of a run whose steps are spent."""
-        steps = _counted(self._context.agent_profile.strategy.max_steps, "step")
-        return (
-            f"No answer within {steps}: the last one still asked for further "
-            f"processing.{self._partial()}"
-        )
-
-    def _partial(self) -> str:
-        """The newest result of a tool that there is, as a sentence."""
-        for step in reversed(self._steps):
-            for call in reversed(step.result.calls):
-                if call.ok:
-                    shown = json_start(call.result, PARTIAL_RESULT_CHARACTERS)
-                    return f" Best partial result: {call.tool} gave {shown}."
-        return ""
-
 
 async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
     """Read a run to its end, hand every event to the listeners in turn, and give the outcome."""
@@ -315,22 +335,7 @@ _REPEATED_PLAN = PlanFailure(
 )
 
 
-def _next_input(request: str, observation: str) -> str:
-    """The next step's input: the request with what the last step found."""
-    return (
-        f"Original request: {request}\n\n"
-        f"The last step produced this text:\n\n{observation}\n\n"
-        "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
-        "otherwise plan the next tool calls."
-    )
-
-
-def _shorten(text: str) -> str:
-    left_out = len(text) - OBSERVATION_CHARACTERS
-    if left_out <= 0:
-        return text
-    return f"{text[:OBSERVATION_CHARACTERS]}… [{left_out} more characters left out]"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _since(earlier: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:
+    """What each model has used since `earlier`; models that were not asked are left out."""
+    used = {name: usage - earlier.get(name, Usage()) for name, usage in now.items()}
+    return {name: usage for name, usage in used.items() if usage.model_calls}

@@ -11,6 +11,9 @@ MemoryItemType: TypeAlias = Literal["run_metadata", "tool_call", "tool_output", 
 SANDBOX_STEP = "solve_sandbox"
 """Under this name a whole plan is recorded as if it were a tool; it is none."""
 
+USAGE = "usage"
+"""Key of a run's last item under which its use of models stands, by their names."""
+
 
 class MemoryItem(BaseModel):
     """What happened at one moment of a session; `timestamp` is Unix time in seconds."""

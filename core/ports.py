@@ -3,12 +3,14 @@
 `modules/` implements them; `modules/app.py` puts them together.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from core.catalog import ToolCatalog
 from core.content import ToolResult
+from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
 from core.tool_spec import ToolSpec
@@ -18,6 +20,7 @@ from core.turn import (
     Declined,
     Exchange,
     ExplorationMode,
+    ModelPurpose,
     NoPlan,
     PerceptionResult,
     Plan,
@@ -44,7 +47,9 @@ class DecisionInputs:
     `user_input` is the request, or in later steps the request with the last observation
     (`observation`, None in the first). `history` holds earlier exchanges of the session,
     oldest first; `failed` the attempts of this step that failed, oldest first.
-    `max_tool_calls` is what the sandbox allows one plan.
+    `max_tool_calls` is what the sandbox allows one plan. `images` came with the request.
+    `last_try` is set when no lifeline is left after this plan, and there were some; `may_ask`
+    while the plan may ask the user back.
     """
 
     user_input: str
@@ -59,45 +64,142 @@ class DecisionInputs:
     max_tool_calls: int = 5
     step: int = 1
     max_steps: int = 3
+    images: tuple["ImageInput", ...] = ()
+    last_try: bool = False
+    may_ask: bool = False
 
 
-ModelPurpose: TypeAlias = Literal["perception", "decision", "text"]
+ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInput:
+    """An image that goes with a request; `name` is the path as the user wrote it."""
+
+    name: str
+    media_type: ImageType
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What every model backend is asked: a prompt, what it is for, and what filled it.
 
-    Language models read `prompt`; the offline planner reads `inputs`.
+    Language models read `prompt`; the offline planner reads `inputs`. The first
+    `prefix_characters` of the prompt are the same from request to request, so that providers'
+    caches hold; they are sent as the system message. `schema` is a JSON Schema of the object that
+    the reply should be: backends that can hold a model to it do, the others ignore it.
+    `prefer_strongest` asks for the strongest model of a fallback chain.
     """
 
     purpose: ModelPurpose
     prompt: str
     inputs: PerceptionInputs | DecisionInputs | None = None
+    prefix_characters: int = 0
+    images: tuple[ImageInput, ...] = ()
+    schema: JsonObject | None = None
+    temperature: float = 0.0
+    max_output_tokens: int | None = None
+    prefer_strongest: bool = False
+
+    @property
+    def system(self) -> str:
+        """The stable part of the prompt; may be empty."""
+        return self.prompt[: self.prefix_characters]
+
+    @property
+    def user(self) -> str:
+        """The rest of the prompt."""
+        return self.prompt[self.prefix_characters :]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A further piece of the reply's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A further piece of what a reasoning model thinks; no part of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeToolCall:
+    """A tool call in the provider's own form, which models write though nobody offered it."""
+
+    name: str
+    arguments: JsonObject
+
+
+FinishReason: TypeAlias = Literal["stop", "length", "refused"]
+"""Why a reply ended: by itself, at the limit of output tokens, or because the model declines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnd:
+    """The last delta of every stream: what the reply took, and why it ended."""
+
+    usage: Usage = field(default_factory=lambda: Usage(model_calls=1))
+    finish: FinishReason = "stop"
+
+
+ReplyDelta: TypeAlias = TextDelta | ThinkingDelta | NativeToolCall | ReplyEnd
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's text. `declined` marks a reply that says why there is no plan."""
+    """A model's whole reply.
+
+    `declined` marks a text that says why there is no plan (`finish` "refused"); `truncated` one
+    that was cut off at the limit of output tokens. `model` is the name of the one that answered.
+    """
 
     text: str
     usage: Usage = field(default_factory=lambda: Usage(model_calls=1))
     declined: bool = False
+    thinking: str = ""
+    tool_calls: tuple[NativeToolCall, ...] = ()
+    truncated: bool = False
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTraits:
+    """What a model can do, as far as its backend knows.
+
+    `images`: it sees them; `schemas`: it can be held to a JSON Schema; `context_tokens`: prompt
+    and reply together, None where nobody says. `strength` orders models of one chain.
+    """
+
+    images: bool = False
+    schemas: bool = False
+    context_tokens: int | None = None
+    strength: float = 0.0
 
 
 class TextModel(Protocol):
-    """A model backend."""
+    """A model backend: streams one reply, and leaves retries, limits and sums to its manager."""
 
     @property
     def name(self) -> str:
         """How the user knows it, such as `gemini:gemini-2.5-flash` or `offline`."""
         ...
 
-    async def generate(self, request: ModelRequest) -> ModelReply:
-        """Answer one request.
+    @property
+    def traits(self) -> ModelTraits:
+        """What it can do."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply as it is written, `ReplyEnd` last; closing the generator stops the model.
 
         Raises:
-            ModelUnavailable: the backend can't be reached, has no key, or refused.
+            ModelUnavailable: the backend can't be reached, has no key, or refused; `transient`
+                where another try may help.
         """
         ...
 
@@ -106,12 +208,40 @@ class TextModel(Protocol):
         ...
 
 
-class CountingModel(TextModel, Protocol):
-    """A model that adds up what it has used; what the engine is given."""
+class CountingModel(Protocol):
+    """The model that the engine is given: one or a chain of them, watched and added up."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model that answers at present."""
+        ...
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What that model can do."""
+        ...
 
     @property
     def usage(self) -> Usage:
         """Sum over all requests so far."""
+        ...
+
+    @property
+    def usage_by_model(self) -> Mapping[str, Usage]:
+        """The same by the names of the models that answered."""
+        ...
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """Answer one request.
+
+        Raises:
+            ModelUnavailable: no model of the chain could.
+            BudgetSpent: the run may use no more.
+        """
+        ...
+
+    def telling(self, emit: Emit) -> AbstractContextManager[None]:
+        """Within the `with`, one run: tell its model events, and hold it to its budget."""
         ...
 
 
@@ -137,6 +267,27 @@ CallTool: TypeAlias = Callable[[ToolSpec, JsonObject], Awaitable[ToolResult]]
 
 OnRepaired: TypeAlias = Callable[[tuple[str, ...]], Awaitable[None]]
 """Hears, before a plan runs, which slips in it were put right: a phrase each."""
+
+
+class Condense(Protocol):
+    """Shortens a step's text for the next step's prompt."""
+
+    async def __call__(self, request: str, text: str, room_characters: int) -> str:
+        """What of `text` helps to answer `request`, in at most `room_characters`.
+
+        Raises:
+            ModelUnavailable: a model that was to summarise can't be reached.
+            BudgetSpent: the run may use no more.
+        """
+        ...
+
+
+class AskUser(Protocol):
+    """Puts a question of a plan to the user."""
+
+    async def __call__(self, question: str) -> str | None:
+        """The user's answer; None if nobody is there, or wants to answer."""
+        ...
 
 
 class RunPlan(Protocol):

@@ -1,8 +1,11 @@
 """Planning strategies: which tools a plan sees, in which order, and which prompt asks for it.
 
-Perception's choice of servers is right in nine of ten requests only (see the design page), so
-it ranks tools and hides none while they fit the prompt. When there are more, those that the
-request's words fit best are offered (`core.ranking`), and a plan may search for the others.
+While all tools fit the prompt, they stand there in the same order for every request: providers
+charge little for a beginning that they have seen before, and local models need not read it again.
+What perception makes of the request stands further below. When there are more tools, those that
+the request's words and perception's hint fit best are offered (`core.ranking`), and a plan may
+search for the others. Perception's choice of servers is right in nine of ten requests only (see
+the design page), so that it ranks, and hides nothing by itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,6 +32,9 @@ HINTED_TOOL_WEIGHT = 0.4
 
 SELECTED_SERVER_WEIGHT = 0.25
 """What perception's choice of a server adds to the score of each of its tools."""
+
+LAST_TRY_TOOLS = 8
+"""How many tools the last plan of a step is offered: a shorter list is another view of the task."""
 
 PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
     "conservative": "prompts/decision_prompt_conservative.txt",
@@ -109,29 +115,29 @@ async def decide(
 
 
 async def conservative_plan(situation: Situation, generate: GeneratePlan) -> Decision:
-    """Ask for a one-call plan: perception's tools first; a replan ranks all tools alike."""
-    first: Sequence[ToolSpec] = () if situation.force_replan else _perceived_tools(situation)
-    inputs = _within_budget(situation, first)
-    path = select_decision_prompt_path("conservative", None)
+    """Ask for a one-call plan; the last try of a step asks for a chain of alternatives."""
+    inputs = _within_budget(situation)
+    modes = ("exploratory", "sequential") if inputs.last_try else ("conservative", None)
+    path = select_decision_prompt_path(*modes)
     return Decision(await generate(inputs, path), inputs.tools, path)
 
 
 async def exploratory_plan(
     strategy: StrategyProfile, situation: Situation, generate: GeneratePlan
 ) -> Decision:
-    """Ask for a parallel plan or a fallback chain.
+    """Ask for a parallel plan or a fallback chain; the last try of a step, for one call.
 
     A replan puts first the tools that worked in this session, when the profile allows it and
-    there are any; else all tools rank alike.
+    there are any.
     """
-    if not situation.force_replan:
-        first = _perceived_tools(situation)
-    elif strategy.memory_fallback_enabled:
-        first = _remembered_tools(situation)
+    remembered: Sequence[ToolSpec] = ()
+    if situation.force_replan and strategy.memory_fallback_enabled:
+        remembered = _remembered_tools(situation)
+    inputs = _within_budget(situation, remembered)
+    if inputs.last_try:
+        path = select_decision_prompt_path("conservative", None)
     else:
-        first = []
-    inputs = _within_budget(situation, first)
-    path = select_decision_prompt_path(strategy.planning_mode, strategy.exploration_mode)
+        path = select_decision_prompt_path(strategy.planning_mode, strategy.exploration_mode)
     return Decision(await generate(inputs, path), inputs.tools, path)
 
 
@@ -140,30 +146,24 @@ def _remembered_tools(situation: Situation) -> list[ToolSpec]:
     return [tool for name in names if (tool := situation.inputs.tools.get(name)) is not None]
 
 
-def _perceived_tools(situation: Situation) -> list[ToolSpec]:
-    """The hinted tools, then those of the selected servers."""
-    perception = situation.inputs.perception
-    hint = (perception.tool_hint or "").lower()
-    hinted = [t for t in situation.inputs.tools if hint and hint in t.name.lower()]
-    selected = [t for t in situation.inputs.tools if t.server in perception.selected_servers]
-    return [*hinted, *selected]
-
-
-def _within_budget(situation: Situation, first: Sequence[ToolSpec]) -> DecisionInputs:
+def _within_budget(situation: Situation, remembered: Sequence[ToolSpec] = ()) -> DecisionInputs:
     """The inputs with the tools that the prompt offers, in its order.
 
-    While all fit: `first`, the basic tools, then all others. Else those that were found, because
-    a plan asked for them, the basic tools, then by how well they fit the request, as many as
-    there is room for.
+    While all fit: the remembered, the basic tools, then all others. Else those that were found,
+    because a plan asked for them, the basic tools, then by how well they fit the request, as many
+    as there is room for. The last try of a step sees the best few.
     """
     catalog = situation.inputs.tools
     room: float = situation.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+    found = [tool for name in situation.found_tools if (tool := catalog.get(name)) is not None]
+    if situation.inputs.last_try and len(catalog) > LAST_TRY_TOOLS:
+        best = catalog.offering([*found, *remembered, *_by_fit(situation)])
+        kept = _first_that_fit(best, situation, room)[:LAST_TRY_TOOLS]
+        return replace(situation.inputs, tools=catalog.offering(kept or [*best][:1]))
     basic = [tool for tool in catalog if tool.qualified_name in situation.basic_tools]
-    everything = catalog.offering([*first, *basic, *catalog])
+    everything = catalog.offering([*remembered, *basic, *catalog])
     if len(_first_that_fit(everything, situation, room)) == len(everything):
         return replace(situation.inputs, tools=everything)
-    found = [tool for name in situation.found_tools if (tool := catalog.get(name)) is not None]
-    remembered = first if situation.force_replan else ()
     room *= 1 - DETAILS_SHARE
     asked_for = _first_that_fit(catalog.offering(found), situation, room * FOUND_SHARE)
     ranked = catalog.offering([*asked_for, *basic, *found, *remembered, *_by_fit(situation)])

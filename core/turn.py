@@ -18,9 +18,15 @@ FINAL_ANSWER = "FINAL_ANSWER:"
 FURTHER_PROCESSING = "FURTHER_PROCESSING_REQUIRED:"
 """Prefix of a plan's return value that carries its text into the next step."""
 
+CLARIFICATION = "CLARIFICATION_NEEDED:"
+"""Prefix of a plan's return value that asks the user back."""
+
 PlanningMode: TypeAlias = Literal["conservative", "exploratory"]
 ExplorationMode: TypeAlias = Literal["parallel", "sequential"]
 PlanStyle: TypeAlias = Literal["tools", "mcp"]
+
+ModelPurpose: TypeAlias = Literal["perception", "decision", "summary", "text"]
+"""What a model is asked for."""
 
 FailureKind: TypeAlias = Literal[
     "syntax",  # not Python, or no solve()
@@ -153,7 +159,16 @@ class PlanFailed:
     found: tuple[str, ...] = ()
 
 
-ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | PlanFailed
+@dataclass(frozen=True, slots=True)
+class AskedBack:
+    """The plan asks the user what is meant."""
+
+    question: str
+    calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | PlanFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +204,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Model use: calls made, and tokens where the backend reports them (else 0)."""
+    """Model use: calls made, and tokens where the backend reports them (else 0).
+
+    `input_tokens` counts all that was read, `cached_tokens` those of them that the provider had
+    in a cache; `output_tokens` counts all that was written, thinking included, as it is billed.
+    `cost` is in US dollars, of the calls whose price is known; `unpriced_calls` are the others.
+    """
 
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float = 0.0
+    unpriced_calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, read and written."""
+        return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         """Sum of two uses."""
@@ -201,6 +229,9 @@ class Usage:
             self.model_calls + other.model_calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cost + other.cost,
+            self.unpriced_calls + other.unpriced_calls,
         )
 
     def __sub__(self, earlier: "Usage") -> "Usage":
@@ -209,6 +240,9 @@ class Usage:
             self.model_calls - earlier.model_calls,
             self.input_tokens - earlier.input_tokens,
             self.output_tokens - earlier.output_tokens,
+            self.cached_tokens - earlier.cached_tokens,
+            self.cost - earlier.cost,
+            self.unpriced_calls - earlier.unpriced_calls,
         )
 
 
@@ -227,7 +261,8 @@ class RunOutcome:
     """How a run ended.
 
     `answer` is the bare answer when `status` is "done", else None; `message` then says plainly
-    why there is none, with the best partial result. `durations` are wall seconds by phase
+    why there is none, with the best partial result. `usage_by_model` splits `usage` by the names
+    of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`).
     """
 
@@ -236,6 +271,7 @@ class RunOutcome:
     message: str
     steps: tuple[Step, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    usage_by_model: dict[str, Usage] = field(default_factory=dict[str, Usage])
     durations: dict[str, float] = field(default_factory=dict[str, float])
 
     @property

@@ -1,7 +1,10 @@
 """The action step: runs a plan in the sandbox and reads its verdict.
 
 A plan's `solve()` says with a prefix what its text is: `FINAL_ANSWER:` ends the run,
-`FURTHER_PROCESSING_REQUIRED:` carries the text into the next step.
+`FURTHER_PROCESSING_REQUIRED:` carries the text into the next step, `CLARIFICATION_NEEDED:` asks
+the user back. Small models forget the prefix where the value says all: then a short value is the
+answer, and a long text of a tool, which nobody has read yet, goes on. A plan that returns nothing
+gives what it printed.
 """
 
 import asyncio
@@ -16,9 +19,11 @@ from core.json_preview import json_start
 from core.ports import CallTool, OnRepaired, ToolCaller
 from core.tool_spec import ToolSpec
 from core.turn import (
+    CLARIFICATION,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     ActionResult,
+    AskedBack,
     FinalAnswer,
     FurtherProcessing,
     Plan,
@@ -37,8 +42,20 @@ __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_s
 MAX_SHOWN_VALUE_CHARACTERS = 200
 """How much of a value without a verdict is shown to the model."""
 
+_VERDICTS = (
+    (FINAL_ANSWER, FinalAnswer),
+    (FURTHER_PROCESSING, FurtherProcessing),
+    (CLARIFICATION, AskedBack),
+)
+
+SHORT_ANSWER_CHARACTERS = 500
+"""Longest value without a verdict that is taken for an answer."""
+
 SEARCHED_CHARACTERS = 64 * 1024
 """How much of an answer is searched for what can't be part of one."""
+
+_EMPTY_WORDS = frozenset({"None", "nan", "[]", "{}", "()", "[None]"})
+"""Texts of values that hold nothing: a plan that returns one of them has found no answer."""
 
 _SHOWN_OBJECT = re.compile(
     r"<(?:coroutine object \w+|gather\(\d+\)|(?:\w+ object|function '\w+') at 0x[0-9a-f]+)>"
@@ -77,15 +94,15 @@ async def run_plan(
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
-    text = (await asyncio.to_thread(format_result, ran.value)).strip()
+    value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
+    text = (await asyncio.to_thread(format_result, value)).strip()
     if (inside := _object_inside(text, plan, ran)) is not None:
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
-    answer, further = text.removeprefix(FINAL_ANSWER), text.removeprefix(FURTHER_PROCESSING)
-    if answer != text and answer.strip():
-        return FinalAnswer(answer.strip(), ran.calls, ran.found)
-    if further != text and further.strip():
-        return FurtherProcessing(further.strip(), ran.calls, ran.found)
-    return PlanFailed(PlanFailure("no_verdict", _no_verdict(ran.value)), ran.calls, ran.found)
+    for prefix, verdict in _VERDICTS:
+        said = text.removeprefix(prefix).strip()
+        if text.startswith(prefix) and said:
+            return verdict(said, ran.calls, ran.found)
+    return _without_verdict(value, text, ran)
 
 
 async def run_python_sandbox(
@@ -149,6 +166,32 @@ def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
         isinstance(c.result, dict | list) or found.group() in str(c.result) for c in ran.calls
     )
     return None if sent else found.group()
+
+
+def _without_verdict(value: Json, text: str, ran: SandboxResult) -> ActionResult:
+    """What a value without a prefix amounts to; see the module's docstring.
+
+    Text that names a verdict further on is neither: it may come from a page that would like to
+    decide what the answer is.
+    """
+    inner = value["result"] if isinstance(value, dict) and "result" in value else value
+    is_plain = isinstance(inner, str | int | float | list) and any(map(str.isalnum, text))
+    if is_plain and text not in _EMPTY_WORDS and not _names_verdict(text):
+        if len(text) <= SHORT_ANSWER_CHARACTERS:
+            return FinalAnswer(text, ran.calls, ran.found)
+        if _is_told_by_tool(text, ran):
+            return FurtherProcessing(text, ran.calls, ran.found)
+    return PlanFailed(PlanFailure("no_verdict", _no_verdict(value)), ran.calls, ran.found)
+
+
+def _names_verdict(text: str) -> bool:
+    return any(prefix in text for prefix, _ in _VERDICTS)
+
+
+def _is_told_by_tool(text: str, ran: SandboxResult) -> bool:
+    """Whether a long text consists of what a tool gave, for the greater part."""
+    told = [c.result.strip() for c in ran.calls if c.ok and isinstance(c.result, str)]
+    return any(len(part) * 2 > len(text) and part in text for part in told)
 
 
 def _no_text(shown: str) -> str:

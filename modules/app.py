@@ -170,10 +170,20 @@ class _Run:
         display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
         progress = display.progress
         models = load_models(places.config_file("models.json"))
-        wanted = profile.llm.text_generation
-        model = choose_model(arguments.model, wanted, models, os.environ, redactor)
+        model = choose_model(
+            arguments.model,
+            profile.llm,
+            models,
+            os.environ,
+            redactor,
+            home=places.home,
+            max_cost=arguments.max_cost,
+            max_tokens=arguments.max_tokens,
+        )
         if not arguments.quiet:
             progress.say("model", model.reason)
+            for note in model.notes:
+                progress.say("model", note)
             for note in servers.notes:
                 progress.say("mcp", note)
         sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
@@ -188,6 +198,7 @@ class _Run:
             progress,
             arguments.session,
             redactor,
+            display.questions.ask_back if display.questions.is_attended() else None,
         )
         return conversation, dispatcher, progress
 
@@ -219,7 +230,7 @@ class _Run:
         from modules.terminal.repl import interrupting
 
         task = asyncio.current_task()
-        commands = PromptCommands(dispatcher, progress.say)
+        commands = PromptCommands(dispatcher, progress.say, conversation.session_usage)
 
         def end() -> None:
             if task is not None:

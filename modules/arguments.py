@@ -1,6 +1,7 @@
 """The command line: what may be said, and what it means. Light: read before anything is spawned."""
 
 import argparse
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,12 @@ exit codes:
 
 _ENVIRONMENT_HELP = """\
 environment:
-  GEMINI_API_KEY   makes Gemini the model; without it the offline planner answers
-  CORTEX_HOME      where sessions, caches and logs are kept
+  GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY
+                       a key makes its service the model; see also: agent.py auth
+  OLLAMA_HOST          where Ollama listens; it answers where there is no key
+  LLAMA_SERVER_URL     where a llama.cpp server listens (http://127.0.0.1:8080), the next choice
+  CORTEX_LOCAL_MODEL   a GGUF file to run here, the choice after that; else the offline planner
+  CORTEX_HOME          where sessions, caches and logs are kept
 """
 
 _COMMANDS_HELP = """\
@@ -28,6 +33,9 @@ commands (only as the very first word; quoted with others, or behind --, it is a
   mcp       list, try, add and remove MCP servers; see: agent.py mcp --help
   call      call one tool, with no model involved; see: agent.py call --help
   run-plan  run a plan from a file, in the sandbox; see: agent.py run-plan --help
+  prompt    show what a model would be sent; see: agent.py prompt --help
+  models    list models, and fetch one with Ollama; see: agent.py models --help
+  auth      keep keys of models in the system's keyring; see: agent.py auth --help
   doctor    say what works here, and which walls stand around plans; see: agent.py doctor --help
 """
 
@@ -45,7 +53,7 @@ examples:
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
 
-COMMANDS = ("mcp", "call", "run-plan", "doctor")
+COMMANDS = ("mcp", "call", "run-plan", "prompt", "models", "auth", "doctor")
 """First words that make a command of the command line."""
 
 END_OF_OPTIONS = "--"
@@ -67,6 +75,8 @@ class Arguments:
 
     request: str | None = None
     model: str | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
     profile: Path | None = None
     session: str | None = None
     mcp_config: tuple[Path, ...] = ()
@@ -96,6 +106,8 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     return Arguments(
         request=" ".join(words) if words else None,
         model=_bare(found.model) if found.model is not None else None,
+        max_cost=found.max_cost,
+        max_tokens=found.max_tokens,
         profile=Path(_bare(found.profile)) if found.profile is not None else None,
         session=_bare(found.session) if found.session is not None else None,
         mcp_config=tuple(Path(_bare(file)) for file in files),
@@ -141,6 +153,22 @@ def _bare(word: str) -> str:
     return word.removeprefix(_SHIELD)
 
 
+def _dollars(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 < amount < math.inf:
+        raise argparse.ArgumentTypeError("an amount above 0, such as 0.05")
+    return amount
+
+
+def _tokens(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
+        raise argparse.ArgumentTypeError("a whole number above 0, such as 20000")
+    return int(text)
+
+
 class _Parser(argparse.ArgumentParser):
     """Tells how to say a request that looks like an option."""
 
@@ -164,7 +192,14 @@ def _parser(version: str, program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="a name from config/models.json, gemini:MODEL, offline, or scripted:FILE",
+        help="a name from config/models.json, backend:MODEL such as ollama:qwen3, or names with\n"
+        "commas between, each standing in for the one before; see: agent.py models",
+    )
+    parser.add_argument(
+        "--max-cost", metavar="USD", type=_dollars, help="what the request may cost, in US dollars"
+    )
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=_tokens, help="tokens that it may use, read and written"
     )
     add_source_options(parser)
     parser.add_argument("--session", metavar="ID", help="continue this session")

@@ -3,6 +3,7 @@
 Imports stand in the functions that need them: see `modules.app`.
 """
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from modules.sandbox import SandboxLimits
     from modules.terminal.console import HeldStream
     from modules.terminal.progress import Progress
+    from modules.terminal.questions import Questions
 
 PINS_FILE = "tool_pins.json"
 """Under CORTEX_HOME: the tool definitions that were first seen."""
@@ -26,10 +28,14 @@ PINS_FILE = "tool_pins.json"
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """What a run tells on stderr; `stream` holds it back while a server's question is open."""
+    """What a run tells on stderr, and asks there.
+
+    `stream` holds back what is told while a question is open.
+    """
 
     progress: "Progress"
     stream: "HeldStream | None"
+    questions: "Questions"
 
 
 def open_display(
@@ -38,10 +44,12 @@ def open_display(
     """A display on `stderr`, which is None where the process began without one."""
     from modules.terminal.console import HeldStream
     from modules.terminal.progress import Progress
+    from modules.terminal.questions import terminal_questions
 
     stream = HeldStream(stderr) if stderr is not None else None
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
-    return Display(Progress(stream, loudness, redactor), stream)
+    progress = Progress(stream, loudness, redactor)
+    return Display(progress, stream, terminal_questions(sys.stdin, stream, progress.say))
 
 
 def sandbox_limits(section: "SandboxSection") -> "SandboxLimits":
@@ -81,17 +89,14 @@ def build_dispatcher(
     Raises:
         ConfigurationError: two servers have the same id.
     """
-    import sys
-
     from core.dispatch.hooks import DispatcherHooks, ToolChange
     from core.dispatch.tool_cache import ToolCache
     from core.dispatch.tool_pins import ToolPins
     from core.events import ServerLogged
     from core.mcp.hooks import Question, Reply
     from core.session import MultiMCP
-    from modules.terminal.questions import terminal_questions
 
-    progress = display.progress
+    progress, questions = display.progress, display.questions
 
     class FreshListings(ToolCache):
         """Keeps what servers list for others, and knows nothing itself."""
@@ -117,7 +122,6 @@ def build_dispatcher(
         with access.while_asking():
             return await questions.approve(changes)
 
-    questions = terminal_questions(sys.stdin, display.stream, progress.say)
     unusable, told = {spec.problem for spec in specs}, set[str]()
     kind = ToolCache if access.use_cached_tools else FreshListings
     return MultiMCP(

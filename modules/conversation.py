@@ -13,17 +13,25 @@ from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
-from core.ports import CallTool, OnRepaired
+from core.ports import AskUser, CallTool, OnRepaired
 from core.session import MultiMCP
-from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome
+from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
+from modules.attachments import read_attachments
 from modules.decision import PlanWriter
-from modules.memory import MemoryManager, check_session_id, exchanges, new_session_id
+from modules.memory import (
+    MemoryManager,
+    check_session_id,
+    exchanges,
+    new_session_id,
+    usage_of,
+)
 from modules.model_manager import ModelManager
 from modules.perception import run_perception
 from modules.recorder import SessionRecorder
 from modules.redaction import Redactor
 from modules.sandbox import Sandbox
+from modules.summaries import summarise
 from modules.tools import describe_tool
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
@@ -46,10 +54,12 @@ class Conversation:
         listener: Emit,
         session_id: str | None = None,
         redactor: Redactor | None = None,
+        ask_user: AskUser | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
-        `redactor` goes over what the session keeps.
+        `redactor` goes over what the session keeps; `ask_user` puts a plan's question to the
+        user, where somebody is there.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -61,6 +71,7 @@ class Conversation:
         self._memory_folder = memory_folder
         self._listener = listener
         self._redactor = redactor
+        self._ask_user = ask_user
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
@@ -102,6 +113,10 @@ class Conversation:
         """The model that answers."""
         return self._model.name
 
+    def session_usage(self) -> dict[str, Usage]:
+        """What the session has used so far, by model; of requests in earlier processes too."""
+        return usage_of(self._memory.get_session_items() if self._memory is not None else ())
+
     def new_session(self) -> None:
         """Let the next request begin a new session."""
         self._memory = self._recorder = self._resume_id = None
@@ -116,8 +131,11 @@ class Conversation:
     async def ask(self, request: str) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
+        Images that the request names (`@photo.png`) go with it.
+
         Raises:
             StorageError: the session that was asked for can't be read.
+            UsageError: an image that the request names can't be used.
         """
         memory, recorder = self._session()
         # A task of its own: servers that start for the first time may take long.
@@ -134,11 +152,12 @@ class Conversation:
 
     async def _prepare(self, request: str, memory: MemoryManager) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
+        attached = await read_attachments(request, Path.cwd())
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         await self._dispatcher.initialize()
         return AgentContext(
-            request,
+            attached.text,
             memory.session_id,
             self._dispatcher,
             self._dispatcher.server_descriptions(),
@@ -147,6 +166,7 @@ class Conversation:
             model=self._model,
             parts=self._parts(),
             history=exchanges(memory.get_session_items()),
+            images=attached.images,
         )
 
     def _session(self) -> tuple[MemoryManager, SessionRecorder]:
@@ -187,7 +207,12 @@ class Conversation:
             generate_plan=PlanWriter(self._model, self._profile),
             run_plan=act,
             describe_tool=describe_tool,
+            condense=None if self._model.name == "offline" else self._condense,
+            ask_user=self._ask_user,
         )
+
+    async def _condense(self, request: str, text: str, room_characters: int) -> str:
+        return await summarise(self._model, request, text, room_characters)
 
     async def _perceive(
         self, context: AgentContext, user_input: str | None = None

@@ -6,12 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
+from pydantic import TypeAdapter, ValidationError
+
 from core.errors import UsageError
-from core.memory_item import SANDBOX_STEP, MemoryItem
-from core.turn import Exchange
+from core.memory_item import SANDBOX_STEP, USAGE, MemoryItem
+from core.turn import Exchange, Usage
 from core.values import JsonObject
 from modules.memory_file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
 
@@ -23,6 +26,7 @@ __all__ = [
     "exchanges",
     "new_session_id",
     "session_path",
+    "usage_of",
 ]
 
 Structure: TypeAlias = Literal["date", "flat"]
@@ -266,3 +270,23 @@ def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
                 found.append(Exchange(asked, item.final_answer))
             request = None
     return tuple(found[-MAX_EXCHANGES:])
+
+
+def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
+    """What the session's runs have used, by the names of models; what can't be read counts none."""
+    used: dict[str, Usage] = {}
+    for item in items:
+        if item.type != "run_metadata" or USAGE not in item.metadata:
+            continue
+        try:
+            by_model = _usage_reader().validate_python(item.metadata[USAGE])
+        except ValidationError:
+            continue
+        for name, usage in by_model.items():
+            used[name] = used.get(name, Usage()) + usage
+    return used
+
+
+@cache
+def _usage_reader() -> TypeAdapter[dict[str, Usage]]:
+    return TypeAdapter(dict[str, Usage])

@@ -1,73 +1,135 @@
-"""Chooses a model backend, and asks it with bounds on time and size."""
+"""The models that answer a run: one, or a chain of them, each standing in for the one before it."""
 
-import asyncio
 import os
-from collections.abc import Mapping
-from typing import Literal, TypeAlias, assert_never
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from config.schema import ModelEntry, ModelsFile
-from core.errors import ConfigurationError, ModelUnavailable, UsageError, UserError
-from core.ports import ModelReply, ModelRequest, TextModel
+from config.models_file import ModelsFile
+from config.schema import LlmSection
+from core.dispatch.backoff import Pace
+from core.errors import ModelUnavailable
+from core.events import Emit, ModelReplaced
+from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
+from modules.models.budget import NO_LIMITS, RunLimits
+from modules.models.chosen import ChosenModel
+from modules.models.pricing import KnowsItsPrice
+from modules.models.run import ModelRun
 from modules.models.scripted import ScriptedModel
+from modules.models.watched import RETRIES, WatchedModel
 from modules.redaction import Redactor
 
-GENERATE_TIMEOUT_SECONDS = 120.0
-"""Bound on one request to any backend."""
-
-MAX_REPLY_CHARS = 1_000_000
-"""Longest reply that is accepted; a plan has some thousand characters."""
-
-DEFAULT_GEMINI_MODEL = "gemini-2.5-flash"
-GEMINI_KEY = "GEMINI_API_KEY"
-GOOGLE_KEY = "GOOGLE_API_KEY"
-"""Google's older name for the same key; other Google services use it as well, so it is never a
-reason to choose Gemini, but it is taken when Gemini was asked for."""
-
-FORMS = "auto, offline, gemini, gemini:MODEL, scripted:FILE"
-"""What may stand behind `--model` besides the names in models.json."""
-
-_Origin: TypeAlias = Literal["--model", "llm.text_generation in the profile"]
+if TYPE_CHECKING:
+    from modules.models.choice import Choice
 
 
 class ModelManager:
     """The model that answers, what it has used so far, and why it was chosen.
 
     Satisfies `core.ports.CountingModel`. Without arguments it chooses automatically, by the
-    environment of the process and without a models.json.
+    environment of the process and without a models.json. Requests outside of `telling` are one
+    run of their own, which nobody hears of.
+
+    Attributes:
+        models: the chain, the first choice first.
+        reason: one line that says which and why.
+        notes: what the user should know about the choice.
+        secrets: the keys of the chain, for those who keep secrets out of what is shown.
     """
 
     def __init__(
         self,
-        model: TextModel | None = None,
+        models: TextModel | Sequence[ChosenModel] | None = None,
         reason: str | None = None,
         *,
+        notes: Sequence[str] = (),
         redactor: Redactor | None = None,
-        timeout_seconds: float = GENERATE_TIMEOUT_SECONDS,
+        secrets: Sequence[str] = (),
+        retries: int = RETRIES,
+        limits: RunLimits = NO_LIMITS,
+        pace: Pace | None = None,
     ) -> None:
-        """Take a model as it is, or choose one.
+        """Take a model or a chain as it is, or choose one.
+
+        `redactor` takes secrets out of errors, and learns those in `secrets`.
+        `retries` are further tries of a request; `limits` bound a run; `pace` is what time and
+        chance pauses go by.
 
         Raises:
-            ConfigurationError: the environment's Gemini key can't be one.
+            ConfigurationError: the environment's key can't be one; the cost of a run is limited,
+                and that of a model is not known.
         """
-        if model is None:
-            model, reason = select_model(None, "auto", built_in_models(), os.environ)
+        if models is None:
+            choice = _automatic_choice()
+            chain, reason = choice.models, choice.reason
+            notes, secrets = choice.notes, choice.secrets
             redactor = redactor or Redactor(os.environ)
-        self.model = model
-        self.reason = reason or f"{model.name}: given by the program"
-        self.usage = Usage()
-        self._redactor = redactor or Redactor({})
-        self._timeout_seconds = timeout_seconds
+        else:
+            chain = models if isinstance(models, Sequence) else (_given(models),)
+        if not chain:
+            raise ValueError("a chain of models holds at least one")
+        for chosen in chain:
+            limits.check_price(chosen.model.name, chosen.price)
+        self.models = tuple(chain)
+        self.reason = reason or f"{chain[0].model.name}: given by the program"
+        self.notes = tuple(notes)
+        self.secrets = tuple(secrets)
+        self._limits = limits
+        redactor = redactor or Redactor({})
+        redactor.learn(secrets)
+        self._watched = tuple(
+            WatchedModel(chosen, redactor.text, retries, pace) for chosen in chain
+        )
+        self._outside = self._run = ModelRun(limits=limits)
 
     @property
     def name(self) -> str:
-        """The model's name, such as `gemini:gemini-2.5-flash` or `offline`."""
-        return self.model.name
+        """The name of the model that answers at present, such as `gemini:…` or `offline`."""
+        return self._current.name
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What that model can do."""
+        return self._current.chosen.model.traits
+
+    @property
+    def usage(self) -> Usage:
+        """Sum over all requests so far, with their cost; of those that were cut short too."""
+        return sum((watched.usage for watched in self._watched), Usage())
+
+    @property
+    def usage_by_model(self) -> Mapping[str, Usage]:
+        """The same by the names of the models; those that never wrote anything are left out."""
+        used: dict[str, Usage] = {}
+        for watched in self._watched:
+            if watched.usage != Usage():
+                used[watched.name] = used.get(watched.name, Usage()) + watched.usage
+        return used
 
     @property
     def leftover(self) -> int:
-        """Replies of a script that nobody asked for; 0 with every other model."""
-        return self.model.leftover if isinstance(self.model, ScriptedModel) else 0
+        """Replies of scripts that nobody asked for; 0 with every other model."""
+        backends = (_inside(chosen.model) for chosen in self.models)
+        return sum(each.leftover for each in backends if isinstance(each, ScriptedModel))
+
+    @contextmanager
+    def telling(self, emit: Emit) -> Generator[None]:
+        """Within the `with`, one run: tell its model events, and hold it to its budget.
+
+        It begins with the first model of the chain.
+
+        Raises:
+            RuntimeError: another run is under way.
+        """
+        if self._run is not self._outside:
+            raise RuntimeError("a run of this model manager is under way; it has one at a time")
+        self._run = ModelRun(emit, self._limits)
+        try:
+            yield
+        finally:
+            self._run = self._outside
 
     async def generate_text(self, prompt: str) -> str:
         """The model's text for a prompt.
@@ -78,169 +140,135 @@ class ModelManager:
         return (await self.generate(ModelRequest("text", prompt))).text
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """Answer one request, and add what it took to `usage`.
+        """Answer one request: by the model at hand, else by the next of the chain that can.
+
+        A model that another had to stand in for is not asked again in this run.
 
         Raises:
-            ModelUnavailable: the model is down, refused, was too slow or would not stop.
+            ModelUnavailable: none could; the message says of each why, without secrets.
+            BudgetSpent: the run may use no more.
         """
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                reply = await self.model.generate(request)
-        except TimeoutError:
-            raise ModelUnavailable(
-                f"model {self.name} did not answer within {self._timeout_seconds:g} s; "
-                "try again, or choose another with --model"
-            ) from None
-        except ModelUnavailable as error:
-            # A cause could hold what the redactor takes out.
-            raise ModelUnavailable(self._redactor.text(str(error))) from None
-        self.usage += reply.usage
-        if len(reply.text) > MAX_REPLY_CHARS:
-            raise ModelUnavailable(
-                f"model {self.name} sent {len(reply.text):,} characters, more than the "
-                f"{MAX_REPLY_CHARS:,} that a reply may have; choose another with --model"
-            )
-        return reply
+        run, failed = self._run, dict[int, ModelUnavailable]()
+        place = self._strongest(run) if request.prefer_strongest else self._first_in(run)
+        while True:
+            try:
+                return await self._watched[place].answer(request, run)
+            except ModelUnavailable as error:
+                failed[place] = error
+            left = [p for p in self._left_in(run) if p not in failed]
+            if not left:
+                raise self._all_failed(run, failed)
+            if place not in run.replaced:
+                run.replaced[place] = reason = str(failed[place])
+                await run.tell(
+                    ModelReplaced(self._watched[place].name, self._watched[left[0]].name, reason)
+                )
+            place = left[0]
 
     async def aclose(self) -> None:
-        """Release the model's connections; safe to call twice."""
-        await self.model.aclose()
+        """Release the connections of all models; safe to call twice."""
+        async with AsyncExitStack() as closing:
+            for chosen in self.models:
+                closing.push_async_callback(chosen.model.aclose)
 
+    @property
+    def _current(self) -> WatchedModel:
+        return self._watched[self._first_in(self._run)]
 
-def built_in_models() -> ModelsFile:
-    """What models.json says by default."""
-    return ModelsFile(
-        models={
-            "gemini": ModelEntry(type="gemini", model=DEFAULT_GEMINI_MODEL, api_key_env=GEMINI_KEY),
-            "offline": ModelEntry(type="offline"),
-        }
-    )
+    def _left_in(self, run: ModelRun) -> list[int]:
+        """The places of the models that no other stands in for; there always is one."""
+        return [place for place in range(len(self._watched)) if place not in run.replaced]
+
+    def _first_in(self, run: ModelRun) -> int:
+        return self._left_in(run)[0]
+
+    def _strongest(self, run: ModelRun) -> int:
+        """The strongest model that is left: a dear one, or where prices say nothing, by traits.
+
+        Of equals it is the first, which would be asked anyway.
+        """
+        left = {place: self.models[place] for place in self._left_in(run)}
+        prices = [chosen.price.output for chosen in left.values() if chosen.price is not None]
+        told = prices if len(prices) == len(left) else [0.0] * len(left)
+        strengths = [chosen.model.traits.strength for chosen in left.values()]
+        ranks = dict(zip(left, zip(told, strengths, strict=True), strict=True))
+        return max(ranks, key=ranks.__getitem__)
+
+    def _all_failed(
+        self, run: ModelRun, failed: Mapping[int, ModelUnavailable]
+    ) -> ModelUnavailable:
+        """The error of a chain without a model left, or that of the only model."""
+        *_, last = failed.values()
+        if len(self._watched) == 1:
+            return last
+        reasons = run.replaced | {place: str(error) for place, error in failed.items()}
+        each = (f"{self._watched[place].name}: {reasons[place]}" for place in sorted(reasons))
+        return ModelUnavailable(
+            f"none of the {len(self._watched)} models could answer. " + " · ".join(each),
+            transient=last.transient,
+            retry_after_seconds=last.retry_after_seconds,
+        )
 
 
 def choose_model(
     flag: str | None,
-    profile_choice: str,
+    llm: LlmSection,
     models: ModelsFile,
     environ: Mapping[str, str],
     redactor: Redactor | None = None,
+    *,
+    home: Path | None = None,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
 ) -> ModelManager:
-    """The manager of the model that `select_model` finds.
+    """The manager of the models that `modules.models.choice.choose_models` finds.
 
-    `redactor`, by default one that knows the secrets of `environ`, goes over its errors.
-
-    Raises:
-        UserError: see `select_model`.
-    """
-    model, reason = select_model(flag, profile_choice, models, environ)
-    return ModelManager(model, reason, redactor=redactor or Redactor(environ))
-
-
-def select_model(
-    flag: str | None, profile_choice: str, models: ModelsFile, environ: Mapping[str, str]
-) -> tuple[TextModel, str]:
-    """The model and one line that says which and why: `--model`, else the profile, else auto.
-
-    A choice is a name in models.json or one of `FORMS`. `auto` means Gemini if there is a key
-    for it in `environ`, else offline.
+    `flag` (`--model`) goes before `llm.text_generation`, and `max_cost` and `max_tokens` before
+    the profile's own. `redactor`, by default one that knows the secrets of `environ`, goes over
+    errors, and learns the keys of the models. `home` is CORTEX_HOME.
 
     Raises:
-        UsageError: `--model` names nothing that is known, or a script that can't be read.
-        ConfigurationError: the profile does, or the key of the chosen model is missing.
+        UserError: what was asked for can't be used.
     """
-    if flag is not None:
-        choice, origin = flag.strip(), "--model"
-    else:
-        choice, origin = profile_choice.strip(), "llm.text_generation in the profile"
-    if choice == "auto":
-        return _automatic(models, environ)
-    model = _named(choice, models, environ)
-    if model is None:
-        raise _unknown(choice, origin, models)
-    return model, f"{model.name}: chosen by {origin}"
+    from modules.models.choice import choose_models
 
-
-def _automatic(models: ModelsFile, environ: Mapping[str, str]) -> tuple[TextModel, str]:
-    entries = [entry for entry in models.models.values() if entry.type == "gemini"]
-    for entry in [*entries, built_in_models().models["gemini"]]:
-        variable = entry.api_key_env or GEMINI_KEY
-        if variable != GOOGLE_KEY and environ.get(variable, "").strip():
-            model = _from_entry(entry, environ)
-            return model, f"{model.name}: {variable} is set"
-    from modules.models.offline import OfflineModel
-
-    reason = (
-        f"{GOOGLE_KEY} alone does not choose Gemini, --model gemini does"
-        if environ.get(GOOGLE_KEY, "").strip()
-        else f"{GEMINI_KEY} is not set"
-    )
-    model = OfflineModel()
-    return model, f"{model.name}: {reason}"
-
-
-def _named(choice: str, models: ModelsFile, environ: Mapping[str, str]) -> TextModel | None:
-    """The model that a name or form means; None if it means nothing."""
-    if (entry := models.models.get(choice)) is not None:
-        return _from_entry(entry, environ)
-    kind, _, rest = choice.partition(":")
-    if kind == "scripted" and rest:
-        return ScriptedModel.from_file(rest)
-    if kind == "gemini" and rest:
-        return _from_entry(_gemini_entry(models).model_copy(update={"model": rest}), environ)
-    if choice == "gemini":
-        return _from_entry(_gemini_entry(models), environ)
-    if choice == "offline":
-        return _from_entry(ModelEntry(type="offline"), environ)
-    return None
-
-
-def _gemini_entry(models: ModelsFile) -> ModelEntry:
-    """The entry whose key `gemini:MODEL` uses."""
-    entry = models.models.get("gemini")
-    if entry is not None and entry.type == "gemini":
-        return entry
-    return built_in_models().models["gemini"]
-
-
-def _from_entry(entry: ModelEntry, environ: Mapping[str, str]) -> TextModel:
-    match entry.type:
-        case "gemini":
-            from modules.models.gemini import GeminiModel
-
-            variable, key = _api_key(entry.api_key_env or GEMINI_KEY, environ)
-            return GeminiModel(entry.model or DEFAULT_GEMINI_MODEL, key, key_name=variable)
-        case "offline":
-            from modules.models.offline import OfflineModel
-
-            return OfflineModel()
-        case _:
-            assert_never(entry.type)
-
-
-def _api_key(variable: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The variable that holds a key, and the key.
-
-    Raises:
-        ConfigurationError: it is not set, or holds what can't go into a request header.
-    """
-    names = [variable, GOOGLE_KEY] if variable == GEMINI_KEY else [variable]
-    for name in names:
-        if key := environ.get(name, "").strip():
-            if not key.isascii() or not key.isprintable() or " " in key:
-                raise ConfigurationError(
-                    f"{name} can't be a key: it holds characters other than ASCII letters, digits "
-                    "and signs; copy the key once more from https://aistudio.google.com/apikey"
-                )
-            return name, key
-    raise ConfigurationError(
-        f"Gemini needs a key: set {variable} (get one at https://aistudio.google.com/apikey), "
-        "or use --model offline"
+    choice = choose_models(flag, llm.text_generation, models, environ, home)
+    return ModelManager(
+        choice.models,
+        choice.reason,
+        notes=choice.notes,
+        secrets=choice.secrets,
+        redactor=redactor or Redactor(environ),
+        retries=llm.retries,
+        limits=RunLimits(
+            llm.max_cost if max_cost is None else max_cost,
+            llm.max_tokens if max_tokens is None else max_tokens,
+        ),
     )
 
 
-def _unknown(choice: str, origin: str, models: ModelsFile) -> UserError:
-    message = (
-        f"{origin}: there is no model {choice[:200]!r}; "
-        f"models.json has {', '.join(sorted(models.models)) or 'none'}; "
-        f"besides these you can say {FORMS}"
-    )
-    return UsageError(message) if origin == "--model" else ConfigurationError(message)
+def _automatic_choice() -> "Choice":
+    """What a manager without arguments takes, and why."""
+    from modules.models.choice import choose_models
+    from modules.models.names import built_in_models
+
+    return choose_models(None, "auto", built_in_models(), os.environ)
+
+
+def _given(model: TextModel) -> ChosenModel:
+    """A model from the program itself; what it costs is known only if it says so."""
+    backend = _inside(model)
+    return ChosenModel(model, backend.price if isinstance(backend, KnowsItsPrice) else None)
+
+
+@runtime_checkable
+class _Recorder(Protocol):
+    """`modules.models.recorded.RecordingModel`, known without importing it at every start."""
+
+    @property
+    def recorded(self) -> TextModel: ...
+
+
+def _inside(model: TextModel) -> TextModel:
+    """The model that a recording goes round, else the model itself."""
+    return model.recorded if isinstance(model, _Recorder) else model

@@ -1,58 +1,90 @@
-"""Perception: what a request is about and which servers it most likely needs."""
+"""Perception: what a request is about and which servers it most likely needs.
 
+A hint that ranks tools and hides none while they fit the prompt, so a model is asked for it only
+where it can matter; else, and where a model gives no readable answer, the request's words decide.
+"""
+
+import asyncio
 import json
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import assert_never, cast
 
 from pydantic import ValidationError
 
+from config.schema import StrategyProfile
 from core.catalog import ToolCatalog
 from core.context import AgentContext
-from core.ports import ModelRequest, PerceptionInputs, TextModel
+from core.ports import PerceptionInputs
+from core.strategy import CHARACTERS_PER_TOKEN
+from core.tool_spec import ToolSpec
 from core.turn import PerceptionResult
-from modules.model_manager import ModelManager
-from modules.tools import extract_json_block, fill_prompt, load_prompt
+from core.values import JsonObject
+from modules.ask_model import ReplyingModel, ReplyUnusable, ask_model
+from modules.filled_prompt import fill_from
+from modules.tools import extract_json_block, load_prompt
 
 PROMPT_PATH = "prompts/perception_prompt.txt"
 
+PERCEPTION_RETRIES = 1
+"""How often a model is asked again: its answer is a hint, and the ranking by words is at hand."""
+
+PERCEPTION_OUTPUT_TOKENS = 1_000
+"""Bound on a first reply, which takes about 100; lists without end are what a model may write."""
+
+_NULLS = frozenset({"", "null", "none"})
+
 
 async def run_perception(context: AgentContext, user_input: str | None = None) -> PerceptionResult:
-    """Perceive the context's request, or `user_input` in its place.
+    """Perceive the context's request, or `user_input` in its place, as the profile says.
+
+    `strategy.perception: auto` asks the model where not all tools fit into the prompt, `always`
+    at every step, `never` not at all. The ranking by words answers in the model's place.
 
     Raises:
         ModelUnavailable: the model can't be reached or refused.
+        BudgetSpent: the run may use no more.
     """
-    return await extract_perception(
+    inputs = PerceptionInputs(
         user_input or context.user_input,
         context.mcp_server_descriptions,
-        model=context.model,
-        tools=ToolCatalog(context.dispatcher.get_all_tools()),
+        ToolCatalog(context.dispatcher.get_all_tools()),
     )
+    strategy = context.agent_profile.strategy
+    if _asks_model(strategy, inputs.tools, context.parts.describe_tool):
+        try:
+            return await _perception_of(context.model, inputs)
+        except ReplyUnusable:
+            pass
+    return await asyncio.to_thread(_by_words, inputs)
 
 
 async def extract_perception(
     user_input: str,
     mcp_server_descriptions: Mapping[str, str],
     *,
-    model: TextModel | None = None,
+    model: ReplyingModel | None = None,
     tools: ToolCatalog | None = None,
 ) -> PerceptionResult:
     """Ask the model for intent, entities, a tool hint and the relevant servers.
 
-    A reply that can't be read selects all servers; ids of servers that don't exist are
-    dropped. Without `model`, the automatically chosen one answers.
+    A reply that can't be read, once asked for again, selects all servers; ids of servers that
+    don't exist are dropped. Without `model`, the automatically chosen one answers.
 
     Raises:
         ModelUnavailable: the model can't be reached or refused.
+        BudgetSpent: the run may use no more.
     """
+    if model is None:
+        from modules.model_manager import ModelManager
+
+        model = ModelManager()
     servers = dict(mcp_server_descriptions)
-    catalogue = "\n".join(f"- {name}: {text}" for name, text in servers.items()) or "(none)"
-    prompt = fill_prompt(
-        load_prompt(PROMPT_PATH), {"servers_text": catalogue, "user_input": user_input}
-    )
-    inputs = PerceptionInputs(user_input, servers, tools or ToolCatalog(()))
-    reply = await (model or ModelManager()).generate(ModelRequest("perception", prompt, inputs))
-    return parse_perception(reply.text, servers)
+    try:
+        return await _perception_of(
+            model, PerceptionInputs(user_input, servers, tools or ToolCatalog(()))
+        )
+    except ReplyUnusable:
+        return PerceptionResult(selected_servers=list(servers))
 
 
 def parse_perception(text: str, servers: Mapping[str, str]) -> PerceptionResult:
@@ -60,16 +92,85 @@ def parse_perception(text: str, servers: Mapping[str, str]) -> PerceptionResult:
 
     An empty selection selects all as well: no request is answered by leaving every tool out.
     """
-    everything = list(servers)
     try:
         document: object = json.loads(extract_json_block(text))
         if not isinstance(document, dict):
-            return PerceptionResult(selected_servers=everything)
-        fields = cast("dict[str, object]", document)
-        result = PerceptionResult.model_validate(
-            {key: value for key, value in fields.items() if value is not None}
-        )
+            return PerceptionResult(selected_servers=list(servers))
+        result = PerceptionResult.model_validate(_without_nulls(cast("JsonObject", document)))
     except (ValueError, ValidationError, RecursionError):
-        return PerceptionResult(selected_servers=everything)
+        return PerceptionResult(selected_servers=list(servers))
+    return _of_known_servers(result, servers)
+
+
+async def _perception_of(model: ReplyingModel, inputs: PerceptionInputs) -> PerceptionResult:
+    """The model's perception.
+
+    Raises:
+        ReplyUnusable: it can't be read.
+        ModelUnavailable: the model can't be reached or refused.
+    """
+    catalogue = "\n".join(f"- {name}: {text}" for name, text in inputs.servers.items()) or "(none)"
+    values = {"servers_text": catalogue, "user_input": inputs.user_input}
+    prompt = fill_from(load_prompt(PROMPT_PATH), values, "user_input")
+    result = await ask_model(
+        model,
+        prompt.text,
+        PerceptionResult,
+        lenient=_without_nulls,
+        purpose="perception",
+        inputs=inputs,
+        prefix_characters=prompt.prefix_characters,
+        retries=PERCEPTION_RETRIES,
+        max_output_tokens=PERCEPTION_OUTPUT_TOKENS,
+        show_schema=False,
+    )
+    return _of_known_servers(result, inputs.servers)
+
+
+def _by_words(inputs: PerceptionInputs) -> PerceptionResult:
+    """What the offline planner perceives; takes long where a thousand tools have much in common."""
+    from modules.offline.perception import perceive
+
+    return parse_perception(perceive(inputs), inputs.servers)
+
+
+def _asks_model(
+    strategy: StrategyProfile,
+    tools: ToolCatalog,
+    describe: Callable[[ToolSpec, ToolCatalog], str],
+) -> bool:
+    match strategy.perception:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "auto":
+            room = strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+            return not _all_fit(tools, describe, room)
+        case _:
+            assert_never(strategy.perception)
+
+
+def _all_fit(
+    tools: ToolCatalog, describe: Callable[[ToolSpec, ToolCatalog], str], room_characters: int
+) -> bool:
+    """Whether a prompt has room for all tools, and so for whatever perception would choose."""
+    for tool in tools:
+        room_characters -= len(describe(tool, tools)) + 1
+        if room_characters < 0:
+            return False
+    return True
+
+
+def _without_nulls(document: JsonObject) -> JsonObject:
+    """The fields that say something; null, which small models write as text, is the default."""
+    return {
+        key: value
+        for key, value in document.items()
+        if value is not None and not (isinstance(value, str) and value.lower() in _NULLS)
+    }
+
+
+def _of_known_servers(result: PerceptionResult, servers: Mapping[str, str]) -> PerceptionResult:
     known = [server for server in dict.fromkeys(result.selected_servers) if server in servers]
-    return result.model_copy(update={"selected_servers": known or everything})
+    return result.model_copy(update={"selected_servers": known or list(servers)})

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -12,7 +13,13 @@ from config.schema import MemorySection
 from core.errors import StorageError
 from core.events import (
     Answered,
+    Clarified,
     Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
     Notice,
     Observed,
     Perceived,
@@ -29,14 +36,17 @@ from core.events import (
     ToolCallStarted,
 )
 from core.json_schema import as_object
-from core.memory_item import SANDBOX_STEP, MemoryItem
+from core.memory_item import SANDBOX_STEP, USAGE, MemoryItem
 from core.turn import (
+    CLARIFICATION,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     ActionResult,
+    AskedBack,
     FinalAnswer,
     FurtherProcessing,
     PlanFailed,
+    RunOutcome,
     ToolCall,
 )
 from core.values import Json, JsonObject
@@ -118,7 +128,13 @@ class SessionRecorder:
                 | ToolCallProgress()
                 | ServerLogged()
                 | Observed()
+                | Clarified()
                 | Retrying()
+                | ModelAsked()
+                | ModelWriting()
+                | ModelAnswered()
+                | ModelRetried()
+                | ModelReplaced()
             ):
                 return None  # passing news, or told again by the events above
             case _:
@@ -152,22 +168,32 @@ class SessionRecorder:
                     user_query=self._request,
                 )
             case RunFinished():
-                if event.outcome.answer is not None:
-                    return None  # `Answered` has told it
-                return MemoryItem(
-                    timestamp=self._clock(),
-                    type="run_metadata",
-                    text=self._clean(f"Run ended without an answer: {event.outcome.message}"),
-                    tags=self._tags("run_end"),
-                    success=False,
-                    metadata={
-                        "status": event.outcome.status,
-                        "message": self._clean(event.outcome.message, MAX_FIELD_CHARS),
-                    },
-                    session_id=self._memory.session_id,
-                )
+                return self._end_item(event.outcome)
             case _:
                 assert_never(event)
+
+    def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
+        """How a run ended and what it used; nothing where `Answered` has told all there is."""
+        metadata = _usage(outcome)
+        if outcome.answer is not None:
+            if not metadata:
+                return None
+            text = "Run ended with an answer"
+        else:
+            text = self._clean(f"Run ended without an answer: {outcome.message}")
+            metadata |= {
+                "status": outcome.status,
+                "message": self._clean(outcome.message, MAX_FIELD_CHARS),
+            }
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="run_metadata",
+            text=text,
+            tags=self._tags("run_end"),
+            success=outcome.answer is not None,
+            metadata=metadata,
+            session_id=self._memory.session_id,
+        )
 
     def _call_item(self, event: ToolCallStarted | ToolCallFinished | ToolCallKept) -> MemoryItem:
         match event:
@@ -256,12 +282,21 @@ class SessionRecorder:
         return clean if len(text) <= limit else _shortened(text, limit, room)
 
 
+def _usage(outcome: RunOutcome) -> JsonObject:
+    """What each model has used, where tokens were counted."""
+    if not outcome.usage.tokens:
+        return {}
+    return {USAGE: {name: dict(asdict(used)) for name, used in outcome.usage_by_model.items()}}
+
+
 def _verdict(result: ActionResult) -> str:
     match result:
         case FinalAnswer():
             return f"{FINAL_ANSWER} {result.text}"
         case FurtherProcessing():
             return f"{FURTHER_PROCESSING} {result.text}"
+        case AskedBack():
+            return f"{CLARIFICATION} {result.question}"
         case PlanFailed():
             return f"{result.failure.kind}: {result.failure}"
         case _:

@@ -27,16 +27,24 @@ class Redactor:
         `extra` are secrets from elsewhere, such as the headers of a server; a variable that
         holds the same value lends it its name.
         """
-        added = {value: EXTRA_NAME for raw in extra if len(value := raw.strip()) >= MIN_EXTRA_CHARS}
-        self._names = added | {
+        self._names = {
             value: name
             for name, raw in environ.items()
             if name.upper().endswith(SECRET_SUFFIXES)
             and len(value := raw.strip()) >= MIN_SECRET_CHARS
         }
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(extra)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """From now on, keep these out too; a name that one has already stays."""
+        for raw in secrets:
+            if len(value := raw.strip()) >= MIN_EXTRA_CHARS:
+                self._names.setdefault(value, EXTRA_NAME)
         # Longest first, so that a secret that holds another goes as a whole.
-        secrets = sorted(self._names, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, secrets))) if secrets else None
+        longest_first = sorted(self._names, key=len, reverse=True)
+        if longest_first:
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def __repr__(self) -> str:
         """The names of the variables, never their values."""

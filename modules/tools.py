@@ -176,7 +176,7 @@ def _first_container(text: str) -> str | None:
             budget_chars -= error.pos - start + 1
             end = start + 1
         except (ValueError, RecursionError):
-            budget_chars -= 1_000
+            budget_chars -= 10_000  # what a deep nest costs before it is found out
             end = start + 1
         else:
             if text[start] == "{":

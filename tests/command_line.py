@@ -13,6 +13,10 @@ INDIA = "Find the ASCII values of characters in INDIA and sum their exponentials
 RUN_TIMEOUT_SECONDS = 45
 
 
+NO_MODEL_SERVER = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
+"""No model that a developer's own machine runs is to answer a test."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """What a run left behind."""
@@ -29,6 +33,7 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
         "HOME": str(home),
         "CORTEX_HOME": str(home),
         "LANG": "C.UTF-8",
+        **NO_MODEL_SERVER,
         **extra,
     }
 

@@ -1,6 +1,7 @@
 """Stand-ins that are injected where a test needs no model, server or disk."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -8,13 +9,17 @@ from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntr
 from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
+from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
 from core.ports import (
+    AskUser,
     CallTool,
+    Condense,
     DecisionInputs,
     ModelReply,
     ModelRequest,
+    ModelTraits,
     OnRepaired,
     PlanReply,
 )
@@ -68,10 +73,18 @@ class FakeModel:
 
     name: str = "fake"
     usage: Usage = field(default_factory=Usage)
+    traits: ModelTraits = field(default_factory=ModelTraits)
+    usage_by_model: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    told: list[Emit] = field(default_factory=list["Emit"])
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """Fail: nothing in these tests should reach a model."""
         raise AssertionError(f"unexpected {request.purpose} request")
+
+    def telling(self, emit: Emit) -> AbstractContextManager[None]:
+        """Remember who was to be told."""
+        self.told.append(emit)
+        return nullcontext()
 
     async def aclose(self) -> None:
         """Nothing to release."""
@@ -140,10 +153,19 @@ class FakeParts:
     perceived: list[str | None] = field(default_factory=list["str | None"])
     ran: list[str] = field(default_factory=list[str])
     repairs: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    condense: Condense | None = None
+    ask_user: AskUser | None = None
 
     def parts(self) -> Parts:
         """The parts that a context is given."""
-        return Parts(self._perceive, self._generate, self._run, lambda t, _: t.description)
+        return Parts(
+            self._perceive,
+            self._generate,
+            self._run,
+            lambda t, _: t.description,
+            self.condense,
+            self.ask_user,
+        )
 
     async def _perceive(
         self, context: AgentContext, user_input: str | None = None

@@ -115,7 +115,7 @@ def test_further_processing_takes_another_step(tmp_path: Path) -> None:
 
 
 def test_exit_3_when_no_plan_works_and_stdout_stays_empty(tmp_path: Path) -> None:
-    replies = [plan(f"return {number}") for number in range(4)]
+    replies = [plan(f"return {{'number': {number}}}") for number in range(4)]
     bare = str(write_profile(tmp_path))
     done = agent(tmp_path, "--profile", bare, "--model", script(tmp_path, replies), "anything")
     assert (done.code, done.out) == (3, "")
@@ -147,7 +147,7 @@ def test_exit_1_when_the_model_is_down(tmp_path: Path) -> None:
         ([""], "empty"),
         (["  \t\n"], "empty"),
         (["x" * 100_001], "100,000 characters"),
-        (["--model", "gpt-17", "hi"], "gpt-17"),
+        (["--model", "jpt-17", "hi"], "jpt-17"),
         (["--model", "gemini", "hi"], "GEMINI_API_KEY"),
         (["--profile", "nowhere.yaml", "hi"], "nowhere.yaml"),
         (["--session", "../../etc/passwd", "hi"], "session"),

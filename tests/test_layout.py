@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
 """What each layer may import of ours."""
 
 TOP_LEVEL = {"core", "modules", "servers", "prompts", "config", "documents", "tests"}
-GENERATED = {"memory", "faiss_index", "logs", "cache", "dist", "build"}
+GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
 TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
 
 

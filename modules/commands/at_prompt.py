@@ -6,25 +6,33 @@ sent to a model; `/etc/hosts: how many lines?` and the like are requests.
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 
 from core.errors import ExitCode
 from core.session import MultiMCP
+from core.turn import Usage
 from modules.arguments import COMMANDS
 from modules.commands.status import status_text
+from modules.terminal.model_lines import usage_text
 from modules.tools import describe_tool
 
 _COMMAND = re.compile(r"/[a-z]+")
 
-COMMANDS_TOLD = "there are /mcp and /tools, and without a slash `new`, `help` and `exit`"
+COMMANDS_TOLD = "there are /mcp, /tools and /usage, and without a slash `new`, `help` and `exit`"
 
 
 class PromptCommands:
-    """`/mcp` and `/tools`, told on stderr, for stdout carries answers only."""
+    """`/mcp`, `/tools` and `/usage`, told on stderr, for stdout carries answers only."""
 
-    def __init__(self, dispatcher: MultiMCP, say: Callable[[str, str], None]) -> None:
-        """`say` writes one text under a stage."""
+    def __init__(
+        self,
+        dispatcher: MultiMCP,
+        say: Callable[[str, str], None],
+        session_usage: Callable[[], Mapping[str, Usage]],
+    ) -> None:
+        """`say` writes one text under a stage; `session_usage` is by the names of models."""
         self._dispatcher = dispatcher
+        self._session_usage = session_usage
         self._say = say
         self._running: asyncio.Task[None] | None = None
 
@@ -33,11 +41,12 @@ class PromptCommands:
         commands: dict[str, Callable[[], Coroutine[object, object, None]]] = {
             "/mcp": self._tell_servers,
             "/tools": self._tell_tools,
+            "/usage": self._tell_usage,
         }
         name, *rest = line.lower().split() or [""]
         command = commands.get(name)
         if command is not None and rest:
-            self._say("mcp", f"{name} stands alone; on the command line, `mcp --help` shows more")
+            self._say("loop", f"{name} stands alone; {COMMANDS_TOLD}")
             return ExitCode.BAD_USAGE
         if command is None:
             if name.startswith("/") and name[1:] in COMMANDS:
@@ -70,6 +79,14 @@ class PromptCommands:
         is_any_down = any(status.state == "down" for status in statuses)
         hint = "; one that is down starts when it is needed" if is_any_down else ""
         self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}")
+
+    async def _tell_usage(self) -> None:
+        """What this session has used, by model."""
+        used = self._session_usage()
+        lines = [f"{name}: {usage_text(usage)}" for name, usage in used.items()]
+        if len(lines) > 1:
+            lines.append(f"in all: {usage_text(sum(used.values(), Usage()))}")
+        self._say("model", "\n".join(lines) or "no model has counted tokens in this session")
 
     async def _tell_tools(self) -> None:
         """Each tool as the planner sees it; starts the servers whose tools are not known."""

@@ -1,8 +1,11 @@
-"""The commands of `agent.py` (`mcp`, `call`, `run-plan`, `doctor`) as values, one class each."""
+"""The commands of `agent.py` (`mcp`, `call`, `run-plan`, …) as values, one class each."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from modules.commands.auth_command import AuthCommand
+from modules.commands.models_command import ModelsCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,15 @@ class RunPlanFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowPrompt:
+    """`prompt REQUEST`: what a model would be sent; none is asked."""
+
+    options: Options
+    request: str
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnose:
     """`doctor`: what works here and what doesn't."""
 
@@ -116,5 +128,8 @@ Command: TypeAlias = (
     | ShowLog
     | CallTool
     | RunPlanFile
+    | ShowPrompt
     | Diagnose
+    | AuthCommand
+    | ModelsCommand
 )

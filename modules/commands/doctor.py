@@ -15,12 +15,12 @@ from modules.commands.command import Diagnose
 from modules.commands.health import Check, check_document, checks_text, exit_code
 from modules.commands.health_configuration import (
     file_checks,
-    model_checks,
     read_models,
     read_profile,
     read_servers,
     server_checks,
 )
+from modules.commands.health_models import model_checks
 from modules.commands.health_sandbox import Examine, limits_check, sandbox_checks
 from modules.commands.surroundings import Surroundings
 from modules.composition import sandbox_limits
@@ -70,7 +70,7 @@ def diagnose(
         *configuration,
     ]
     if profile is not None and models is not None:
-        checks += model_checks(profile, models, environ)
+        checks += model_checks(profile, models, environ, places.home)
     if servers is not None:
         checks += server_checks(servers)
     around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)

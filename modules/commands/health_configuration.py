@@ -15,13 +15,13 @@ from config.settings import (
     load_models,
     read_document,
 )
-from core.errors import UserError
 from modules.commands.health import Check
 from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.shown import kind_of, shown_origin
 
 if TYPE_CHECKING:
-    from config.schema import AgentProfile, ModelsFile
+    from config.models_file import ModelsFile
+    from config.schema import AgentProfile
 
 _CORRECT_IT: Final = "nothing is answered before this is corrected"
 
@@ -68,25 +68,6 @@ def server_checks(servers: ServerList) -> Iterator[Check]:
         yield Check("servers", spec.id, "note", f"disabled in {shown_origin(spec)}")
     for note in servers.notes:
         yield Check("servers", "note", "note", note)
-
-
-def model_checks(
-    profile: "AgentProfile", models: "ModelsFile", environ: Mapping[str, str]
-) -> Iterator[Check]:
-    """The model that would answer and why, and which keys are set; never what they are."""
-    from modules.model_manager import GEMINI_KEY, GOOGLE_KEY, select_model
-
-    try:
-        model, reason = select_model(None, profile.llm.text_generation, models, environ)
-    except UserError as error:
-        yield Check("model", "answers", "broken", str(error))
-    else:
-        tip = "it plans arithmetic, texts and tool calls only; set GEMINI_API_KEY for more"
-        yield Check("model", "answers", "ok", reason, tip if model.name == "offline" else "")
-    named = (entry.api_key_env for entry in models.models.values())
-    keys = dict.fromkeys([GEMINI_KEY, GOOGLE_KEY, *(name for name in named if name)])
-    told = ", ".join(f"{k} is {'' if environ.get(k, '').strip() else 'not '}set" for k in keys)
-    yield Check("model", "keys", "ok", told)
 
 
 def file_checks(

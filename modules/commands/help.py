@@ -116,6 +116,20 @@ examples:
   agent.py run-plan plan.py --tools math --json | jq .answer
   agent.py run-plan - < plan.py"""
 
+PROMPT_HELP = """\
+Show what a model would be sent for a request, to the letter: the prompts of the first step, each
+as the two messages that chat models get. No model is asked, no tool is called, nothing is kept.
+
+What is above the user message is the same for every request with the same tools, so that
+providers' caches hold. Perception's prompt stands first where the profile asks a model for it.
+With --json it is one object: model, and requests with purpose, system, user, images, schema and
+temperature.
+
+examples:
+  agent.py prompt --show "what is 17 times 23?"
+  agent.py prompt "what is in @photo.png?" --model gemini
+  agent.py prompt "17 times 23" --json | jq -r .requests[0].user"""
+
 DOCTOR_HELP = """\
 Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
 the profile, the model that would answer, the configured servers. Starts no server, writes no

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from config.servers import CALL_TIMEOUT_SECONDS
 from modules.arguments import EXIT_CODES_HELP
-from modules.commands.command import CallTool, Command, Diagnose, RunPlanFile
-from modules.commands.help import CALL_HELP, DOCTOR_HELP, RUN_PLAN_HELP
+from modules.commands.command import CallTool, Command, Diagnose, RunPlanFile, ShowPrompt
+from modules.commands.help import CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
 from modules.commands.parser_parts import CommandParser, add_options, command_parser, read_options
 
 TIMEOUT_SECONDS_MAX = 24 * 60 * 60.0
@@ -29,6 +29,16 @@ def parse_command(argv: Sequence[str], program: str = "agent.py") -> Command:
             return _parse_run_plan(rest, program)
         case "doctor":
             return _parse_doctor(rest, program)
+        case "prompt":
+            return _parse_prompt(rest, program)
+        case "models":
+            from modules.commands.models_parser import parse_models
+
+            return parse_models(argv, program)
+        case "auth":
+            from modules.commands.auth_parser import parse_auth
+
+            return parse_auth(argv, program)
         case _:
             from modules.commands.mcp_parser import parse_mcp  # as long as all the others
 
@@ -90,6 +100,18 @@ def _parse_doctor(words: list[str], program: str) -> Diagnose:
     if unknown:
         parser.error(f"not understood: {' '.join(unknown)}; doctor takes options only")
     return Diagnose(read_options(found))
+
+
+def _parse_prompt(words: list[str], program: str) -> ShowPrompt:
+    parser = _parser("prompt", PROMPT_HELP, program)
+    parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
+    parser.add_argument(
+        "--show", action="store_true", help="print the prompts, which is what is done anyway"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
+    add_options(parser)
+    found = parser.parse_intermixed_args(words)
+    return ShowPrompt(read_options(found), " ".join(found.request), found.model)
 
 
 def _parser(command: str, description: str, program: str) -> CommandParser:

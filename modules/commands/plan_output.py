@@ -8,6 +8,7 @@ from core.turn import (
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     ActionResult,
+    AskedBack,
     FinalAnswer,
     FurtherProcessing,
     PlanFailed,
@@ -20,7 +21,7 @@ from modules.redaction import Redactor
 from modules.terminal.answer import call_document
 from modules.terminal.printing import json_safe
 
-Verdict: TypeAlias = Literal["final_answer", "further_processing", "value"]
+Verdict: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class PlanReport:
                 return "final_answer"
             case FurtherProcessing():
                 return "further_processing"
+            case AskedBack():
+                return "asked_back"
             case PlanFailed(PlanFailure(kind="no_verdict")) if self._says_something():
                 return "value"
             case PlanFailed():
@@ -63,6 +66,8 @@ class PlanReport:
         match self.result:
             case FinalAnswer(text) | FurtherProcessing(text):
                 return text
+            case AskedBack(question):
+                return question
             case PlanFailed():
                 return shown_value(self.value) if self.verdict is not None else None
             case _:

@@ -29,6 +29,7 @@ from modules.terminal.progress import Progress
 _NOTES = {
     "final_answer": "",
     "further_processing": "a run would go on with this text: it is to be processed further",
+    "asked_back": "a run would put this question to you, and go on with your answer",
     "value": "a run would not take this value: it does not begin with FINAL_ANSWER:",
 }
 

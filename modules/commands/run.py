@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from config.server_list import ServerList, raw_server_list, secret_values, server_list
 from config.settings import Places, check_profile, read_document
 from core.errors import ExitCode
+from modules.commands.auth_command import ListKeys, RemoveKey, SetKey
 from modules.commands.command import (
     AddServer,
     CallTool,
@@ -24,17 +25,19 @@ from modules.commands.command import (
     RemoveServer,
     RunPlanFile,
     ShowLog,
+    ShowPrompt,
     ShowStatus,
 )
+from modules.commands.models_command import ListModels, ModelsCommand, PullModel
 from modules.commands.surroundings import Surroundings
 from modules.redaction import Redactor
 from modules.terminal.streams import Complaints, StdoutClosed
 
 if TYPE_CHECKING:
-    from config.schema import SandboxSection
+    from config.schema import AgentProfile
 
 _Quick: TypeAlias = ListServers | AddServer | RemoveServer | ShowLog
-_WithServers: TypeAlias = ListTools | ShowStatus | CheckServer | CallTool | RunPlanFile
+_WithServers: TypeAlias = ListTools | ShowStatus | CheckServer | CallTool | RunPlanFile | ShowPrompt
 
 
 def run_command(
@@ -55,11 +58,32 @@ def run_command(
             from modules.commands.doctor import diagnose
 
             return diagnose(command, places, complaints, environ)
+        if isinstance(command, SetKey | ListKeys | RemoveKey):  # needs no profile and no server
+            from modules.commands.auth import run_auth
+
+            return run_auth(command, places, complaints, environ)
+        if isinstance(command, ListModels | PullModel):  # needs no servers
+            return _about_models(command, places, complaints, environ)
         return _configured(command, places, complaints, environ)
     except StdoutClosed:
         if isinstance(command, CallTool | RunPlanFile):
             raise  # what a call did is lost
         return ExitCode.WORLD_FAILED  # `| head` has seen enough, and needs no message
+
+
+def _about_models(
+    command: ModelsCommand, places: Places, complaints: Complaints, environ: Mapping[str, str]
+) -> ExitCode:
+    if isinstance(command, ListModels):
+        from modules.commands.models import list_models
+
+        return list_models(command, places, complaints, environ)
+    import asyncio
+
+    from modules.commands.pulling import pull_model
+
+    work = pull_model(command, places, complaints, environ)
+    return asyncio.run(_until_interrupted(work, complaints))
 
 
 def _configured(
@@ -77,7 +101,7 @@ def _configured(
     profile = check_profile(document, profile_file)
     servers = server_list(profile, places, profile_file, files, environ)
     around = _around(command, servers, places, complaints, environ)
-    return _run_with_servers(command, around, profile.sandbox)
+    return _run_with_servers(command, around, profile)
 
 
 def _quick_list(
@@ -104,7 +128,8 @@ def _around(
     everyone = (*servers.specs, *servers.disabled)
     complaints.redactor = Redactor(environ, secret_values(everyone))
     # Notes are for those who look after servers; a script that calls a tool would see them daily.
-    uses_only = isinstance(command, CallTool | RunPlanFile | ShowLog | RemoveServer)
+    users = CallTool | RunPlanFile | ShowPrompt | ShowLog | RemoveServer
+    uses_only = isinstance(command, users)
     if command.options.verbose or not (uses_only or command.options.quiet):
         for note in servers.notes:
             complaints.say("mcp", note)
@@ -134,19 +159,19 @@ def _quickly(command: _Quick, around: Surroundings) -> ExitCode:
 
 
 def _run_with_servers(
-    command: _WithServers, around: Surroundings, sandbox: "SandboxSection"
+    command: _WithServers, around: Surroundings, profile: "AgentProfile"
 ) -> ExitCode:
     import asyncio
     import gc
 
-    work = _work(command, around, sandbox)
+    work = _work(command, around, profile)
     gc.freeze()
     gc.enable()
     return asyncio.run(_until_interrupted(work, around.complaints))
 
 
 def _work(
-    command: _WithServers, around: Surroundings, sandbox: "SandboxSection"
+    command: _WithServers, around: Surroundings, profile: "AgentProfile"
 ) -> Coroutine[object, object, ExitCode]:
     match command:
         case ListTools():
@@ -170,8 +195,12 @@ def _work(
             from modules.commands.planning import run_plan_by_hand
 
             # Read before the event loop starts: Ctrl-C ends a read of stdin at once here.
-            plan = read_plan(command.file, sys.stdin.buffer, sandbox.source_bytes)
-            return run_plan_by_hand(command, plan, around, sandbox)
+            plan = read_plan(command.file, sys.stdin.buffer, profile.sandbox.source_bytes)
+            return run_plan_by_hand(command, plan, around, profile.sandbox)
+        case ShowPrompt():
+            from modules.commands.prompting import show_prompt
+
+            return show_prompt(command, around, profile)
         case _:
             assert_never(command)
 

@@ -1,55 +1,66 @@
-"""Google's Gemini models through the google-genai SDK (its async client).
+"""Google's Gemini models through the google-genai SDK (its async client, streaming).
 
 The SDK costs 0.6 s to import, so that happens at the first request, in a thread. Nothing is
-tried twice here; whoever wants retries wraps a model in them. The key goes into a request header
-only: exceptions of the SDK hold that header, so ours are raised without them as a cause.
+tried twice here; the manager of models does that. Google's variables in the environment
+(GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GEMINI_BASE_URL, GOOGLE_GENAI_API_VERSION, GOOGLE_API_KEY, …)
+don't count: which service is asked with which key, the entry alone says.
 """
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
-from core.ports import ModelReply, ModelRequest
-from core.turn import Usage
-from modules.redaction import Redactor
+from core.ports import ModelRequest, ModelTraits, ReplyDelta
+from core.values import Json
+from modules.models.api_key import ApiKey
+from modules.models.gemini_errors import error_details
+from modules.models.gemini_family import CONTEXT_TOKENS, GeminiFamily
+from modules.models.sdk_errors import SdkFaults, retry_after_seconds
 
 if TYPE_CHECKING:
+    import httpx2
     from google.genai import Client
     from google.genai.errors import APIError
     from google.genai.types import GenerateContentResponse
 
-REQUEST_TIMEOUT_SECONDS = 60.0
-"""Bound on one request, from the first byte sent to the last received."""
+    from modules.models.gemini_reply import GeminiReply
+    from modules.models.sdk_http import SdkHttp
 
-_HTTP_LIBRARIES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp"})
+DEFAULT_MODEL = "gemini-2.5-flash"
+DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/"
+
+EVENT_VALUES_MAX = 500
+"""JSON values in one event: a piece of a reply has some 50."""
+
+_UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""What the SDK raises on bodies that are not of its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The SDK's client on the HTTP client under it."""
+
+    client: "Client"
+    http: "SdkHttp"
 
 
 class GeminiModel:
     """One Gemini model with one client, opened at the first request."""
 
-    def __init__(
-        self,
-        model: str,
-        api_key: str,
-        *,
-        key_name: str = "GEMINI_API_KEY",
-        base_url: str | None = None,
-        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
-    ) -> None:
-        """Keep the settings.
-
-        `key_name` is the environment variable that the key came from, for messages; `base_url`
-        replaces Google's address (a proxy, or a test).
-        """
-        self._model = model
-        self._api_key = api_key
-        self._key_name = key_name
-        self._base_url = base_url
-        self._timeout_seconds = timeout_seconds
-        self._redactor = Redactor({"API_KEY": api_key})
+    def __init__(self, entry: ModelEntry, key: ApiKey) -> None:
+        """Keep the settings; nothing is opened."""
+        self._entry = entry
+        self._key = key
+        self._model = entry.model or DEFAULT_MODEL
+        self._family = GeminiFamily(self._model)
+        self._faults = SdkFaults(self.name, key, entry.timeout_seconds)
         self._opening = asyncio.Lock()
-        self._client: Client | None = None
+        self._opened: _Opened | None = None
 
     def __repr__(self) -> str:
         """The model, without its key."""
@@ -60,143 +71,143 @@ class GeminiModel:
         """`gemini:MODEL`."""
         return f"gemini:{self._model}"
 
-    async def generate(self, request: ModelRequest) -> ModelReply:
-        """Send the prompt, return the text (`models.generateContent` of the Gemini API).
+    @property
+    def traits(self) -> ModelTraits:
+        """What Google documents, and what the entry says in its place."""
+        images, is_gemini = self._entry.images, self._family.is_gemini
+        return ModelTraits(
+            images=is_gemini if images is None else images,
+            schemas=is_gemini,
+            context_tokens=self._entry.context_tokens or (CONTEXT_TOKENS if is_gemini else None),
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply as it is written (`models.streamGenerateContent` of the Gemini API).
 
         Raises:
-            ModelUnavailable: no connection, no answer in time, a refused key or prompt, a used
-                up quota, or a reply without text; the message says what to do.
+            ModelUnavailable: no connection, nothing in time, a refused key or prompt, a used up
+                quota, or a reply without text; the message says what to do.
         """
-        client = await self._open()
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                response = await client.aio.models.generate_content(
-                    model=self._model, contents=request.prompt
-                )
-        except TimeoutError:
-            raise self._timed_out() from None
-        except Exception as error:
-            if (ours := self._translate(error)) is None:
-                raise
-            raise ours from None
-        return ModelReply(self._text(response), _usage(response))
+        self._faults.check_key()
+        opened = await self._open()
+
+        from modules.models.gemini_reply import GeminiReply
+        from modules.models.sdk_http import Pace
+
+        reply, pace = GeminiReply(self._faults), Pace()
+        with self._translated(reply):
+            pieces = await self._ask(opened, request)
+            response: httpx2.Response | None = None
+            try:
+                async for piece in pieces:
+                    response = response or opened.http.take()
+                    for delta in reply.take(piece):
+                        yield delta
+                    await pace.keep()
+            finally:
+                # The generators of the SDK are four deep, and close when they are collected.
+                if (response := response or opened.http.take()) is not None:
+                    await response.aclose()
+            for delta in reply.end():
+                yield delta
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aio.aclose()
-            client.close()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.http.aclose()
+            opened.client.close()
 
-    async def _open(self) -> "Client":
+    async def _ask(
+        self, opened: _Opened, request: ModelRequest
+    ) -> AsyncIterator["GenerateContentResponse"]:
+        from modules.models.gemini_request import contents, generation_config
+
+        return await opened.client.aio.models.generate_content_stream(
+            model=self._model,
+            contents=contents(request),
+            config=generation_config(self._family, self._entry, request),
+        )
+
+    async def _open(self) -> _Opened:
         async with self._opening:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._new_client)
-            return self._client
+            if self._opened is None:
+                try:
+                    self._opened = await asyncio.to_thread(self._new_client)
+                except (ImportError, OSError, ValueError) as error:
+                    raise self._faults.settings(error) from None
+            return self._opened
 
-    def _new_client(self) -> "Client":
+    def _new_client(self) -> _Opened:
         from google.genai import Client
+        from google.genai.client import DebugConfig
         from google.genai.types import HttpOptions
+
+        from modules.models.gemini_rehearsal import rehearse, silent_client
+        from modules.models.sdk_http import SdkHttp
 
         # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw.
         logging.getLogger("google_genai").addHandler(logging.NullHandler())
-        return Client(
-            vertexai=False,
-            api_key=self._api_key,
-            http_options=HttpOptions(
-                base_url=self._base_url, timeout=int(self._timeout_seconds * 1000)
-            ),
+        base_url = self._entry.base_url or DEFAULT_BASE_URL
+        http = SdkHttp(
+            base_url,
+            {"x-goog-api-key": self._key.value, "authorization": ""},
+            self._entry.timeout_seconds,
+            values_max=EVENT_VALUES_MAX,
         )
+        client = Client(
+            vertexai=False,
+            api_key=self._key.value,
+            http_options=HttpOptions(
+                base_url=base_url,
+                api_version=self._family.api_version,
+                httpx_client=silent_client(),
+                httpx_async_client=http.client,
+                # The SDK would read all certificate authorities once more, for websockets.
+                async_client_args={"ssl": http.context},
+            ),
+            # In the place of what GOOGLE_GENAI_CLIENT_MODE and its like say.
+            debug_config=DebugConfig(client_mode=None, replays_directory=None, replay_id=None),
+        )
+        rehearse(client, self._family)
+        return _Opened(client, http)
 
-    def _translate(self, error: Exception) -> ModelUnavailable | None:
+    @contextmanager
+    def _translated(self, reply: "GeminiReply") -> Generator[None]:
+        """Turn what the SDK raises into our words; what is a bug stays as it is."""
+        try:
+            yield
+        except ModelUnavailable:
+            raise
+        except Exception as error:
+            if (ours := self._translate(error, reply)) is None:
+                raise
+            raise ours from None
+
+    def _translate(self, error: Exception, reply: "GeminiReply") -> ModelUnavailable | None:
         """What the error means for the user, None if it is a bug rather than an outage."""
         from google.genai.errors import APIError
 
         if isinstance(error, APIError):
             return self._refusal(error)
-        libraries = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-        if libraries & _HTTP_LIBRARIES or isinstance(error, OSError):
-            if "Timeout" in type(error).__name__:
-                return self._timed_out()
-            return self._unavailable(
-                f"can't be reached ({type(error).__name__}); check the network connection, or "
-                "work without it: --model offline"
-            )
-        if isinstance(error, ValueError | TypeError | AttributeError):
-            # What the SDK raises on bodies that are not of its format.
-            return self._unavailable(
-                f"sent a reply that can't be read ({type(error).__name__}); "
-                "is there a proxy in between that wants a login?"
-            )
-        return None
+        ours = self._faults.of_transport(error, is_writing=reply.has_begun)
+        if ours is None and isinstance(error, _UNREADABLE):
+            ours = self._faults.unreadable(type(error).__name__)
+        return ours
 
     def _refusal(self, error: "APIError") -> ModelUnavailable:
-        said = self._redactor.text(str(error.message or error.status or "no explanation"))[:500]
-        if error.code in (401, 403) or "API_KEY_INVALID" in _reasons(error):
-            return self._unavailable(f"refused the key: {said}; check {self._key_name}")
-        if error.code == 404:
-            return self._unavailable(
-                f"is not known to the service: {said}; name another model with --model "
-                "gemini:MODEL or in config/models.json"
-            )
-        if error.code == 429:
-            return self._unavailable(
-                f"has no quota left: {said}; wait a minute, or check the key's plan and limits"
-            )
-        if error.code >= 500:
-            return self._unavailable(
-                f"is in trouble (HTTP {error.code}): {said}; try again in a moment, or choose "
-                "another model with --model"
-            )
-        return self._unavailable(f"refused the request (HTTP {error.code}): {said}")
+        import httpx2
 
-    def _text(self, response: "GenerateContentResponse") -> str:
-        feedback = response.prompt_feedback
-        if feedback is not None and feedback.block_reason is not None:
-            raise self._unavailable(
-                f"refused the prompt ({feedback.block_reason.value}); put the request in other "
-                "words, or choose another model with --model"
-            )
-        # A reply that was cut off is still text; whoever reads it will find what is missing.
-        if text := response.text:
-            return text
-        candidate = response.candidates[0] if response.candidates else None
-        reason = candidate.finish_reason if candidate is not None else None
-        raise self._unavailable(
-            f"gave a reply without text ({reason.value if reason is not None else 'empty'}); "
-            "put the request in other words, or choose another model with --model"
+        # Both are untyped in the SDK.
+        details = error_details(cast("Json", getattr(error, "details", None)))
+        response: object = getattr(error, "response", None)
+        asked = (
+            retry_after_seconds(response.headers) if isinstance(response, httpx2.Response) else None
         )
-
-    def _timed_out(self) -> ModelUnavailable:
-        return self._unavailable(
-            f"did not answer within {self._timeout_seconds:g} s; check the network connection, "
-            "or try again"
+        return self._faults.refusal(
+            error.code,
+            str(error.message or error.status or ""),
+            key_refused="API_KEY_INVALID" in details.reasons,
+            spent=details.is_spent,
+            retry_after_seconds=asked if asked is not None else details.retry_after_seconds,
         )
-
-    def _unavailable(self, what: str) -> ModelUnavailable:
-        return ModelUnavailable(f"model {self.name} {what}")
-
-
-def _usage(response: "GenerateContentResponse") -> Usage:
-    """Tokens as they are billed: thoughts count as output."""
-    counts = response.usage_metadata
-    if counts is None:
-        return Usage(model_calls=1)
-    return Usage(
-        model_calls=1,
-        input_tokens=counts.prompt_token_count or 0,
-        output_tokens=(counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0),
-    )
-
-
-def _reasons(error: "APIError") -> set[str]:
-    """The machine-readable reasons of an error (google.rpc.ErrorInfo in `error.details`)."""
-    found: set[str] = set()
-    level: object = getattr(error, "details", None)  # untyped in the SDK
-    for key in ("error", "details"):
-        level = cast("dict[str, object]", level).get(key) if isinstance(level, dict) else None
-    if isinstance(level, list):
-        for detail in cast("list[object]", level):
-            if isinstance(detail, dict):
-                found.add(str(cast("dict[str, object]", detail).get("reason")))
-    return found

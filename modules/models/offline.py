@@ -1,9 +1,19 @@
 """The offline planner behind the protocol of all models: no weights, no key, no network."""
 
+from collections.abc import AsyncGenerator
 from typing import assert_never
 
-from core.ports import DecisionInputs, ModelReply, ModelRequest, PerceptionInputs
-from core.turn import Usage
+from config.models_file import Price
+from core.ports import (
+    DecisionInputs,
+    ModelRequest,
+    ModelTraits,
+    PerceptionInputs,
+    ReplyDelta,
+    ReplyEnd,
+    TextDelta,
+)
+from modules.models.pricing import FREE
 from modules.offline.perception import perceive
 from modules.offline.planner import plan
 from modules.offline.refusal import Refusal, explain
@@ -17,32 +27,45 @@ class OfflineModel:
         """`offline`."""
         return "offline"
 
-    async def generate(self, request: ModelRequest) -> ModelReply:
-        """Answer from the request's `inputs`; the prompt's text is not read.
+    @property
+    def traits(self) -> ModelTraits:
+        """It sees no images, and has no context that could be too small."""
+        return ModelTraits()
+
+    @property
+    def price(self) -> Price:
+        """Nothing."""
+        return FREE
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply in one piece, from the request's `inputs`; the prompt's text is not read.
 
         A request that the planner does not understand is declined with the reason. Usage is one
         call without tokens, as no language model is involved.
         """
-        match request.inputs:
-            case PerceptionInputs() as inputs:
-                return _reply(perceive(inputs))
-            case DecisionInputs() as inputs:
-                return _decide(inputs)
-            case None:
-                return _reply(explain(Refusal("it writes plans, not texts")), declined=True)
-            case _:
-                assert_never(request.inputs)
+        try:
+            yield TextDelta(_reply(request))
+            yield ReplyEnd()
+        except Refusal as refusal:
+            yield TextDelta(explain(refusal))
+            yield ReplyEnd(finish="refused")
 
     async def aclose(self) -> None:
         """Nothing to release."""
 
 
-def _decide(inputs: DecisionInputs) -> ModelReply:
-    try:
-        return _reply(plan(inputs))
-    except Refusal as refusal:
-        return _reply(explain(refusal), declined=True)
+def _reply(request: ModelRequest) -> str:
+    """The text for a request.
 
-
-def _reply(text: str, *, declined: bool = False) -> ModelReply:
-    return ModelReply(text, Usage(model_calls=1), declined)
+    Raises:
+        Refusal: there is none.
+    """
+    match request.inputs:
+        case PerceptionInputs() as inputs:
+            return perceive(inputs)
+        case DecisionInputs() as inputs:
+            return plan(inputs)
+        case None:
+            raise Refusal("it writes plans, not texts")
+        case _:
+            assert_never(request.inputs)

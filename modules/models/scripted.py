@@ -6,31 +6,40 @@ It stands behind the same protocol as every other backend and can be named on th
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from config.models_file import Price
 from core.errors import ModelUnavailable, UsageError
-from core.ports import ModelPurpose, ModelReply, ModelRequest
+from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
+from core.turn import ModelPurpose
+from core.values import JsonObject
+from modules.models.pricing import FREE
+from modules.models.whole_reply import deltas_of
 
 MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 """Largest script file that is read."""
 
 FILE_FORM = (
     'a JSON list of replies, or an object of lists such as {"perception": […], "decision": […]}; '
-    'a reply is a string, {"error": "why the model is down"} or {"declined": "why no plan"}'
+    'a reply is a string, {"error": "why the model is down"}, {"declined": "why no plan"}, or an '
+    'object of "text", "thinking" and "tool_calls": [{"name": "add", "arguments": {…}}]'
 )
 """The form of a script file, as error messages give it."""
 
-Reply: TypeAlias = str | ModelReply | Exception | Callable[[ModelRequest], str]
+Reply: TypeAlias = str | ModelReply | Exception | Callable[[ModelRequest], str | ModelReply]
 """What one request gets: text, a whole reply, an exception to raise, or a function to ask."""
+
+_SHARED: tuple[ModelPurpose, ...] = ("decision", "text", "summary")
+"""The purposes that a plain sequence of replies serves."""
 
 
 class ScriptedModel:
     """Gives its replies in order and records what it was asked.
 
-    A plain sequence serves plans and free text alike ("decision" and "text"); a mapping has one
-    queue a purpose. Perception without a queue of its own is answered `{}`, which selects every
+    A plain sequence serves plans, free text and summaries alike; a mapping has one queue a
+    purpose. Perception without a queue of its own is answered `{}`, which selects every
     server, so that a script of plans need not say how often perception happens.
     """
 
@@ -38,16 +47,18 @@ class ScriptedModel:
         self,
         replies: Sequence[Reply] | Mapping[ModelPurpose, Sequence[Reply]],
         name: str = "scripted",
+        traits: ModelTraits | None = None,
     ) -> None:
-        """Queue the replies."""
+        """Queue the replies; `traits` are those of the model that this one stands for."""
         self.requests: list[ModelRequest] = []
         self._name = name
+        self._traits = traits or ModelTraits()
         self._queues: dict[ModelPurpose, deque[Reply]]
         if isinstance(replies, Mapping):
             self._queues = {purpose: deque(queue) for purpose, queue in replies.items()}
         else:
             shared = deque(replies)
-            self._queues = {"decision": shared, "text": shared}
+            self._queues = dict.fromkeys(_SHARED, shared)
 
     @classmethod
     def from_file(cls, path: str | Path) -> "ScriptedModel":
@@ -64,17 +75,31 @@ class ScriptedModel:
         return self._name
 
     @property
+    def traits(self) -> ModelTraits:
+        """Those that were given; by default it sees nothing and knows no schemas."""
+        return self._traits
+
+    @property
+    def price(self) -> Price:
+        """Nothing."""
+        return FREE
+
+    @property
     def leftover(self) -> int:
         """How many replies nobody has asked for."""
         return sum(len(queue) for queue in {id(q): q for q in self._queues.values()}.values())
 
-    async def generate(self, request: ModelRequest) -> ModelReply:
-        """The next reply for the request's purpose.
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The next reply for the request's purpose, each part of it in one piece.
 
         Raises:
             UsageError: the script is exhausted.
             Exception: whatever the script says.
         """
+        for delta in deltas_of(self._next(request)):
+            yield delta
+
+    def _next(self, request: ModelRequest) -> ModelReply:
         self.requests.append(request)
         queue = self._queues.get(request.purpose)
         if queue is None and request.purpose == "perception":
@@ -88,9 +113,9 @@ class ScriptedModel:
         reply = queue.popleft()
         if isinstance(reply, Exception):
             raise reply
-        if isinstance(reply, ModelReply):
-            return reply
-        return ModelReply(reply if isinstance(reply, str) else reply(request))
+        if callable(reply):
+            reply = reply(request)
+        return reply if isinstance(reply, ModelReply) else ModelReply(reply)
 
     def assert_finished(self) -> None:
         """For tests: every reply was asked for.
@@ -142,7 +167,7 @@ def _parse_script(
 
 def _purpose(key: str) -> ModelPurpose | None:
     match key:
-        case "perception" | "decision" | "text":
+        case "perception" | "decision" | "text" | "summary":
             return key
         case _:
             return None
@@ -153,12 +178,47 @@ def _parse_replies(elements: list[object], path: str | Path) -> list[Reply]:
 
 
 def _parse_reply(element: object, path: str | Path, number: int) -> Reply:
+    reply = _reply_of(element)
+    if reply is None:
+        raise UsageError(f"script {path}, reply {number}: it should be {FILE_FORM}")
+    return reply
+
+
+def _reply_of(element: object) -> Reply | None:
+    """The reply that an element of a script stands for; None if it has another form."""
     if isinstance(element, str):
         return element
-    if isinstance(element, dict) and len(cast("dict[str, object]", element)) == 1:
-        (key, text), *_ = cast("dict[str, object]", element).items()
-        if key == "error" and isinstance(text, str):
+    if not isinstance(element, dict):
+        return None
+    fields = cast("dict[str, object]", element)
+    match [*fields.items()]:
+        case [("error", str(text))]:
             return ModelUnavailable(text)
-        if key == "declined" and isinstance(text, str):
+        case [("declined", str(text))]:
             return ModelReply(text, declined=True)
-    raise UsageError(f"script {path}, reply {number}: it should be {FILE_FORM}")
+        case _:
+            return _whole_reply(fields)
+
+
+def _whole_reply(fields: dict[str, object]) -> ModelReply | None:
+    if not fields or fields.keys() - {"text", "thinking", "tool_calls"}:
+        return None
+    text, thinking = fields.get("text", ""), fields.get("thinking", "")
+    listed = fields.get("tool_calls", [])
+    if not (isinstance(text, str) and isinstance(thinking, str) and isinstance(listed, list)):
+        return None
+    calls = [_tool_call(call) for call in cast("list[object]", listed)]
+    known = tuple(call for call in calls if call is not None)
+    if len(known) < len(calls):
+        return None
+    return ModelReply(text, thinking=thinking, tool_calls=known)
+
+
+def _tool_call(element: object) -> NativeToolCall | None:
+    if not isinstance(element, dict):
+        return None
+    fields = cast("dict[str, object]", element)
+    name, arguments = fields.get("name"), fields.get("arguments")
+    if len(fields) != 2 or not isinstance(name, str) or not isinstance(arguments, dict):
+        return None
+    return NativeToolCall(name, cast("JsonObject", arguments))

@@ -19,6 +19,9 @@ _VALUE_PARENTS = (
 )
 """Nodes whose expressions must be values: an unawaited call there can only be a slip."""
 
+_HOLDERS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp)
+"""What holds values, or the calls themselves for a later `asyncio.gather(*calls)`."""
+
 _NEVER_AWAITED = frozenset({"bool", "float", "int", "len", "print", "repr", "round", "str"})
 """Builtins before which models write `await`."""
 
@@ -35,6 +38,7 @@ class AwaitSlips:
         self._sync_solve = sync_solve
         self._own = _coroutine_functions(names)
         self._awaits_results = _awaits_results(names.nodes)
+        self._awaits_names = any(map(self._awaits_name, names.nodes))
         reads = _reads(names.nodes)
         self._kept_unawaited = {n.id for n in reads if not self._is_value_use(n)}
 
@@ -43,6 +47,20 @@ class AwaitSlips:
         for node in self._names.nodes:
             if isinstance(node, ast.Call) and self._lacks_await(node):
                 yield Slip(node, f"added await to {self._spelled(node)}", partial(_await, node))
+
+    def runs(self) -> Iterator[Slip]:
+        """`asyncio.run(…)` of something to await, where the plan is running already."""
+        for node in self._names.nodes:
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"),
+                    args=[ast.Call() as run],
+                    keywords=[],
+                ) if self._is_awaitable(run) and self._may_await(node):
+                    words = f"awaited {self._spelled(run)} instead of asyncio.run"
+                    yield Slip(node, words, partial(_await_run, node, run))
+                case _:
+                    pass
 
     def misplaced(self) -> Iterator[Slip]:
         """`await print(…)`, `gather(await a(), await b())`, `gather([a(), b()])`."""
@@ -84,6 +102,18 @@ class AwaitSlips:
             or self._names.is_search(call)
         )
 
+    def _awaits_name(self, node: ast.AST) -> bool:
+        """Whether it awaits what a name or list holds, alone or by `asyncio.gather`."""
+        match node:
+            case ast.Await(value=value):
+                return not isinstance(value, ast.Call)
+            case ast.Call():
+                return self._is_gather(node) and any(
+                    not isinstance(argument, ast.Call | ast.Await) for argument in node.args
+                )
+            case _:
+                return False
+
     def _spelled(self, call: ast.Call) -> str:
         """How the repair names a call."""
         tool = self._names.called_tool(call)
@@ -102,17 +132,24 @@ class AwaitSlips:
     def _lacks_await(self, call: ast.Call) -> bool:
         if not self._is_awaitable(call):
             return False
+        return self._may_await(call) and self._is_wanted(call)
+
+    def _may_await(self, call: ast.Call) -> bool:
+        """Whether it stands where an `await` may: in an async function, or one that becomes so."""
         scope = self._names.scope_of(call)
-        may_await = isinstance(scope, ast.AsyncFunctionDef) or (
+        return isinstance(scope, ast.AsyncFunctionDef) or (
             self._sync_solve is not None and scope is self._sync_solve
         )
-        return may_await and self._is_wanted(call)
 
     def _is_wanted(self, call: ast.expr) -> bool:
         """Whether the call's value, not the call itself, is what its place wants."""
         match self._names.parents[call]:
             case ast.BoolOp() as choice:
                 return self._is_wanted(choice)
+            case ast.IfExp() as choice if call is not choice.test:
+                return self._is_wanted(choice)
+            case ast.List() | ast.Tuple() | ast.Dict() | ast.ListComp() as holder:
+                return self._holds_values(holder, call) and self._is_wanted(holder)
             case ast.Expr():
                 return True
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -130,13 +167,20 @@ class AwaitSlips:
             parent = self._names.parents[parent]
         if isinstance(parent, ast.Call):
             return self._is_tool_call(parent) or self._takes_values(parent)
-        if isinstance(parent, ast.BoolOp):
+        if isinstance(parent, ast.BoolOp | ast.IfExp):
             return self._is_value_use(parent)
+        if isinstance(parent, _HOLDERS):
+            return self._holds_values(parent, node) and self._is_value_use(parent)
         if isinstance(parent, ast.Return):
             return self._returns_values(parent)
         if isinstance(parent, ast.comprehension):
             return parent.iter is node or node in parent.ifs
         return isinstance(parent, _VALUE_PARENTS)
+
+    def _holds_values(self, holder: ast.expr, item: ast.expr) -> bool:
+        """Whether a list or the like holds values: nothing awaits what it holds later on."""
+        is_item = not isinstance(holder, ast.ListComp) or holder.elt is item
+        return is_item and not self._awaits_names
 
     def _returns_values(self, statement: ast.Return) -> bool:
         """Whether it ends `solve`, or a function whose results nobody awaits once more."""
@@ -234,6 +278,12 @@ def _awaits_results(nodes: Iterable[ast.AST]) -> bool:
 def _await(call: ast.Call, draft: Draft) -> None:
     draft.insert("(await ", call, ")")
     draft.replace(call, ast.Await(call))
+
+
+def _await_run(call: ast.Call, run: ast.Call, draft: Draft) -> None:
+    draft.rewrite(call.func, "(await ")
+    draft.insert("", call, ")")
+    draft.replace(call, ast.Await(run))
 
 
 def _drop(awaiting: ast.Await, draft: Draft) -> None:

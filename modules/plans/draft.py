@@ -6,11 +6,12 @@ tree; else the repairs are not used.
 """
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from modules.plans.names import ParsedPlan, parse
+from modules.plans.names import FunctionNode, ParsedPlan, parse
 from modules.plans.text import shorten
 
 MAX_PHRASE_CHARACTERS = 120
@@ -58,6 +59,14 @@ class Draft:
     def cut_through(self, first: ast.arg, last: ast.arg) -> None:
         """Take away neighbours from the first to the last."""
         self._edits.append(_Edit(self._span(first)[0], self._span(last)[1], ""))
+
+    def rename(self, function: FunctionNode, name: str) -> None:
+        """Give a function another name where it is defined."""
+        start, end = self._span(function)
+        found = re.compile(rb"def[ \t]+(\w+)").search(self._source, start, end)
+        if found is not None:
+            self._edits.append(_Edit(*found.span(1), name, rank=1))
+        function.name = name
 
     def append(self, statement: str) -> None:
         """Add one statement on a line of its own behind everything else."""

@@ -7,13 +7,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from modules.plans.draft import Draft, Slip
 from modules.plans.names import CLIENT, TOOLS, FunctionNode, PlanNames, own_nodes
 from modules.plans.values import SCALAR_BUILTINS
 from modules.sandbox.prelude import ENTRY_POINT
-
-_VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING)
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
 """Statements that a script runs `solve()` with."""
@@ -136,22 +133,6 @@ def needless_parameters(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
                 yield Slip(solve, words, partial(_drop_parameters, solve))
 
 
-def printed_verdicts(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
-    """`print("FINAL_ANSWER: …")` as the end of a `solve` that returns nothing."""
-    for solve in tree.body:
-        if not isinstance(solve, FunctionNode) or solve.name != ENTRY_POINT:
-            continue
-        match solve.body[-1]:
-            case ast.Expr(
-                value=ast.Call(func=ast.Name(id="print"), args=[shown], keywords=[]) as call
-            ) if _is_verdict(shown) and "print" not in names.bindings:
-                if not any(isinstance(node, ast.Return) for node in own_nodes(solve)):
-                    words = "returned the answer instead of printing it"
-                    yield Slip(call, words, partial(_return, solve.body[-1], call, shown))
-            case _:
-                pass
-
-
 def _defines_solve(tree: ast.Module) -> bool:
     return any(isinstance(node, FunctionNode) and node.name == ENTRY_POINT for node in tree.body)
 
@@ -190,19 +171,6 @@ def _simple_parameters(solve: FunctionNode) -> list[ast.arg]:
     return [] if any(others) or arguments.defaults else arguments.args
 
 
-def _is_verdict(shown: ast.expr) -> bool:
-    """Whether it is text that begins with a verdict."""
-    match shown:
-        case ast.Constant(value=str() as text):
-            return text.startswith(_VERDICTS)
-        case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
-            return text.startswith(_VERDICTS)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Mod()):
-            return _is_verdict(left)
-        case _:
-            return False
-
-
 def _put_statement(old: ast.stmt, text: str, draft: Draft) -> None:
     draft.rewrite(old, text)
     draft.replace(old, *ast.parse(text).body)
@@ -217,11 +185,6 @@ def _drop_parameters(solve: FunctionNode, draft: Draft) -> None:
     first, last = solve.args.args[0], solve.args.args[-1]
     draft.cut_through(first, last)
     solve.args.args = []
-
-
-def _return(statement: ast.stmt, call: ast.Call, shown: ast.expr, draft: Draft) -> None:
-    draft.rewrite(call.func, "return ")
-    draft.replace(statement, ast.Return(shown))
 
 
 def sync_solve(tree: ast.Module, names: PlanNames) -> ast.FunctionDef | None:

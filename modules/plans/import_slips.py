@@ -1,6 +1,7 @@
 """Slips with imports: of what every plan has without them, and those of modules left out."""
 
 import ast
+import importlib
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -22,6 +23,9 @@ def needless_imports(names: PlanNames) -> Iterator[Slip]:
         elif isinstance(node, ast.ImportFrom) and _imports_tools(node, names):
             words = f"dropped the import of {', '.join(alias.name for alias in node.names)}"
             yield Slip(node, words, partial(_drop, node))
+        elif isinstance(node, ast.ImportFrom) and (tools := _tools_of_server(node, names)):
+            words = f"dropped the import of {', '.join(tools)} from {node.module}"
+            yield Slip(node, words, partial(_drop_some, node, tools))
 
 
 def missing_imports(names: PlanNames) -> Iterator[Slip]:
@@ -52,6 +56,22 @@ def _imports_tools(statement: ast.ImportFrom, names: PlanNames) -> bool:
     )
 
 
+def _tools_of_server(statement: ast.ImportFrom, names: PlanNames) -> tuple[str, ...]:
+    """What `from math import add, sqrt` takes for the module's and is a tool of server math."""
+    module = statement.module or ""
+    if statement.level != 0 or module not in names.servers or module not in AVAILABLE_MODULES:
+        return ()
+    own = dir(importlib.import_module(module))
+    return tuple(
+        alias.name
+        for alias in statement.names
+        if alias.name not in own
+        and alias.asname is None
+        and names.tools.lookup(alias.name) is not None
+        and names.bindings.of(alias.name) == (statement,)
+    )
+
+
 def _leads_nowhere(node: ast.AST) -> bool:
     """Whether it imports from the doors, or from what is no module of Python's."""
     known = (*AVAILABLE_MODULES, *sys.stdlib_module_names)
@@ -65,6 +85,13 @@ def _leads_nowhere(node: ast.AST) -> bool:
 def _drop(statement: ast.stmt, draft: Draft) -> None:
     draft.rewrite(statement, "pass")
     draft.replace(statement, ast.Pass())
+
+
+def _drop_some(statement: ast.ImportFrom, dropped: tuple[str, ...], draft: Draft) -> None:
+    kept = [_alias_text(alias) for alias in statement.names if alias.name not in dropped]
+    text = f"from {statement.module} import {', '.join(kept)}" if kept else "pass"
+    draft.rewrite(statement, text)
+    draft.replace(statement, *ast.parse(text).body)
 
 
 def _is_missing(name: str, names: PlanNames) -> bool:

@@ -13,16 +13,17 @@ from core.catalog import ToolCatalog
 from modules.plans.argument_slips import dicts_of_arguments, parsed_results
 from modules.plans.await_slips import AwaitSlips
 from modules.plans.draft import Draft, Slip
+from modules.plans.entry_names import misnamed_entry
 from modules.plans.entry_slips import (
     made_async,
     needless_parameters,
     own_runs,
-    printed_verdicts,
     sync_solve,
 )
 from modules.plans.import_slips import missing_imports, needless_imports
 from modules.plans.name_slips import misnamed_tools
 from modules.plans.names import NotParsed, ParsedPlan, PlanNames, read_plan
+from modules.plans.verdict_slips import annotated_verdicts, printed_verdicts
 
 MAX_REPAIRS = 50
 """A text with more slips of one stage than this is no plan; it is left alone."""
@@ -51,8 +52,9 @@ def normalise_plan(source: str, tools: ToolCatalog) -> NormalisedPlan:
     - a generator expression with an `await` in it, which becomes a list
     - `import tools`, `from tools import add`, `import mcp`: nothing needs them; and an import left
       out of a module that the plan uses
-    - `asyncio.run(solve())` and the like, parameters of `solve` that nothing reads, an answer that
-      is printed where it should be returned
+    - `async def main():` where there is no `solve`, and `asyncio.run(tools.x(…))` for an `await`
+    - `asyncio.run(solve())` and the like, parameters of `solve` that nothing reads
+    - an answer that is printed where it should be returned, or written as `FINAL_ANSWER: total`
     """
     try:
         plan, repairs = repair(read_plan(source, tools), tools)
@@ -67,7 +69,7 @@ def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str,
     The tree of `plan` may be changed: go on with the plan that comes back.
     """
     told: list[tuple[int, str]] = []
-    for find_slips in (_names_and_entry, _calls):
+    for find_slips in (misnamed_entry, _names_and_entry, _calls):
         slips = list(find_slips(plan.tree, plan.names))
         if not 0 < len(slips) <= MAX_REPAIRS:
             continue
@@ -85,6 +87,7 @@ def _names_and_entry(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     yield from own_runs(tree, names)
     yield from needless_parameters(tree, names)
     yield from printed_verdicts(tree, names)
+    yield from annotated_verdicts(names)
     yield from misnamed_tools(names)
     yield from needless_imports(names)
 
@@ -94,7 +97,9 @@ def _calls(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     solve = sync_solve(tree, names)
     awaits = AwaitSlips(names, solve)
     missing = list(awaits.missing())
-    yield from made_async(solve, missing)
+    runs = list(awaits.runs())
+    yield from made_async(solve, [*missing, *runs])
+    yield from runs
     yield from awaits.generators()
     yield from dicts_of_arguments(names)
     yield from parsed_results(names)

@@ -5,6 +5,7 @@ from typing import TextIO, assert_never
 
 from core.turn import (
     ActionResult,
+    AskedBack,
     FinalAnswer,
     FurtherProcessing,
     PlanFailed,
@@ -47,6 +48,9 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
     than Python reads back (4,300), in hexadecimal.
     """
     usage: JsonObject = dict(dataclasses.asdict(outcome.usage))
+    usage["by_model"] = {
+        name: dict(dataclasses.asdict(used)) for name, used in outcome.usage_by_model.items()
+    }
     return {
         "answer": outcome.answer,
         "status": outcome.status,
@@ -93,6 +97,8 @@ def _result(result: ActionResult) -> tuple[str, str]:
             return "final_answer", text
         case FurtherProcessing(text):
             return "further_processing", text
+        case AskedBack(question):
+            return "asked_back", question
         case PlanFailed(failure):
             return "failed", f"{failure.kind}: {failure}"
         case _:

@@ -80,6 +80,13 @@ class HeldStream:
         self._held.append(text)
         return len(text)
 
+    def isatty(self) -> bool:
+        """As of any stream."""
+        try:
+            return self.stream.isatty()
+        except ValueError:  # closed
+            return False
+
     def flush(self) -> None:
         """As of any stream."""
         if self._held is None:

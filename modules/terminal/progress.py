@@ -5,8 +5,13 @@ from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
 from core.events import (
-    Answered,
+    Clarified,
     Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
     Notice,
     Observed,
     Perceived,
@@ -26,6 +31,8 @@ from core.json_preview import json_start
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
 from modules.redaction import Redactor
+from modules.terminal.live_line import LiveLine
+from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable
 
@@ -58,6 +65,10 @@ class TextSink(Protocol):
         """Let it arrive."""
         ...
 
+    def isatty(self) -> bool:
+        """Whether a person reads it."""
+        ...
+
 
 class Progress:
     """Writes events to `stream`; "quiet" keeps notices, "verbose" adds plans and stages.
@@ -76,6 +87,9 @@ class Progress:
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._server_log_lines: Counter[str] = Counter()
+        self._live = LiveLine(
+            stream, is_terminal=stream is not None and loudness != "quiet" and stream.isatty()
+        )
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -83,6 +97,11 @@ class Progress:
 
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
+        if isinstance(event, ModelWriting):
+            self._live.show(_writing_line(event))
+            return
+        if isinstance(event, ModelAnswered | RunFinished):
+            self._live.clear()
         for stage, text in self._lines(event):
             self.say(stage, text)
 
@@ -99,6 +118,7 @@ class Progress:
         """Write one line, control characters made visible; a closed stderr is no reason to fail."""
         if self._stream is None:
             return
+        self._live.clear()
         try:
             self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
             self._stream.flush()
@@ -143,6 +163,12 @@ def _normal(event: Event) -> list[tuple[str, str]]:
             return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
         case Retrying():
             return [("loop", _retry_line(event))]
+        case ModelRetried() | ModelReplaced():
+            return model_lines(event, is_verbose=False)
+        case Clarified(_, question, None):
+            return [("loop", f"nobody to ask: {_short(one_line(question, VALUE_CHARACTERS))}")]
+        case RunFinished(outcome) if outcome.usage.tokens:
+            return [("model", usage_text(outcome.usage))]
         case _:
             return []
 
@@ -165,15 +191,13 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
             return [("sandbox", f"plan {step.attempt} {outcome} in {step.seconds * 1000:.0f} ms")]
         case RunFinished(outcome):
             spent = ", ".join(f"{k} {v * 1000:.0f} ms" for k, v in outcome.durations.items())
-            return [("loop", f"{outcome.status}; {spent}")]
+            return [("loop", f"{outcome.status}; {spent}"), *_normal(event)]
+        case ModelAsked() | ModelAnswered():
+            return model_lines(event, is_verbose=True)
         case ServerLogged():
             return [("mcp", _server_log_line(event))]
-        case Answered() | Notice():
-            return []
-        case ToolCallFinished() | ToolCallKept() | ToolCallProgress() | Observed() | Retrying():
+        case _:  # what is told to everybody
             return _normal(event)
-        case _:
-            assert_never(event)
 
 
 def call_line(call: ToolCall) -> str:
@@ -198,6 +222,13 @@ def _progress_line(event: ToolCallProgress) -> str:
     total = f"/{event.total:g}" if event.total is not None else ""
     message = one_line(event.message or "", VALUE_CHARACTERS)
     return f"{event.tool}: {event.progress:g}{total} {message}".rstrip()
+
+
+def _writing_line(event: ModelWriting) -> str:
+    written = f"{_characters(event.characters)} written"
+    if event.thinking_characters:
+        written += f", {_characters(event.thinking_characters)} thought"
+    return f"[model] {one_line(event.model, NAME_CHARACTERS)}: {written}"
 
 
 def _server_log_line(event: ServerLogged) -> str:

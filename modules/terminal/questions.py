@@ -103,6 +103,26 @@ class Questions:
         except (Declined, Cancelled):
             return False
 
+    def is_attended(self) -> bool:
+        """Whether somebody is there to answer."""
+        return self._console is not None and self._console.is_attended()
+
+    async def ask_back(self, question: str) -> str | None:
+        """The user's answer to a question of a plan (`core.ports.AskUser`); None if there is none.
+
+        The question is a model's text, and quoted as such.
+        """
+        console = self._console
+        if console is None or not console.is_attended():
+            return None
+        try:
+            async with self._asking(console):
+                shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
+                console.write(f"\n── before it goes on, the model asks ──\n{shown}\n> ")
+                return (await console.read_line()).strip() or None
+        except (Declined, Cancelled):
+            return None
+
     @contextlib.asynccontextmanager
     async def _asking(self, console: Console) -> AsyncGenerator[None]:
         """Wait for our turn at the console; give it back with the cursor on a new line."""

@@ -15,7 +15,7 @@ from core.values import Json, JsonObject
 from modules.commands.parser import parse_command
 from modules.commands.run import run_command
 from modules.terminal.streams import Complaints
-from tests.command_line import Finished, write_profile
+from tests.command_line import NO_MODEL_SERVER, Finished, write_profile
 
 SERVERS = Path(__file__).parents[1] / "fixtures" / "servers"
 
@@ -86,6 +86,10 @@ def mcp_entry(name: str, *arguments: str) -> dict[str, Json]:
 
 def a_hand(home: Path, capsys: pytest.CaptureFixture[str]) -> Hand:
     """A hand with no server configured."""
-    hand = Hand(home, capsys, {"PATH": os.environ["PATH"], "MY_TOKEN": "sekret-value-123"})
+    hand = Hand(
+        home,
+        capsys,
+        {"PATH": os.environ["PATH"], "MY_TOKEN": "sekret-value-123", **NO_MODEL_SERVER},
+    )
     hand.write_profile()
     return hand

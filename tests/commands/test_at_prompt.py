@@ -1,4 +1,4 @@
-"""`/mcp` and `/tools` at the prompt."""
+"""`/mcp`, `/tools` and `/usage` at the prompt."""
 
 import asyncio
 from pathlib import Path
@@ -8,16 +8,23 @@ import pytest
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.session import MultiMCP
+from core.turn import Usage
 from modules.commands.at_prompt import PromptCommands
 from tests.core.fixture_servers import QUICK, server
 
 BOUND_SECONDS = 10
 
 
-def commands(dispatcher: MultiMCP) -> tuple[PromptCommands, list[str]]:
+def commands(
+    dispatcher: MultiMCP, used: dict[str, Usage] | None = None
+) -> tuple[PromptCommands, list[str]]:
     """The commands, and the texts that they say."""
     said: list[str] = []
-    return PromptCommands(dispatcher, lambda stage, text: said.append(f"{stage}: {text}")), said
+
+    def say(stage: str, text: str) -> None:
+        said.append(f"{stage}: {text}")
+
+    return PromptCommands(dispatcher, say, lambda: used or {}), said
 
 
 @pytest.mark.parametrize(
@@ -33,9 +40,9 @@ async def test_other_lines_are_left_alone(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("/mcp list", "mcp: /mcp stands alone"),
-        ("/Tools math", "mcp: /tools stands alone"),
-        ("/tool", "loop: there is no command /tool; there are /mcp and /tools"),
+        ("/mcp list", "loop: /mcp stands alone"),
+        ("/Tools math", "loop: /tools stands alone"),
+        ("/tool", "loop: there is no command /tool; there are /mcp, /tools and /usage"),
         (" /servers ", "loop: there is no command /servers;"),
         ("/doctor", "loop: doctor is for the command line: agent.py doctor --help"),
         ("/run-plan plan.py", "loop: run-plan is for the command line"),
@@ -81,3 +88,18 @@ async def test_ctrl_c_stops_the_wait_for_a_server_that_never_answers() -> None:
         assert await prompt.run("/tools") == ExitCode.INTERRUPTED
         assert said == []
         assert await prompt.run("/mcp") == ExitCode.ANSWERED
+
+
+async def test_what_a_session_has_used_is_told_by_model() -> None:
+    used = {"gemini:a": Usage(2, 1_500, 80, 1_000, 0.0123), "ollama:b": Usage(1, 20, 5)}
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher, used)
+        assert await prompt.run("/usage") is ExitCode.ANSWERED
+        assert said == [
+            "model: gemini:a: 1,500 tokens read (1,000 cached), 80 written, $0.0123\n"
+            "ollama:b: 20 tokens read, 5 written\n"
+            "in all: 1,520 tokens read (1,000 cached), 85 written, $0.0123"
+        ]
+        prompt, said = commands(dispatcher)
+        assert await prompt.run("/usage") is ExitCode.ANSWERED
+        assert said == ["model: no model has counted tokens in this session"]

@@ -18,6 +18,7 @@ from modules.sandbox import SandboxLimits
 from modules.sandbox.walls import Wall
 from modules.terminal.streams import Complaints
 from tests.commands.by_hand import Hand, entry
+from tests.modules.model_choices import NOBODY
 
 AGENT = "agent: {name: Test, id: t}\n"
 
@@ -44,7 +45,7 @@ class Doctor:
     ) -> tuple[int, dict[str, JsonObject]]:
         """The exit code, and the checks by their names."""
         options = Options(profile=self.profile, mcp_config=mcp_config, json=True)
-        given = environ or {}
+        given = {**NOBODY, **(environ or {})}
 
         def examine(limits: SandboxLimits) -> tuple[Wall, ...]:
             return walls(*missing)
@@ -148,9 +149,9 @@ class TestTheConfiguration:
     def test_keys_are_told_to_be_set_and_not_shown(self, doctor: Doctor) -> None:
         code, found = doctor.find(environ={"GEMINI_API_KEY": "very-secret-key"})
         assert code == 0
-        assert found["answers"]["detail"] == "gemini:gemini-2.5-flash: GEMINI_API_KEY is set"
-        told = "GEMINI_API_KEY is set, GOOGLE_API_KEY is not set"
-        assert found["keys"]["detail"] == told
+        assert found["answers"]["detail"] == "gemini:gemini-3.8-flash: GEMINI_API_KEY is set"
+        told = str(found["keys"]["detail"])
+        assert told.startswith("GEMINI_API_KEY is set, ANTHROPIC_API_KEY is not set")
         assert "very-secret-key" not in json.dumps(found)
 
     def test_servers_are_named_and_none_is_started(self, doctor: Doctor) -> None:

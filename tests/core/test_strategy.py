@@ -10,6 +10,7 @@ from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, PlanReply
 from core.strategy import (
     CHARACTERS_PER_TOKEN,
+    LAST_TRY_TOOLS,
     Decision,
     Situation,
     decide,
@@ -76,28 +77,40 @@ def test_recent_successes_come_newest_first_and_once() -> None:
     assert find_recent_successful_tools([]) == []
 
 
-async def test_perceptions_choice_ranks_and_hides_nothing() -> None:
+async def test_while_all_tools_fit_their_order_does_not_depend_on_the_request() -> None:
+    """What stands at the beginning of a prompt stays in providers' caches, if it stays the same."""
     perception = PerceptionResult(selected_servers=["web"], tool_hint="FETCH")
-    decision = await decide(StrategyProfile(), situation(TOOLS, perception), generate)
-    assert names(decision) == ["web.fetch", "web.search", "math.add", "math.sin"]
+    for perceived in (perception, PerceptionResult()):
+        decision = await decide(StrategyProfile(), situation(TOOLS, perceived), generate)
+        assert names(decision) == ["math.add", "math.sin", "web.search", "web.fetch"]
+        assert decision.prompt_path == "prompts/decision_prompt_conservative.txt"
+
+
+async def test_basic_tools_come_first() -> None:
+    given = situation(TOOLS, basic=frozenset({"web.fetch"}))
+    decision = await decide(StrategyProfile(), given, generate)
+    assert names(decision) == ["web.fetch", "math.add", "math.sin", "web.search"]
+
+
+def last_try(given: Situation) -> Situation:
+    return replace(given, inputs=replace(given.inputs, last_try=True), force_replan=True)
+
+
+async def test_the_last_try_of_a_step_takes_another_approach() -> None:
+    decision = await decide(StrategyProfile(), last_try(situation(TOOLS)), generate)
+    assert decision.prompt_path == "prompts/decision_prompt_exploratory_sequential.txt"
+    assert len(decision.tools) == len(TOOLS)
+    decision = await decide(EXPLORATORY, last_try(situation(TOOLS)), generate)
     assert decision.prompt_path == "prompts/decision_prompt_conservative.txt"
 
 
-async def test_basic_tools_come_before_the_unselected_rest() -> None:
-    decision = await decide(
-        StrategyProfile(),
-        situation(TOOLS, PerceptionResult(selected_servers=["web"]), basic=frozenset({"math.sin"})),
-        generate,
-    )
-    assert names(decision) == ["web.search", "web.fetch", "math.sin", "math.add"]
-
-
-async def test_a_conservative_replan_ranks_all_alike() -> None:
-    perception = PerceptionResult(selected_servers=["web"])
-    decision = await decide(
-        StrategyProfile(), situation(TOOLS, perception, force_replan=True), generate
-    )
-    assert names(decision) == ["math.add", "math.sin", "web.search", "web.fetch"]
+async def test_the_last_try_sees_only_the_tools_that_fit_the_request_best() -> None:
+    many = [tool(f"t{n}", "bulk", description="moves a pallet") for n in range(20)]
+    given = situation([*many, tool("weather", "sky", description="the weather of a city")])
+    given = replace(last_try(given), request="What will the weather be in Oslo?")
+    decision = await decide(StrategyProfile(), given, generate)
+    assert names(decision)[0] == "sky.weather"
+    assert len(decision.tools) == LAST_TRY_TOOLS
 
 
 async def test_an_exploratory_replan_falls_back_on_what_worked_before() -> None:

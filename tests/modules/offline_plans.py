@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from core.catalog import ToolCatalog
-from core.ports import DecisionInputs, ModelRequest
+from core.ports import DecisionInputs, ModelReply, ModelRequest
 from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER, Exchange, PerceptionResult
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
+from modules.models.reply import collect_reply
 
 PLAN_TIMEOUT_SECONDS: Final = 10.0
 
@@ -216,9 +217,7 @@ class Bench:
 
     async def run(self, request: str, **changes: Any) -> Outcome:
         """Plan a request and, if there is a plan, really run it."""
-        reply = await OfflineModel().generate(
-            ModelRequest("decision", "", self.inputs(request, **changes))
-        )
+        reply = await offline_reply(ModelRequest("decision", "", self.inputs(request, **changes)))
         if reply.declined:
             return Outcome(declined=True, text=reply.text)
         self.calls.clear()
@@ -230,6 +229,12 @@ class Bench:
         assert result.startswith(FINAL_ANSWER)
         answer = result.removeprefix(FINAL_ANSWER).strip()
         return Outcome(declined=False, text=reply.text, answer=answer, calls=tuple(self.calls))
+
+
+async def offline_reply(request: ModelRequest) -> ModelReply:
+    """What the offline planner says to a request."""
+    model = OfflineModel()
+    return await collect_reply(model, model.stream(request))
 
 
 def history(*answers: str) -> tuple[Exchange, ...]:

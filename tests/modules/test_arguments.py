@@ -157,9 +157,10 @@ def test_help_names_every_exit_code_and_every_option() -> None:
     first_words = {line[0] for line in lines}
     assert {str(int(code)) for code in ExitCode} <= first_words
     assert {"--model", "--profile", "--session", "--verbose", "--quiet", "--json"} <= first_words
-    assert {"--mcp-config", "--allow-tool-changes"} <= first_words
+    assert {"--mcp-config", "--allow-tool-changes", "--max-cost"} <= first_words
     assert {"mcp", "call"} <= first_words
-    assert {"GEMINI_API_KEY", "CORTEX_HOME"} <= first_words
+    words = set(help_text("1.2.3").replace(",", " ").split())
+    assert {"GEMINI_API_KEY", "OLLAMA_HOST", "CORTEX_LOCAL_MODEL", "CORTEX_HOME"} <= words
 
 
 def test_help_fits_a_line_of_100_characters_and_any_encoding() -> None:

@@ -8,26 +8,28 @@ import pytest
 from config.schema import PersonaSection, StrategyProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
-from core.ports import DecisionInputs, ModelReply, ModelRequest
+from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, ModelTraits
 from core.turn import (
     Attempt,
     Declined,
     Exchange,
-    NoPlan,
     PerceptionResult,
     Plan,
     PlanFailure,
     ToolCall,
 )
 from core.values import Json
-from modules.decision import (
+from modules.decision import RETRY_TEMPERATURES, PlanWriter, generate_plan
+from modules.decision_prompt import (
+    AGAIN,
     DONE_CALLS,
     KEPT_CALLS,
+    LAST_TRY,
+    MAY_ASK,
+    MAY_NOT_ASK,
+    REPEATED,
     UNSURE_CALLS,
-    PlanWriter,
     decision_prompt,
-    find_plan,
-    generate_plan,
 )
 from tests.doubles import FakeModel, profile, tool
 
@@ -36,6 +38,11 @@ PROMPTS = [
     "prompts/decision_prompt_exploratory_parallel.txt",
     "prompts/decision_prompt_exploratory_sequential.txt",
 ]
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b55"
+    "0000000a49444154789c63f80f00010101001bb6ee560000000049454e44ae426082"
+)
+"""One white pixel."""
 SOLVE = 'async def solve():\n    return "FINAL_ANSWER: 1"'
 INPUTS = DecisionInputs(
     "what is {x}?", ToolCatalog([tool("add", a="integer", b="integer")]), PerceptionResult()
@@ -55,7 +62,7 @@ class Answering(FakeModel):
 
 @pytest.mark.parametrize("path", PROMPTS)
 def test_every_placeholder_of_a_template_is_filled(path: str) -> None:
-    prompt = decision_prompt(INPUTS, path, profile())
+    prompt = decision_prompt(INPUTS, path, profile()).text
     assert "what is {x}?" in prompt
     left = [
         name
@@ -82,7 +89,9 @@ def test_persona_history_and_step_reach_the_prompt() -> None:
         step=2,
     )
     persona = PersonaSection(tone="cheerful", verbosity="high", behavior_tags=("curious",))
-    prompt = decision_prompt(inputs, PROMPTS[0], profile().model_copy(update={"persona": persona}))
+    prompt = decision_prompt(
+        inputs, PROMPTS[0], profile().model_copy(update={"persona": persona})
+    ).text
     for text in ("cheerful", "high", "curious", "add 5 and 7", "12", "halving", "2 of 3"):
         assert text in prompt
 
@@ -93,7 +102,7 @@ def test_a_retry_tells_plan_error_line_and_what_succeeded() -> None:
     bad = ToolCall("math.divide", {"input": {"a": 1, "b": 0}}, False, "division by zero", 0.1)
     attempt = Attempt(Plan("async def solve(): first try"), failure, (good, bad))
     inputs = DecisionInputs("q", INPUTS.tools, PerceptionResult(), failed=(attempt,))
-    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    prompt = decision_prompt(inputs, PROMPTS[0], profile()).text
     assert "async def solve(): first try" in prompt
     assert "division by zero (line 3: await tools.divide(a=1, b=0))" in prompt
     done = prompt[prompt.index(DONE_CALLS) :]
@@ -105,7 +114,7 @@ def retry_prompt(*failed: Attempt) -> str:
     """The prompt for a retry where `look` is a harmless tool."""
     tools = ToolCatalog([replace(tool("look"), read_only=True), tool("write")])
     inputs = DecisionInputs("q", tools, PerceptionResult(), failed=failed)
-    return decision_prompt(inputs, PROMPTS[0], profile())
+    return decision_prompt(inputs, PROMPTS[0], profile()).text
 
 
 def test_a_retry_is_told_what_repeating_a_call_would_mean() -> None:
@@ -120,7 +129,7 @@ def test_a_retry_is_told_what_repeating_a_call_would_mean() -> None:
     )
     assert f'{KEPT_CALLS}\n- math.look {{"a": 1}} → "r"\n\n{DONE_CALLS}' in prompt
     assert f'{DONE_CALLS}\n- math.write {{"a": 1}} → "r"\n- math.gone {{"a": 1}} → "r"' in prompt
-    assert f'{UNSURE_CALLS}\n- math.look {{"a": 2}} → "r"\n\nWrite' in prompt
+    assert f'{UNSURE_CALLS}\n- math.look {{"a": 2}} → "r"\n\n{REPEATED}' in prompt
 
 
 def test_polls_with_several_results_are_told_in_their_order() -> None:
@@ -149,36 +158,78 @@ def test_a_retry_prompt_is_bounded_whatever_failed() -> None:
 def test_the_examples_are_in_the_profiles_plan_style(style: str, form: str) -> None:
     strategy = StrategyProfile.model_validate({"plan_style": style})
     inputs = DecisionInputs("q", INPUTS.tools, PerceptionResult(), plan_style=strategy.plan_style)
-    assert form in decision_prompt(inputs, PROMPTS[0], profile(strategy))
+    assert form in decision_prompt(inputs, PROMPTS[0], profile(strategy)).text
+
+
+def test_the_beginning_of_the_prompt_is_the_same_for_every_request() -> None:
+    """Providers' caches, and those of local models, hold as far as prompts are equal."""
+    other = replace(
+        INPUTS,
+        user_input="something else",
+        perception=PerceptionResult(intent="x", tool_hint="add"),
+        history=(Exchange("before", "1"),),
+        failed=(Attempt(Plan("p"), PlanFailure("error", "x"), ()),),
+        step=2,
+    )
+    first, second = (decision_prompt(one, PROMPTS[0], profile()) for one in (INPUTS, other))
+    assert first.prefix_characters == second.prefix_characters > len(first.text) * 0.8
+    assert first.text[: first.prefix_characters] == second.text[: second.prefix_characters]
+    assert "add(a: int, b: int)" in first.text[: first.prefix_characters]
+    assert "what is {x}?" in first.text[first.prefix_characters :]
+
+
+def failed_with(*messages: str) -> DecisionInputs:
+    attempts = [Attempt(Plan(m), PlanFailure("error", m), ()) for m in messages]
+    return replace(INPUTS, failed=tuple(attempts))
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("inputs", "ending"),
     [
-        SOLVE,
-        f"```python\n{SOLVE}\n```",
-        f"```\n{SOLVE}\n```",
-        f"Here is the plan:\n\n```python\n{SOLVE}\n```\nIt adds.",
-        f"```json\n{{}}\n```\nand\n```py\n{SOLVE}\n```",
-        f"```python\n{SOLVE}",
+        (failed_with("a"), AGAIN),
+        (failed_with("a", "b"), AGAIN),
+        (failed_with("a", "b", "a"), REPEATED),
+        (replace(failed_with("a", "b"), last_try=True), LAST_TRY),
     ],
 )
-def test_a_plan_is_found_in_fences_and_prose(text: str) -> None:
-    plan = find_plan(text)
-    assert isinstance(plan, Plan)
-    assert plan.source == SOLVE
+def test_a_retry_is_asked_for_another_approach_the_more_the_plans_repeat_themselves(
+    inputs: DecisionInputs, ending: str
+) -> None:
+    prompt = decision_prompt(inputs, PROMPTS[0], profile()).text
+    assert [one for one in (AGAIN, REPEATED, LAST_TRY) if one in prompt] == [ending]
 
 
-def test_a_plain_def_solve_is_a_plan_too() -> None:
-    assert isinstance(find_plan("def solve():\n    return 1"), Plan)
+def test_the_model_may_ask_back_only_where_somebody_is_there() -> None:
+    asking = decision_prompt(replace(INPUTS, may_ask=True), PROMPTS[0], profile()).text
+    assert MAY_ASK in asking
+    assert MAY_NOT_ASK not in asking
+    assert MAY_NOT_ASK in decision_prompt(INPUTS, PROMPTS[0], profile()).text
 
 
-@pytest.mark.parametrize("text", ["", "I can't.", "print('solve()')", "```python\nx = 1\n```"])
-def test_a_reply_without_solve_is_no_plan_and_says_what_it_was(text: str) -> None:
-    found = find_plan(text)
-    assert isinstance(found, NoPlan)
-    assert found.failure.kind == "no_plan"
-    assert (text.strip() or "an empty reply") in found.failure.message
+def test_retries_are_sampled_ever_more_freely_and_the_last_asks_the_strongest_model() -> None:
+    writer = PlanWriter(FakeModel(), profile())
+    temperatures = [
+        writer.request(failed_with(*"abcdef"[:count]), PROMPTS[0]).temperature for count in range(6)
+    ]
+    assert temperatures[: len(RETRY_TEMPERATURES)] == list(RETRY_TEMPERATURES)
+    assert temperatures[-1] == RETRY_TEMPERATURES[-1]
+    assert not writer.request(failed_with("a"), PROMPTS[0]).prefer_strongest
+    last = replace(failed_with("a"), last_try=True)
+    assert writer.request(last, PROMPTS[0]).prefer_strongest
+
+
+IMAGE = ImageInput("cat.png", "image/png", PNG)
+
+
+def test_images_go_to_a_model_that_sees_and_are_told_of_to_one_that_does_not() -> None:
+    inputs = replace(INPUTS, images=(IMAGE,))
+    seeing = PlanWriter(FakeModel(traits=ModelTraits(images=True)), profile())
+    blind = PlanWriter(FakeModel(), profile())
+    assert seeing.request(inputs, PROMPTS[0]).images == (IMAGE,)
+    request = blind.request(inputs, PROMPTS[0])
+    assert request.images == ()
+    assert "cat.png (PNG, 1 × 1)" in request.user
+    assert "cat.png" not in request.system
 
 
 async def test_a_declining_model_gives_its_reason() -> None:
@@ -211,7 +262,7 @@ async def test_the_missions_form_takes_loose_values_and_memory() -> None:
 def test_tools_that_were_left_out_are_counted_and_parameters_described_within_the_budget() -> None:
     tools = [tool(f"tool{n}", a="integer") for n in range(4)]
     inputs = DecisionInputs("q", ToolCatalog(tools).offering(tools[:1]), PerceptionResult())
-    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    prompt = decision_prompt(inputs, PROMPTS[0], profile()).text
     assert "- tool0(a: int)" in prompt
     assert "tool1" not in prompt
     assert "3 more tools exist" in prompt

@@ -1,217 +1,343 @@
-"""Which model is chosen and why, and the bounds within which it is asked."""
+"""The chain of models: who answers, who stands in, what it costs, and what a run may use."""
 
 import asyncio
-import subprocess
-import sys
+import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from config.schema import ModelEntry, ModelsFile
-from core.errors import ConfigurationError, ModelUnavailable, UsageError
-from core.ports import CountingModel, ModelReply, ModelRequest
+from config.models_file import ModelsFile, Price
+from config.schema import LlmSection
+from core.errors import BudgetSpent, ConfigurationError, ModelUnavailable
+from core.events import ModelReplaced
+from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits
 from core.turn import Usage
-from modules.model_manager import (
-    MAX_REPLY_CHARS,
-    ModelManager,
-    built_in_models,
-    choose_model,
-)
-from modules.models.scripted import ScriptedModel
+from modules.model_manager import ModelManager, choose_model
+from modules.models.budget import EVERY_MODEL_WRITES, RunLimits
+from modules.models.chosen import ChosenModel
+from modules.models.pricing import FREE, priced
+from modules.models.recorded import RecordingModel
+from modules.models.reply import MAX_REPLY_CHARACTERS
+from modules.models.scripted import Reply, ScriptedModel
 from modules.redaction import Redactor
+from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 
-ROOT = Path(__file__).parents[2]
-MODELS = ModelsFile(
-    models={
-        "gemini": ModelEntry(type="gemini", model="g-1", api_key_env="GEMINI_API_KEY"),
-        "work": ModelEntry(type="gemini", model="g-2", api_key_env="WORK_GEMINI_KEY"),
-        "plain": ModelEntry(type="offline"),
-    }
-)
 DECISION = ModelRequest("decision", "p")
+STRONG = replace(DECISION, prefer_strongest=True)
+DOWN = ModelUnavailable("down")
+CHEAP, DEAR = Price(input=1, output=2), Price(input=10, output=20)
 
 
-class SlowModel:
-    """Never answers."""
-
-    name = "slow"
-
-    async def generate(self, request: ModelRequest) -> ModelReply:
-        await asyncio.Event().wait()
-        raise AssertionError(request)
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> str:
-    file = tmp_path / "script.json"
-    file.write_text('["from the script"]')
-    return f"scripted:{file}"
-
-
-def test_the_flag_wins_over_profile_and_environment(script: str) -> None:
-    manager = choose_model(script, "offline", MODELS, {"GEMINI_API_KEY": "k" * 20})
-    assert manager.name == script
-    assert manager.reason == f"{script}: chosen by --model"
-
-
-def test_the_profile_wins_over_the_environment(script: str) -> None:
-    manager = choose_model(None, script, MODELS, {"GEMINI_API_KEY": "k" * 20})
-    assert manager.name == script
-    assert "llm.text_generation" in manager.reason
-
-
-def test_a_key_in_the_environment_chooses_gemini() -> None:
-    manager = choose_model(None, "auto", MODELS, {"GEMINI_API_KEY": "k" * 20})
-    assert manager.name == "gemini:g-1"
-    assert manager.reason == "gemini:g-1: GEMINI_API_KEY is set"
-    other = choose_model(None, "auto", MODELS, {"WORK_GEMINI_KEY": "k" * 20})
-    assert other.reason == "gemini:g-2: WORK_GEMINI_KEY is set"
-    without_entry = choose_model(None, "auto", ModelsFile(models={}), {"GEMINI_API_KEY": "k" * 20})
-    assert without_entry.name.startswith("gemini:")
-
-
-@pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GEMINI_API_KEY": "  "}])
-def test_without_a_key_the_offline_planner_is_chosen(environ: dict[str, str]) -> None:
-    manager = choose_model(None, "auto", MODELS, environ)
-    assert manager.name == "offline"
-    assert manager.reason == "offline: GEMINI_API_KEY is not set"
-    assert "\n" not in manager.reason
-
-
-def test_automatic_can_be_asked_for_by_the_flag(script: str) -> None:
-    assert choose_model("auto", script, MODELS, {}).name == "offline"
-
-
-def test_googles_general_key_is_used_for_gemini_but_never_chooses_it() -> None:
-    environ = {"GOOGLE_API_KEY": "k" * 20}
-    automatic = choose_model(None, "auto", MODELS, environ)
-    assert automatic.name == "offline"
-    assert "--model gemini" in automatic.reason
-    assert choose_model("gemini", "auto", MODELS, environ).name == "gemini:g-1"
-    with pytest.raises(ConfigurationError, match="WORK_GEMINI_KEY"):
-        choose_model("work", "auto", MODELS, environ)
-
-
-@pytest.mark.parametrize(
-    ("flag", "name"),
-    [
-        ("gemini", "gemini:g-1"),
-        ("gemini:g-9", "gemini:g-9"),
-        (" plain ", "offline"),
-        ("offline", "offline"),
-    ],
-)
-def test_names_and_forms_are_understood(flag: str, name: str) -> None:
-    environ = {"GEMINI_API_KEY": "k" * 20}
-    assert choose_model(flag, "auto", MODELS, environ).name == name
-
-
-def test_the_gemini_form_needs_no_entry_in_the_file() -> None:
-    environ = {"GEMINI_API_KEY": "k" * 20}
-    for models in (
-        ModelsFile(models={}),
-        ModelsFile(models={"gemini": ModelEntry(type="gemini")}),
-    ):
-        assert choose_model("gemini", "auto", models, environ).name == "gemini:gemini-2.5-flash"
-
-
-@pytest.mark.parametrize("flag", ["gpt", "", "gemini:", "scripted:", "scripted", "offline:x"])
-def test_an_unknown_model_is_answered_with_all_names_and_forms(flag: str) -> None:
-    with pytest.raises(UsageError, match=r"--model.*gemini, plain, work.*scripted:FILE"):
-        choose_model(flag, "auto", MODELS, {})
-
-
-def test_an_unknown_model_of_the_profile_is_a_matter_of_configuration() -> None:
-    with pytest.raises(ConfigurationError, match=r"llm\.text_generation.*'gpt'"):
-        choose_model(None, "gpt", MODELS, {})
-
-
-def test_a_missing_key_names_the_variable_to_set() -> None:
-    with pytest.raises(ConfigurationError, match="set GEMINI_API_KEY"):
-        choose_model("gemini", "auto", MODELS, {})
-
-
-@pytest.mark.parametrize("key", ["schlüssel-0123456789", "two words-0123456789", "a\nb-0123456789"])
-def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
-    with pytest.raises(ConfigurationError, match="GEMINI_API_KEY can't be a key") as caught:
-        choose_model(None, "auto", MODELS, {"GEMINI_API_KEY": key})
-    assert "0123456789" not in str(caught.value)
+def chosen(
+    name: str, *replies: Reply, price: Price | None = FREE, strength: float = 0.0
+) -> ChosenModel:
+    """A scripted model of a chain."""
+    return ChosenModel(ScriptedModel(replies, name, ModelTraits(strength=strength)), price)
 
 
 async def test_text_is_generated_as_the_mission_says() -> None:
     assert await ModelManager(ScriptedModel(["hello"])).generate_text("Say hello") == "hello"
 
 
-def test_without_arguments_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
-    assert ModelManager().name == "offline"
-    monkeypatch.setenv("GEMINI_API_KEY", "k" * 20)
-    assert ModelManager().name == "gemini:gemini-2.5-flash"
+async def test_a_model_that_fails_for_good_is_replaced_for_the_rest_of_the_run() -> None:
+    heard = Heard()
+    manager = ModelManager([chosen("a", DOWN, "a again"), chosen("b", "b1", "b2")])
+    assert manager.name == "a"
+    with manager.telling(heard):
+        first = await manager.generate(DECISION)
+        assert manager.name == "b"
+        second = await manager.generate(DECISION)
+    assert [first.model, second.model] == ["b", "b"]
+    replaced = [event for event in heard.events if isinstance(event, ModelReplaced)]
+    assert replaced == [ModelReplaced("a", "b", "down")]
+    assert heard.names[:3] == ["ModelAsked", "ModelReplaced", "ModelAsked"]
+    with manager.telling(heard):
+        assert manager.name == "a"
+        assert (await manager.generate(DECISION)).text == "a again"
 
 
-async def test_use_adds_up() -> None:
-    manager: CountingModel = ModelManager(
-        ScriptedModel(["a", ModelReply("b", Usage(1, 10, 5)), ModelReply("c", Usage(2, 1, 1))])
+async def test_what_may_pass_is_tried_again_before_another_model_stands_in() -> None:
+    clock = HandClock()
+    manager = ModelManager(
+        [chosen("a", transient(), transient(), "late"), chosen("b")], pace=clock.pace
     )
-    for _ in range(3):
-        await manager.generate(DECISION)
-    assert manager.usage == Usage(4, 11, 6)
+    assert (await manager.generate(DECISION)).text == "late"
+    hurried = ModelManager(
+        [chosen("a", transient("busy", 3600)), chosen("b", "at once")], pace=clock.pace
+    )
+    assert (await hurried.generate(DECISION)).text == "at once"
+    assert len(clock.pauses) == 2
 
 
-async def test_a_model_that_never_answers_is_given_up() -> None:
-    with pytest.raises(ModelUnavailable, match=r"slow did not answer within 0\.01 s"):
-        await ModelManager(SlowModel(), timeout_seconds=0.01).generate(DECISION)
+async def test_when_all_fail_the_error_names_each_and_none_is_asked_twice() -> None:
+    models = [chosen("a", DOWN, "x"), chosen("b", ModelUnavailable("no key"), "b later")]
+    manager, heard = ModelManager(models), Heard()
+    with manager.telling(heard):
+        with pytest.raises(
+            ModelUnavailable, match=r"none of the 2 models could answer\. a: down · b: no key"
+        ):
+            await manager.generate(DECISION)
+        assert (await manager.generate(DECISION)).text == "b later"  # there is none behind it
+    assert heard.names.count("ModelReplaced") == 1
+
+
+async def test_requests_that_fail_together_replace_a_model_once() -> None:
+    broken, heard = HeldModel("a"), Heard()
+    sight = ModelTraits(images=True)
+    stand_in = ScriptedModel(["x", "y"], "b", sight)
+    manager = ModelManager([ChosenModel(broken, FREE), ChosenModel(stand_in, FREE)])
+    assert manager.traits == ModelTraits()
+    broken.put(DOWN, DOWN)
+    with manager.telling(heard):
+        replies = await asyncio.gather(*(manager.generate(DECISION) for _ in range(2)))
+        assert manager.traits == sight
+    assert [reply.model for reply in replies] == ["b", "b"]
+    assert heard.names.count("ModelReplaced") == 1
 
 
 async def test_a_reply_without_end_is_refused_and_still_counted() -> None:
-    manager = ModelManager(ScriptedModel(["x" * (MAX_REPLY_CHARS + 1), "x" * MAX_REPLY_CHARS]))
-    with pytest.raises(ModelUnavailable, match="1,000,001 characters"):
+    manager = ModelManager(ScriptedModel(["x" * (MAX_REPLY_CHARACTERS + 1), "x"]))
+    with pytest.raises(ModelUnavailable, match="1,000,000 characters"):
         await manager.generate(DECISION)
     await manager.generate(DECISION)
     assert manager.usage.model_calls == 2
 
 
-async def test_secrets_stay_out_of_the_messages_of_a_model() -> None:
+async def test_the_only_model_speaks_for_itself() -> None:
+    with pytest.raises(ModelUnavailable, match=r"^down$"):
+        await ModelManager([chosen("a", DOWN)]).generate(DECISION)
+
+
+async def test_the_strongest_is_asked_when_it_is_asked_for() -> None:
+    models = [
+        chosen("cheap", "c1", "c2", price=CHEAP, strength=70),
+        chosen("dear", "d1", DOWN, price=DEAR),
+        chosen("free", "f1", strength=30),
+    ]
+    manager, heard = ModelManager(models), Heard()
+    with manager.telling(heard):
+        assert (await manager.generate(STRONG)).model == "dear"
+        assert manager.name == "cheap"
+        assert (await manager.generate(DECISION)).model == "cheap"
+        assert (await manager.generate(STRONG)).text == "c2"  # dear is down: as usual from here
+    assert ModelReplaced("dear", "cheap", "down") in heard.events
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "strongest"),
+    [
+        ((None, 3.0), (DEAR, 1.0), "a"),
+        ((None, 1.0), (None, 3.0), "b"),
+        ((CHEAP, 1.0), (CHEAP, 3.0), "b"),
+        ((CHEAP, 3.0), (DEAR, 1.0), "b"),
+        ((CHEAP, 0.0), (CHEAP, 0.0), "a"),
+        ((None, 0.0), (DEAR, 0.0), "a"),
+    ],
+)
+async def test_strength_goes_by_price_where_all_have_one_and_ties_change_nothing(
+    first: tuple[Price | None, float], second: tuple[Price | None, float], strongest: str
+) -> None:
     manager = ModelManager(
-        ScriptedModel([ModelUnavailable("refused key-0123456789")]),
-        redactor=Redactor({"SOME_KEY": "key-0123456789"}),
+        [
+            chosen("a", "x", price=first[0], strength=first[1]),
+            chosen("b", "x", price=second[0], strength=second[1]),
+        ]
     )
-    with pytest.raises(ModelUnavailable, match=r"refused \[redacted SOME_KEY\]") as caught:
-        await manager.generate(DECISION)
-    assert caught.value.__suppress_context__
+    assert (await manager.generate(STRONG)).model == strongest
 
 
-async def test_what_a_script_has_left_is_known_after_the_run(script: str) -> None:
-    manager = choose_model(script, "auto", MODELS, {})
-    assert manager.leftover == 1
+async def test_use_adds_up_by_model_with_its_cost() -> None:
+    price = Price(input=2, output=10, cached_input=0.5)
+    manager: CountingModel = ModelManager(
+        [
+            chosen("a", ModelReply("x", Usage(1, 1_000_000, 100_000, 400_000)), DOWN, price=price),
+            chosen("b", ModelReply("y", Usage(1, 10, 5)), price=None),
+        ]
+    )
+    reply = await manager.generate(DECISION)
+    paid = Usage(1, 1_000_000, 100_000, 400_000, cost=reply.usage.cost)
+    assert reply.usage == paid
+    assert paid.cost == pytest.approx(1.2 + 0.2 + 1.0)
     await manager.generate(DECISION)
-    assert manager.leftover == 0
-    assert choose_model("offline", "auto", MODELS, {}).leftover == 0
-    await manager.aclose()
-    await manager.aclose()
+    unknown = Usage(1, 10, 5, unpriced_calls=1)
+    assert manager.usage_by_model == {"a": paid, "b": unknown}
+    assert manager.usage == reply.usage + unknown
 
 
-def test_the_built_in_models_are_those_of_the_shipped_file() -> None:
-    shipped = (ROOT / "config" / "models.json").read_text(encoding="utf-8")
-    assert built_in_models() == ModelsFile.model_validate_json(shipped)
+def test_a_price_without_one_for_cached_input_takes_that_of_input() -> None:
+    assert priced(Usage(1, 500_000, 0, 500_000), CHEAP).cost == 0.5
 
 
-def test_choosing_gemini_does_not_import_its_sdk() -> None:
-    code = (
-        "import sys; from modules.model_manager import ModelManager; "
-        "assert ModelManager().name.startswith('gemini:'); "
-        "sys.exit('google.genai' in sys.modules)"
+def test_a_cost_that_the_service_told_holds() -> None:
+    assert priced(Usage(1, 10, 10, cost=0.25), None) == Usage(1, 10, 10, cost=0.25)
+
+
+def test_figures_that_cannot_be_do_not_grow_a_budget() -> None:
+    assert priced(Usage(1, -5, -5, -5, cost=-1.0), CHEAP) == Usage(1)
+    assert priced(Usage(1, 10**400, 5, 10**500, cost=float("nan")), CHEAP).cost > 0
+    assert priced(Usage(1, 10, 0, 99), CHEAP).cached_tokens == 10
+
+
+async def test_models_that_cost_nothing_have_no_unknown_price(tmp_path: Path) -> None:
+    script = ScriptedModel([ModelReply("x", Usage(1, 10, 5)), "y"])
+    manager = ModelManager(RecordingModel(script, tmp_path / "r", Redactor({})))
+    await manager.generate(DECISION)
+    assert manager.usage == Usage(1, 10, 5)
+    assert manager.leftover == 1
+    assert ModelManager(HeldModel()).leftover == 0
+
+
+async def test_a_run_ends_when_its_tokens_are_used_and_the_next_begins_anew() -> None:
+    uses = [ModelReply("x", Usage(1, 60, 10)), ModelReply("y", Usage(1, 30, 0)), "z"]
+    script = ScriptedModel(uses)
+    manager = ModelManager([ChosenModel(script, FREE)], limits=RunLimits(max_tokens=100))
+    with manager.telling(Heard()):
+        await manager.generate(DECISION)
+        await manager.generate(replace(DECISION, max_output_tokens=10))
+        with pytest.raises(
+            BudgetSpent, match=r"used 100 tokens, and 100 are allowed.*--max-tokens.*llm\.max_tok"
+        ):
+            await manager.generate(DECISION)
+    assert [request.max_output_tokens for request in script.requests] == [100, 10]
+    with manager.telling(Heard()):
+        assert (await manager.generate(replace(DECISION, max_output_tokens=500))).text == "z"
+    assert script.requests[-1].max_output_tokens == 100
+
+
+async def test_a_run_ends_when_its_money_is_spent() -> None:
+    million = ModelReply("x", Usage(1, 1_000_000, 0))
+    script = ScriptedModel([million, million, million])
+    manager = ModelManager([ChosenModel(script, CHEAP)], limits=RunLimits(max_cost=1 + 1 / 128))
+    with manager.telling(Heard()):
+        await manager.generate(DECISION)
+        await manager.generate(DECISION)
+        with pytest.raises(
+            BudgetSpent, match=r"cost \$2\.00, and \$1\.01 are allowed.*--max-cost.*llm\.max_cost"
+        ):
+            await manager.generate(DECISION)
+    # A 128th of a dollar is left of it then.
+    assert [request.max_output_tokens for request in script.requests] == [None, 3906]
+
+
+async def test_a_reply_is_not_bounded_by_more_than_any_model_writes() -> None:
+    script = ScriptedModel(["x"])
+    limits = RunLimits(max_tokens=EVERY_MODEL_WRITES * 2)
+    await ModelManager([ChosenModel(script, FREE)], limits=limits).generate(DECISION)
+    assert script.requests[0].max_output_tokens is None
+
+
+async def test_a_spent_budget_stops_retries_and_stand_ins() -> None:
+    model = HeldModel()
+    costly = ModelReply("x", Usage(1, 200, 0))
+    chain = [ChosenModel(model, FREE), chosen("b", costly, "never")]
+    manager = ModelManager(chain, limits=RunLimits(max_tokens=100), pace=HandClock().pace)
+    with manager.telling(Heard()):
+        model.put(DOWN)
+        await manager.generate(DECISION)
+        with pytest.raises(BudgetSpent):
+            await manager.generate(DECISION)
+    assert manager.leftover == 1
+
+
+def test_money_cannot_be_limited_where_a_price_is_unknown() -> None:
+    chain = [chosen("a", price=CHEAP), chosen("b", price=None)]
+    with pytest.raises(ConfigurationError, match=r"\$0\.05.*what b costs.*'prices'.*--max-tokens"):
+        ModelManager(chain, limits=RunLimits(max_cost=0.05))
+    ModelManager(chain, limits=RunLimits(max_tokens=5))
+    ModelManager(ScriptedModel([]), limits=RunLimits(max_cost=0.05))
+
+
+async def test_one_run_at_a_time_is_told() -> None:
+    manager = ModelManager(ScriptedModel([]))
+    with (
+        manager.telling(Heard()),
+        pytest.raises(RuntimeError, match="one at a time"),
+        manager.telling(Heard()),
+    ):
+        raise AssertionError("a second run began")
+    with manager.telling(Heard()):
+        pass
+
+
+async def test_secrets_stay_out_of_the_messages_and_events_of_a_model() -> None:
+    heard, leak = Heard(), "refused key-0123456789 and ring-987654"
+    manager = ModelManager(
+        [chosen("a", ModelUnavailable(leak)), chosen("b", ModelUnavailable(leak))],
+        redactor=Redactor({"SOME_KEY": "key-0123456789"}),
+        secrets=("ring-987654",),
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={"GEMINI_API_KEY": "k" * 20},
-        timeout=30,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    with manager.telling(heard), pytest.raises(ModelUnavailable) as caught:
+        await manager.generate(DECISION)
+    clean = "refused [redacted SOME_KEY] and [redacted SECRET]"
+    assert str(caught.value).count(clean) == 2
+    assert caught.value.__cause__ is None
+    assert ModelReplaced("a", "b", clean) in heard.events
+
+
+async def test_closing_closes_every_model_even_if_one_fails() -> None:
+    class Broken(HeldModel):
+        async def aclose(self) -> None:
+            raise OSError("stuck")
+
+    first, last = HeldModel(), HeldModel()
+    manager = ModelManager([ChosenModel(model) for model in (first, Broken(), last)])
+    with pytest.raises(OSError, match="stuck"):
+        await manager.aclose()
+    assert (first.closed, last.closed) == (1, 1)
+
+
+def test_an_empty_chain_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        ModelManager([])
+
+
+def script_file(folder: Path, content: str) -> str:
+    """A name for a script."""
+    file = folder / "script.json"
+    file.write_text(content)
+    return f"scripted:{file}"
+
+
+async def test_the_chosen_chain_gets_the_bounds_of_the_profile(tmp_path: Path) -> None:
+    script = script_file(tmp_path, '["one", "two"]')
+    llm = LlmSection(text_generation=f"{script},offline", max_tokens=7, retries=1)
+    manager = choose_model(None, llm, ModelsFile(models={}), {})
+    assert [each.model.name for each in manager.models] == [script, "offline"]
+    assert re.search("llm.text_generation", manager.reason)
+    assert manager.leftover == 2
+    assert choose_model("offline", llm, ModelsFile(models={}), {}).name == "offline"
+
+
+async def test_a_limit_of_the_command_line_goes_before_that_of_the_profile(tmp_path: Path) -> None:
+    uses = '[{"text": "a"}, {"text": "b"}]'
+    llm = LlmSection(text_generation=script_file(tmp_path, uses), max_tokens=5, max_cost=1)
+    manager = choose_model(None, llm, ModelsFile(models={}), {}, max_tokens=2, max_cost=3)
+    await manager.generate(DECISION)
+    script = manager.models[0].model
+    assert isinstance(script, ScriptedModel)
+    assert script.requests[0].max_output_tokens == 2
+
+
+async def test_without_a_redactor_errors_lose_the_secrets_of_the_environment(
+    tmp_path: Path,
+) -> None:
+    script = script_file(tmp_path, '[{"error": "bad key-0123456789"}]')
+    environ = {"SOME_KEY": "key-0123456789"}
+    manager = choose_model(script, LlmSection(), ModelsFile(models={}), environ)
+    with pytest.raises(ModelUnavailable, match=r"bad \[redacted SOME_KEY\]"):
+        await manager.generate(DECISION)
+
+
+def test_without_arguments_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
+    monkeypatch.setenv("LLAMA_SERVER_URL", "http://127.0.0.1:1")
+    assert ModelManager().name == "offline"
+    monkeypatch.setenv("GEMINI_API_KEY", "k" * 20)
+    manager = ModelManager()
+    assert manager.name.startswith("gemini:")
+    assert "GEMINI_API_KEY is set" in manager.reason
+    assert manager.secrets == ("k" * 20,)

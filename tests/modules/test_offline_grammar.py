@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from core.ports import DecisionInputs, ModelRequest, PerceptionInputs
 from core.turn import Exchange, PerceptionResult
-from modules.models.offline import OfflineModel
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
 from modules.offline.refusal import Refusal
 from modules.offline.tree import Apply, Node, Number, Values
-from tests.modules.offline_plans import Bench
+from tests.modules.offline_plans import Bench, offline_reply
 
 SYMBOLS: Final = {
     "add": "+",
@@ -339,7 +338,7 @@ fragments = st.lists(
 async def test_no_text_breaks_the_planner_and_every_plan_is_python(text: str, style: str) -> None:
     bench = Bench()
     inputs: DecisionInputs = bench.inputs(text, plan_style=style, history=(Exchange("?", "12"),))
-    reply = await OfflineModel().generate(ModelRequest("decision", "", inputs))
+    reply = await offline_reply(ModelRequest("decision", "", inputs))
     if reply.declined:
         assert len(reply.text.splitlines()) < 6
         assert all(char.isprintable() or char == "\n" for char in reply.text)
@@ -348,7 +347,7 @@ async def test_no_text_breaks_the_planner_and_every_plan_is_python(text: str, st
         assert isinstance(tree.body[-1], ast.AsyncFunctionDef)
         assert tree.body[-1].name == "solve"
     servers = {"math": "arithmetic", "web": "search the web"}
-    perceived = await OfflineModel().generate(
+    perceived = await offline_reply(
         ModelRequest("perception", "", PerceptionInputs(text, servers, bench.catalog))
     )
     result = PerceptionResult.model_validate(json.loads(perceived.text))

@@ -9,7 +9,16 @@ from core.ports import ModelRequest, PerceptionInputs
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
-from tests.modules.offline_plans import INTEGER, MATH_TOOLS, NUMBER, TEXT, Bench, plain, wrapped
+from tests.modules.offline_plans import (
+    INTEGER,
+    MATH_TOOLS,
+    NUMBER,
+    TEXT,
+    Bench,
+    offline_reply,
+    plain,
+    wrapped,
+)
 
 WEB = plain(
     "web",
@@ -273,7 +282,7 @@ async def test_perception_selects_the_servers_that_the_plan_would_use(
     request_text: str, intent: str, hint: str | None, servers: list[str]
 ) -> None:
     inputs = PerceptionInputs(request_text, SERVERS, bench().catalog)
-    reply = await OfflineModel().generate(ModelRequest("perception", "", inputs))
+    reply = await offline_reply(ModelRequest("perception", "", inputs))
     perception = json.loads(reply.text)
     assert perception["intent"] == intent
     assert perception["tool_hint"] == hint
@@ -282,8 +291,9 @@ async def test_perception_selects_the_servers_that_the_plan_would_use(
 
 async def test_free_text_is_not_what_it_writes() -> None:
     model = OfflineModel()
-    reply = await model.generate(ModelRequest("text", "write a poem"))
+    reply = await offline_reply(ModelRequest("text", "write a poem"))
     assert reply.declined
-    assert model.name == "offline"
+    assert model.name == reply.model == "offline"
+    assert model.price.output == 0
     await model.aclose()
     await model.aclose()

@@ -32,7 +32,7 @@ MESSAGES = [
     (solve("x = mcp.list_tools()"), "tool", 2, "no mcp.list_tools; write await mcp.call_tool('to"),
     (solve("return FINAL_ANSWER(1)"), "error", 2, 'write return f"FINAL_ANSWER: {value}"'),
     # solve
-    ("async def main():\n    return 1", "syntax", 1, "or rename main() to solve()"),
+    ("async def main(a):\n    return a", "syntax", 1, "or rename main() to solve()"),
     ("r = await tools.add(a=1, b=2)\nprint(r)", "syntax", 1, "with these lines indented in it"),
     ("class S:\n    def solve(self):\n        return 1", "syntax", 2, "inside of something else"),
     ("async def solve(query):\n    return query", "syntax", 1, "no arguments: write the values"),

@@ -26,6 +26,7 @@ def catalog(*, is_wrapped: bool) -> ToolCatalog:
     codes: JsonObject = {"type": "array", "items": {"type": "integer"}}
     tools: dict[str, tuple[JsonObject, JsonObject]] = {
         "multiply": ({"a": NUMBER, "b": NUMBER}, NUMBER),
+        "subtract": ({"a": NUMBER, "b": NUMBER}, NUMBER),
         "sin": ({"a": NUMBER}, NUMBER),
         "cos": ({"a": NUMBER}, NUMBER),
         "strings_to_chars_to_int": ({"string": TEXT}, codes),
@@ -48,6 +49,7 @@ def _spec(name: str, arguments: JsonObject, result: JsonObject, *, is_wrapped: b
 
 RESULTS: dict[str, Json] = {
     "multiply": 391,
+    "subtract": 79,
     "sin": 0.84,
     "cos": 0.54,
     "strings_to_chars_to_int": [72, 69],
@@ -65,7 +67,7 @@ async def answer(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     return ToolResult((TextBlock(json.dumps(value)),), value)
 
 
-@pytest.mark.parametrize(("style", "count"), [("tools", 6), ("mcp", 4)])
+@pytest.mark.parametrize(("style", "count"), [("tools", 7), ("mcp", 6)])
 @pytest.mark.parametrize("is_wrapped", [True, False])
 async def test_every_example_runs_as_it_is_written(
     style: str, count: int, *, is_wrapped: bool

@@ -128,11 +128,20 @@ def full_outcome() -> RunOutcome:
         Step(1, 2, perception, Plan("p2"), FurtherProcessing("more", (call,)), 0.5, REPAIRS),
         Step(2, 1, perception, Plan("p3"), FinalAnswer("3"), 1.0),
     )
-    return RunOutcome("done", "3", "", steps, Usage(3, 100, 20), {"total": 1.75000049})
+    used = Usage(3, 100, 20, 64, 0.5)
+    return RunOutcome("done", "3", "", steps, used, {"m": used}, {"total": 1.75000049})
 
 
 class TestDocument:
     def test_it_holds_answer_status_session_steps_usage_and_durations(self) -> None:
+        used: JsonObject = {
+            "model_calls": 3,
+            "input_tokens": 100,
+            "output_tokens": 20,
+            "cached_tokens": 64,
+            "cost": 0.5,
+            "unpriced_calls": 0,
+        }
         perception: JsonObject = {
             "intent": "sum",
             "entities": ["1"],
@@ -200,7 +209,7 @@ class TestDocument:
                     "seconds": 1.0,
                 },
             ],
-            "usage": {"model_calls": 3, "input_tokens": 100, "output_tokens": 20},
+            "usage": {**used, "by_model": {"m": used}},
             "durations": {"total": 1.75},
         }
 

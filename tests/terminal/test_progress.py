@@ -10,7 +10,13 @@ import pytest
 
 from core.events import (
     Answered,
+    Clarified,
     Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
     Notice,
     Observed,
     Perceived,
@@ -35,6 +41,7 @@ from core.turn import (
     RunOutcome,
     Step,
     ToolCall,
+    Usage,
 )
 from core.values import Json
 from modules.redaction import Redactor
@@ -66,6 +73,9 @@ RETRY_LINE = (
     "planning again, 2 lifelines left\n"
 )
 
+RETRIED_LINE = "[model] model m is busy; try 2 of m in 0.5 s\n"
+REPLACED_LINE = "[model] model m is down; n takes over\n"
+UNASKED_LINE = "[loop] nobody to ask: Which one?\n"
 TOLD: list[tuple[Event, str, str, str]] = [
     (NOTICE, NOTICE_LINE, NOTICE_LINE, NOTICE_LINE),
     (RunStarted("2026/x", "add", "offline"), "", "", "[loop] session 2026/x, model offline\n"),
@@ -107,6 +117,18 @@ TOLD: list[tuple[Event, str, str, str]] = [
     (StepFinished(FAILED_STEP), "", "", "[sandbox] plan 1 failed in 2 ms\n"),
     (Observed(1, "12345"), "", OBSERVED_LINE, OBSERVED_LINE),
     (Retrying(1, 1, FAILURE, 2), "", RETRY_LINE, RETRY_LINE),
+    (ModelAsked("m", "decision"), "", "", "[model] asks m for decision\n"),
+    (ModelWriting("m", 12, 0), "", "", ""),
+    (
+        ModelAnswered("m", "decision", Usage(1, 1_200, 30, 1_000, 0.002), 1.5, 0.25),
+        "",
+        "",
+        "[model] m: decision in 1.50 s, first token after 0.25 s; "
+        "1,200 tokens read (1,000 cached), 30 written, $0.0020\n",
+    ),
+    (ModelRetried("m", "model m is busy", 1, 0.5), "", RETRIED_LINE, RETRIED_LINE),
+    (ModelReplaced("m", "n", "model m is down"), "", REPLACED_LINE, REPLACED_LINE),
+    (Clarified(1, "Which one?", None), "", UNASKED_LINE, UNASKED_LINE),
     (Answered("3"), "", "", ""),
     (
         RunFinished(RunOutcome("done", "3", "", durations={"action": 0.01, "total": 1.5})),

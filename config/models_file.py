@@ -1,0 +1,84 @@
+"""The shape of `models.json`: models by name, which names belong to which backend, and prices."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from config.http_address import url_problem
+from config.schema import Count, Seconds
+
+BackendName: TypeAlias = Literal["gemini", "ollama", "openai", "anthropic", "local", "offline"]
+"""The backends that an entry may name; one file each in `modules/models/`."""
+
+ThinkingEffort: TypeAlias = Literal["off", "low", "medium", "high"]
+"""How long a reasoning model may think; each backend has its own word for it."""
+
+Dollars: TypeAlias = Annotated[float, Field(ge=0, le=100_000)]
+
+REQUEST_TIMEOUT_SECONDS = 300.0
+"""Bound on one request, from the first byte sent to the last received, unless an entry says."""
+
+CONCURRENT_REQUESTS = 4
+"""Requests to one model at once, unless an entry says; more wait their turn."""
+
+
+class _Part(BaseModel):
+    """Base of all parts: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Price(_Part):
+    """US dollars for a million tokens.
+
+    `cached_input` is what input costs that the provider had in its cache, by default as much as
+    other input; `output` covers thinking too.
+    """
+
+    input: Dollars
+    output: Dollars
+    cached_input: Dollars | None = None
+
+
+class ModelEntry(_Part):
+    """One model of `models.json`.
+
+    `type` is the backend, `model` the service's own name for it. `api_key_env` is the variable
+    that its key lies in; `base_url` replaces the service's address; `path` is the GGUF file of a
+    `local` model. `images` and `context_tokens` say what the backend can't find out by itself;
+    `thinking` is for reasoning models, left to the service where it is missing.
+    """
+
+    type: BackendName
+    model: str | None = Field(default=None, min_length=1)
+    api_key_env: str | None = Field(default=None, min_length=1)
+    base_url: str | None = Field(default=None, min_length=1)
+    path: str | None = Field(default=None, min_length=1)
+    images: bool | None = None
+    context_tokens: Count | None = Field(default=None, ge=512)
+    max_output_tokens: Count | None = Field(default=None, ge=16)
+    timeout_seconds: Seconds = REQUEST_TIMEOUT_SECONDS
+    concurrent_requests: Count = Field(default=CONCURRENT_REQUESTS, ge=1, le=100)
+    thinking: ThinkingEffort | None = None
+    price: Price | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url is not None and (wrong := url_problem(url)) is not None:
+            raise ValueError(wrong)
+        return url
+
+
+class ModelsFile(_Part):
+    """The whole of `models.json`.
+
+    `patterns` say which backend a name belongs to that has no entry (`gpt-*` is `openai`), and
+    `prices` what such a name costs; the first that fits holds. Patterns are those of `fnmatch`.
+    `prices_as_of` is the day on which the prices were looked up, for messages.
+    """
+
+    models: dict[str, ModelEntry]
+    patterns: dict[str, BackendName] = Field(default_factory=dict[str, BackendName])
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    prices_as_of: str | None = None

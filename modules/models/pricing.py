@@ -1,0 +1,57 @@
+"""What a model's use costs."""
+
+import math
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+from config.models_file import Price
+from core.turn import Usage
+
+TOKENS_PER_PRICE = 1_000_000
+"""Prices are for so many tokens."""
+
+MOST_TOKENS = 10**12
+"""More than any one request can take; what a service tells beyond is taken for this."""
+
+FREE = Price(input=0.0, output=0.0)
+"""The price of scripts, replays and whatever runs on this machine."""
+
+
+@runtime_checkable
+class KnowsItsPrice(Protocol):
+    """A model that costs the same wherever it is used, such as nothing for a script."""
+
+    @property
+    def price(self) -> Price:
+        """What it costs."""
+        ...
+
+
+def priced(usage: Usage, price: Price | None) -> Usage:
+    """`usage`, as a service told it, with its cost; a cost that the service told itself holds.
+
+    Figures that can't be are put right, as no budget should grow by a service's mistake. Calls
+    without a known price are counted as unpriced.
+    """
+    usage = replace(
+        usage,
+        input_tokens=_possible(usage.input_tokens),
+        output_tokens=_possible(usage.output_tokens),
+        cached_tokens=min(_possible(usage.cached_tokens), _possible(usage.input_tokens)),
+        cost=usage.cost if math.isfinite(usage.cost) and usage.cost > 0 else 0.0,
+    )
+    if usage.cost:
+        return usage
+    if price is None:
+        return replace(usage, unpriced_calls=usage.model_calls)
+    cached = price.input if price.cached_input is None else price.cached_input
+    dollars = (
+        (usage.input_tokens - usage.cached_tokens) * price.input
+        + usage.cached_tokens * cached
+        + usage.output_tokens * price.output
+    )
+    return replace(usage, cost=dollars / TOKENS_PER_PRICE, unpriced_calls=0)
+
+
+def _possible(tokens: int) -> int:
+    return min(max(tokens, 0), MOST_TOKENS)

@@ -1,0 +1,164 @@
+"""Python that does the work without saying `solve()`: made a plan by putting it into one."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from core.catalog import ToolCatalog
+from modules.plans.entry_names import takes_nothing
+from modules.plans.names import CLIENT, TOOLS, FunctionNode, NotParsed, parse
+from modules.sandbox.prelude import ENTRY_POINT
+
+_INDENT: Final = "    "
+
+_SHOWS: Final = frozenset({"print", "pprint"})
+"""What shows a value and computes none."""
+
+
+def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
+    """The plan that a text without `solve` amounts to; None where it is no code that computes.
+
+    - functions of which one may be the entry stand as they are: the repair of plans finds it
+    - anything else goes into `async def solve():`, and its last value is what that returns
+    - functions that all need arguments, and nothing that calls them, are no plan
+
+    `alone` says that nothing marks the text as code: then it must call a tool, or consist of
+    nothing but arithmetic, because words and sentences may be Python too.
+
+    Python that does not parse comes back as it is if it means to call a tool: its error is then
+    told by line.
+    """
+    try:
+        tree = parse(source)
+    except SyntaxError:
+        return source if _names_a_door(source) else None
+    except (NotParsed, RecursionError):
+        return None
+    nodes = [*ast.walk(tree)]
+    calls_tool = any(_is_tool_call(node, tools) for node in nodes)
+    if not (calls_tool or (_is_arithmetic(tree) if alone else any(map(_computes, nodes)))):
+        return None
+    if _has_entry(tree):
+        return source
+    return None if all(map(_only_defines, tree.body)) else _wrapped(source, tree)
+
+
+def _names_a_door(source: str) -> bool:
+    return f"{TOOLS}." in source or f"{CLIENT}." in source
+
+
+def _is_tool_call(node: ast.AST, tools: ToolCatalog) -> bool:
+    """Whether it calls something of `tools` or `mcp`, or a tool's bare name."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return tools.has_name(name) and name not in ("print", "round", "sum")
+        case ast.Call(func=ast.Attribute(value=owner)):
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            return isinstance(owner, ast.Name) and owner.id in (TOOLS, CLIENT)
+        case _:
+            return False
+
+
+def _computes(node: ast.AST) -> bool:
+    """Whether it gives a value that does not stand in the text already."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in _SHOWS:
+            return False
+        case ast.Call() | ast.Await() | ast.BinOp() | ast.Compare():
+            return True
+        case _:
+            return False
+
+
+def _is_arithmetic(tree: ast.Module) -> bool:
+    """Whether it is one expression of numbers and operators: `2**10`."""
+    if len(tree.body) != 1 or not isinstance(statement := tree.body[0], ast.Expr):
+        return False
+    parts = [*ast.walk(statement.value)]
+    return any(isinstance(part, ast.BinOp) for part in parts) and all(
+        isinstance(part, ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, int | float))
+        for part in parts
+    )
+
+
+def _only_defines(statement: ast.stmt) -> bool:
+    return isinstance(statement, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom)
+
+
+def _has_entry(tree: ast.Module) -> bool:
+    """Whether a top-level function can be called without arguments."""
+    return any(isinstance(node, FunctionNode) and takes_nothing(node) for node in tree.body)
+
+
+def _wrapped(source: str, tree: ast.Module) -> str:
+    """The text inside of `solve`, indented but for the inside of texts of several lines."""
+    lines = source.split("\n")
+    last = tree.body[-1]
+    if len(tree.body) > 1 and all(map(_is_value, tree.body)):
+        return _listed(lines, tree.body)
+    if (result := _result_name(last)) is not None:
+        lines.append(f"return {result}")
+    elif _is_value(last):
+        lines[last.lineno - 1] = _inserted("return ", lines[last.lineno - 1], last.col_offset)
+    inside = set(_lines_of_texts(tree))
+    indented = (
+        line if number in inside or not line.strip() else _INDENT + line
+        for number, line in enumerate(lines, start=1)
+    )
+    return "\n".join([f"async def {ENTRY_POINT}():", *indented])
+
+
+def _listed(lines: list[str], statements: Sequence[ast.stmt]) -> str:
+    """`sin(1)` and `cos(1)` on lines of their own, as a plan that returns all of their values."""
+    for statement in reversed(statements):
+        if statement.end_lineno is not None and statement.end_col_offset is not None:
+            at = statement.end_lineno - 1
+            lines[at] = _inserted(",", lines[at], statement.end_col_offset)
+    inner = [f"{_INDENT * 2}{line}" for line in lines]
+    return "\n".join([f"async def {ENTRY_POINT}():", f"{_INDENT}return [", *inner, f"{_INDENT}]"])
+
+
+def _inserted(text: str, line: str, offset_bytes: int) -> str:
+    """A line with a text put in, at an offset as syntax trees count them."""
+    encoded = line.encode()
+    return f"{encoded[:offset_bytes].decode()}{text}{encoded[offset_bytes:].decode()}"
+
+
+def _is_value(statement: ast.stmt) -> bool:
+    """Whether it is an expression that is there for its value."""
+    return isinstance(statement, ast.Expr) and not _is_shown(statement.value)
+
+
+def _result_name(last: ast.stmt) -> str | None:
+    """What the last statement gives a name to, if it is an assignment."""
+    match last:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+            return name
+        case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            return ", ".join(names) if len(names) == len(targets) > 0 else None
+        case _:
+            return None
+
+
+def _is_shown(value: ast.expr) -> bool:
+    """Whether it prints something: what a plan prints is its answer if it returns none."""
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _SHOWS
+        case _:
+            return False
+
+
+def _lines_of_texts(tree: ast.Module) -> Iterator[int]:
+    """The lines, but for the first, of texts that go over several."""
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        )
+        if is_text and isinstance(node, ast.expr) and node.end_lineno is not None:
+            yield from range(node.lineno + 1, node.end_lineno + 1)

@@ -1,0 +1,64 @@
+"""The examples in decision prompts: six, fitting the tools, the same for every request."""
+
+import pytest
+
+from config.settings import ROOT
+from core.catalog import ToolCatalog
+from core.turn import PlanStyle
+from modules.plan_examples import (
+    EXAMPLES_SHOWN,
+    Example,
+    choose_examples,
+    parse_examples,
+    plan_examples,
+)
+from tests.doubles import tool
+
+
+def example(name: str, *tools: str) -> Example:
+    return Example(name, frozenset(tools))
+
+
+def chosen(examples: list[Example], *tools: str) -> list[str]:
+    catalog = ToolCatalog([tool(name) for name in tools])
+    return [one.text for one in choose_examples(examples, catalog)]
+
+
+POOL = [
+    *(example(f"other {n}", f"t{n}") for n in range(6)),
+    example("adds", "add"),
+    example("adds and subtracts", "add", "subtract"),
+    example("needs none"),
+]
+
+
+def test_examples_whose_tools_are_all_there_come_before_others() -> None:
+    assert chosen(POOL, "add") == ["other 0", "other 1", "other 2", "other 3", "adds", "needs none"]
+    shown = chosen(POOL, "add", "subtract", "t5")
+    assert {"adds", "adds and subtracts", "other 5", "needs none"} <= set(shown)
+
+
+def test_there_are_six_in_the_order_of_their_file() -> None:
+    assert len(chosen(POOL)) == EXAMPLES_SHOWN
+    assert chosen(POOL[:2]) == ["other 0", "other 1"]
+    texts = [one.text for one in POOL]
+    shown = chosen(POOL, "subtract", "add", "t4")
+    assert shown == sorted(shown, key=texts.index)
+
+
+@pytest.mark.parametrize("style", ["tools", "mcp"])
+def test_every_file_has_enough_of_them_and_one_without_tools(style: PlanStyle) -> None:
+    text = (ROOT / "prompts" / f"plan_examples_{style}.txt").read_text(encoding="utf-8")
+    introduction, examples = parse_examples(text)
+    assert introduction
+    assert len(examples) >= EXAMPLES_SHOWN
+    assert text.count("```python") == len(examples), "each has a title and a closed fence"
+    assert [one for one in examples if not one.tools]
+    assert all(one.text.startswith(one.text.splitlines()[0]) for one in examples)
+
+
+def test_the_prompts_part_begins_with_the_introduction() -> None:
+    text = plan_examples("tools", ToolCatalog([tool("multiply", a="number", b="number")]))
+    assert text.startswith("A tool is called as `tools.name(…)`")
+    assert text.count("```python") == EXAMPLES_SHOWN
+    assert "tools.multiply(" in text
