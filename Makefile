@@ -1,6 +1,6 @@
 # Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
 .DEFAULT_GOAL := run
-.PHONY: run test test-unit test-sandbox test-real check bench format clean
+.PHONY: run test test-unit test-sandbox test-real test-live check bench eval format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -44,6 +44,10 @@ test-sandbox: $(READY)
 test-real: $(READY) $(REAL)
 	$(BIN)/python -m pytest --dist=loadfile tests/real
 
+# The checks of tests/real against the services themselves, where a key or a server is at hand.
+test-live: $(READY)
+	$(BIN)/python -m pytest -n 0 -rs tests/live
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -57,6 +61,10 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
+
+# Planning with a real model; LLM= names another than the GGUF file of fetch_local_model.py.
+eval: $(READY) $(REAL)
+	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

@@ -13,6 +13,13 @@ JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
 """Longer text stays text even if it is JSON: parsing it would hold up the event loop."""
 
 
+RESULT = "result"
+"""The only property in which SDKs wrap a result that is no object; plans receive what is in it."""
+
+TEXT_RESULT = "content"
+"""The same for text, as the official servers of the protocol write it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextBlock:
     """Text for the model."""
@@ -97,7 +104,7 @@ class ToolResult:
 
     @property
     def value(self) -> Json:
-        """The result as a plan receives it: `{"result": x}` arrives as `x`.
+        """The result as a plan receives it: `{"result": x}` and `{"content": "…"}` arrive as `x`.
 
         Structured content first; else text that is a JSON object; else the text; else the
         blocks themselves as objects (images and the like).
@@ -144,6 +151,8 @@ def _refuse_constant(name: str) -> Json:
 
 
 def _unwrap(value: Json) -> Json:
-    if isinstance(value, dict) and set(value) == {"result"}:
-        return value["result"]
-    return value
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((name, inner),) = value.items()
+    is_wrapper = name == RESULT or (name == TEXT_RESULT and isinstance(inner, str))
+    return inner if is_wrapper else value

@@ -8,6 +8,7 @@ nowhere or in a circle, and every walk is bounded.
 from collections.abc import Iterable
 from typing import Final
 
+from core.content import RESULT, TEXT_RESULT
 from core.values import Json, JsonObject
 
 MERGED_SCHEMAS_MAX: Final = 50
@@ -71,6 +72,21 @@ def resolve(schema: Json, root: JsonObject) -> JsonObject:
         if keys_left < 0:
             return {}
     return found
+
+
+def wrapped_result(properties: Json, root: JsonObject) -> str | None:
+    """The name of the only property of a result, if plans receive what is in it instead.
+
+    So it is with `result`, and with `content` that is text (`core.content.ToolResult.value`).
+    """
+    found = as_object(properties)
+    if len(found) != 1:
+        return None
+    ((name, inner),) = found.items()
+    if name == RESULT:
+        return name
+    is_text = name == TEXT_RESULT and resolve(inner, root).get("type") == "string"
+    return name if is_text else None
 
 
 def is_larger(value: Json, values_max: int) -> bool:

@@ -34,6 +34,8 @@ from core.events import (
 )
 from core.memory_item import SANDBOX_STEP
 from core.observation import (
+    QUESTION_CHARACTERS,
+    calls_told,
     clarified_input,
     next_input,
     observation_room,
@@ -41,6 +43,7 @@ from core.observation import (
     unread_text,
 )
 from core.ports import DecisionInputs
+from core.same_plan import is_same_plan
 from core.sources import with_sources
 from core.statements import INTERRUPTED, after_budget, after_failed_step, after_last_step
 from core.strategy import Decision, Situation, decide
@@ -63,6 +66,9 @@ from core.turn import (
     Usage,
 )
 from core.values import JsonObject
+
+NOTICE_CHARACTERS = 300
+"""How much of a plan's failure a notice tells."""
 
 
 class AgentLoop:
@@ -87,7 +93,11 @@ class AgentLoop:
         self._found_tools: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
+        self._request = context.user_input  # with what the user said when asked back
         self._has_asked = False
+        self._last_step = context.agent_profile.strategy.max_steps
+        self._read: list[str] = []
+        self._done = ""
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Yield the run's events; the last one is always `RunFinished`.
@@ -147,10 +157,10 @@ class AgentLoop:
 
     async def _run_steps(self, emit: Emit) -> tuple[RunStatus, str]:
         context, observation = self._context, None
-        number, last = 0, context.agent_profile.strategy.max_steps
-        while number < last:
+        number = 0
+        while number < self._last_step:
             context.step = number = number + 1
-            result = await self._run_step(number, last, observation, emit)
+            result = await self._run_step(number, observation, emit)
             match result:
                 case FinalAnswer():
                     return "done", with_sources(result.text, self._steps)
@@ -161,14 +171,13 @@ class AgentLoop:
                 case FurtherProcessing():
                     observation = await self._observe(number, result.text, emit)
                 case AskedBack():
-                    last += not self._has_asked  # a run's one question takes none of its steps
-                    await self._ask_back(number, result.question, emit)
+                    await self._ask_back(number, result.question, observation, emit)
                 case _:
                     assert_never(result)
-        return "no_answer", after_last_step(self._steps, last)
+        return "no_answer", after_last_step(self._steps, self._last_step)
 
     async def _run_step(
-        self, number: int, last: int, observation: str | None, emit: Emit
+        self, number: int, observation: str | None, emit: Emit
     ) -> ActionResult | Declined:
         """One step: perceive once, then plan and act until a plan works or lifelines are out.
 
@@ -198,10 +207,12 @@ class AgentLoop:
             await emit(StepFinished(step))
             if not isinstance(result, PlanFailed):
                 return result
-            if number < last and (text := unread_text(result)) not in (None, observation):
-                await emit(
-                    Notice("loop", f"the plan failed over text that it got: {result.failure}")
-                )
+            text = unread_text(result) if number < self._last_step else None
+            if text is not None and text not in self._read:
+                earlier = (call for attempt in failed for call in attempt.calls)
+                self._done = calls_told([*earlier, *result.calls[:-1]])
+                why = shorten(" ".join(str(result.failure).split()), NOTICE_CHARACTERS)
+                await emit(Notice("loop", f"the plan failed over text that it got: {why}"))
                 return FurtherProcessing(text, result.calls, result.found)
             if lifelines == 0:
                 return result
@@ -212,20 +223,31 @@ class AgentLoop:
     async def _observe(self, number: int, text: str, emit: Emit) -> str:
         """Make a step's text the next step's input, shortened to what a prompt has room for."""
         context = self._context
+        self._read.append(text)
         room = observation_room(context.model.traits.context_tokens)
         if len(text) > room and context.parts.condense is not None:
-            text = await context.parts.condense(context.user_input, text, room)
+            text = await context.parts.condense(self._request, text, room)
         observation = shorten(text, room)
-        context.user_input_override = next_input(context.user_input, observation)
+        done, self._done = self._done, ""
+        context.user_input_override = next_input(self._request, observation, done)
         await emit(Observed(number, observation))
         return observation
 
-    async def _ask_back(self, number: int, question: str, emit: Emit) -> None:
-        """Put a plan's question to the user, once a run; the next step has the answer."""
-        ask, self._has_asked = None if self._has_asked else self._context.parts.ask_user, True
+    async def _ask_back(
+        self, number: int, question: str, observation: str | None, emit: Emit
+    ) -> None:
+        """Put a plan's question to the user, once a run; the steps that follow have the answer.
+
+        A run's first question takes none of its steps.
+        """
+        context, question = self._context, shorten(question, QUESTION_CHARACTERS)
+        ask = context.parts.ask_user if self._may_ask else None
+        self._last_step += not self._has_asked
+        self._has_asked = True
         answer = await ask(question) if ask is not None else None
-        self._context.user_input_override = clarified_input(
-            self._context.user_input, question, answer
+        request = self._request = clarified_input(self._request, question, answer)
+        context.user_input_override = (
+            request if observation is None else next_input(request, observation)
         )
         await emit(Clarified(number, question, answer))
 
@@ -259,7 +281,7 @@ class AgentLoop:
             exploration_mode=profile.strategy.exploration_mode,
             max_tool_calls=profile.sandbox.tool_calls,
             step=number,
-            max_steps=profile.strategy.max_steps,
+            max_steps=self._last_step,
             images=context.images,
             last_try=bool(failed) and lifelines == 0,
             may_ask=self._may_ask,
@@ -288,7 +310,7 @@ class AgentLoop:
         self, plan: Plan, tools: ToolCatalog, failed: Sequence[Attempt], emit: Emit
     ) -> tuple[ActionResult, tuple[str, ...]]:
         """Run the plan, unless the same one failed before; what was repaired in it comes along."""
-        if any(plan.source.strip() == earlier.plan.source.strip() for earlier in failed):
+        if any(is_same_plan(plan.source, earlier.plan.source) for earlier in failed):
             return PlanFailed(_REPEATED_PLAN), ()
         started = self._clock()
         self._context.log_subtask(SANDBOX_STEP)

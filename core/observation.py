@@ -1,6 +1,9 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
-from core.turn import PlanFailed
+from collections.abc import Sequence
+
+from core.json_preview import json_start
+from core.turn import PlanFailed, ToolCall
 
 OBSERVATION_CHARACTERS = 20_000
 """How much of a step's text the next step sees at most, about 5,000 tokens."""
@@ -13,6 +16,15 @@ PROMPT_TOKENS = 4_096
 
 CHARACTERS_PER_TOKEN = 3
 """Cautiously: prose in English has four and more, other languages and tables fewer."""
+
+QUESTION_CHARACTERS = 2_000
+"""How much of a question that a plan asks back is shown and repeated in prompts."""
+
+CALLS_TOLD = 10
+"""How many calls the next step is told beside the text that it reads, the newest."""
+
+CALL_VALUE_CHARACTERS = 200
+"""How much of each one's arguments and of its result."""
 
 NOBODY_TO_ASK = (
     "Nobody can be asked. Take the likeliest reading of the request, and say in the answer which "
@@ -50,11 +62,29 @@ def unread_text(result: PlanFailed) -> str | None:
     return text if " " in text or "\n" in text else None
 
 
-def next_input(request: str, observation: str) -> str:
-    """The next step's input: the request with the text that the last step found."""
+def calls_told(calls: Sequence[ToolCall]) -> str:
+    """Calls that a failed plan made before it got the text that goes on; empty where none did.
+
+    What they gave is of use, and some must not be made twice.
+    """
+    lines = [
+        f"- {call.tool} {json_start(call.arguments, CALL_VALUE_CHARACTERS)} → "
+        f"{json_start(call.result, CALL_VALUE_CHARACTERS)}"
+        for call in calls
+        if call.ok
+    ]
+    told = "\n".join(dict.fromkeys(lines[-CALLS_TOLD:]))
+    return f"These calls are done; use their results, don't call again:\n{told}\n\n" if told else ""
+
+
+def next_input(request: str, observation: str, done: str = "") -> str:
+    """The next step's input: the request with the text that the last step found.
+
+    `done` tells of calls beside it (`calls_told`).
+    """
     return (
         f"Original request: {request}\n\n"
-        f"The last step produced this text:\n\n{observation}\n\n"
+        f"The last step produced this text:\n\n{observation}\n\n{done}"
         "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
         "otherwise plan the next tool calls."
     )

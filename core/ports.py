@@ -48,8 +48,8 @@ class DecisionInputs:
     (`observation`, None in the first). `history` holds earlier exchanges of the session,
     oldest first; `failed` the attempts of this step that failed, oldest first.
     `max_tool_calls` is what the sandbox allows one plan. `images` came with the request.
-    `last_try` is set when no lifeline is left after this plan, and there were some; `may_ask`
-    while the plan may ask the user back.
+    `last_try` is set when no lifeline is left after this plan, and there were some; `shortlist`
+    then names the tools that fit the request best. `may_ask` while the plan may ask back.
     """
 
     user_input: str
@@ -66,6 +66,7 @@ class DecisionInputs:
     max_steps: int = 3
     images: tuple["ImageInput", ...] = ()
     last_try: bool = False
+    shortlist: tuple[str, ...] = ()
     may_ask: bool = False
 
 

@@ -1,4 +1,8 @@
-"""Where an answer comes from: the documents and pages that a run's tools have read."""
+"""Where an answer comes from: the documents and pages that a run's tools have read.
+
+They stand behind an empty line, also after an answer that is a bare number: what was found
+somewhere can be checked only there. A script takes what stands before that line.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,5 +66,11 @@ def _address(arguments: Json) -> str | None:
 
 
 def _names(answer: str, source: str) -> bool:
-    """Whether the answer names the source, by its whole name or a path's last part."""
-    return source in answer or source.rstrip("/").rpartition("/")[2] in answer
+    """Whether the answer names the source: a file by its name, a page by its address or host.
+
+    A page's last part is often a word or a number that any answer may hold.
+    """
+    scheme, mark, place = source.rstrip("/").partition("://")
+    name = place.partition("/")[0] if mark else scheme.rpartition("/")[2]
+    whole_name = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
+    return bool(name) and re.search(whole_name, answer) is not None

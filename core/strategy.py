@@ -34,7 +34,7 @@ SELECTED_SERVER_WEIGHT = 0.25
 """What perception's choice of a server adds to the score of each of its tools."""
 
 LAST_TRY_TOOLS = 8
-"""How many tools the last plan of a step is offered: a shorter list is another view of the task."""
+"""How many tools the last plan of a step is pointed to: a short list is another view of it all."""
 
 PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
     "conservative": "prompts/decision_prompt_conservative.txt",
@@ -115,17 +115,16 @@ async def decide(
 
 
 async def conservative_plan(situation: Situation, generate: GeneratePlan) -> Decision:
-    """Ask for a one-call plan; the last try of a step asks for a chain of alternatives."""
+    """Ask for a one-call plan."""
     inputs = _within_budget(situation)
-    modes = ("exploratory", "sequential") if inputs.last_try else ("conservative", None)
-    path = select_decision_prompt_path(*modes)
+    path = select_decision_prompt_path("conservative", None)
     return Decision(await generate(inputs, path), inputs.tools, path)
 
 
 async def exploratory_plan(
     strategy: StrategyProfile, situation: Situation, generate: GeneratePlan
 ) -> Decision:
-    """Ask for a parallel plan or a fallback chain; the last try of a step, for one call.
+    """Ask for a parallel plan or a fallback chain.
 
     A replan puts first the tools that worked in this session, when the profile allows it and
     there are any.
@@ -134,10 +133,7 @@ async def exploratory_plan(
     if situation.force_replan and strategy.memory_fallback_enabled:
         remembered = _remembered_tools(situation)
     inputs = _within_budget(situation, remembered)
-    if inputs.last_try:
-        path = select_decision_prompt_path("conservative", None)
-    else:
-        path = select_decision_prompt_path(strategy.planning_mode, strategy.exploration_mode)
+    path = select_decision_prompt_path(strategy.planning_mode, strategy.exploration_mode)
     return Decision(await generate(inputs, path), inputs.tools, path)
 
 
@@ -151,24 +147,37 @@ def _within_budget(situation: Situation, remembered: Sequence[ToolSpec] = ()) ->
 
     While all fit: the remembered, the basic tools, then all others. Else those that were found,
     because a plan asked for them, the basic tools, then by how well they fit the request, as many
-    as there is room for. The last try of a step sees the best few.
+    as there is room for. The last try of a step is pointed to the best few.
     """
     catalog = situation.inputs.tools
     room: float = situation.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     found = [tool for name in situation.found_tools if (tool := catalog.get(name)) is not None]
-    if situation.inputs.last_try and len(catalog) > LAST_TRY_TOOLS:
-        best = catalog.offering([*found, *remembered, *_by_fit(situation)])
-        kept = _first_that_fit(best, situation, room)[:LAST_TRY_TOOLS]
-        return replace(situation.inputs, tools=catalog.offering(kept or [*best][:1]))
     basic = [tool for tool in catalog if tool.qualified_name in situation.basic_tools]
     everything = catalog.offering([*remembered, *basic, *catalog])
     if len(_first_that_fit(everything, situation, room)) == len(everything):
-        return replace(situation.inputs, tools=everything)
+        return replace(
+            situation.inputs, tools=everything, shortlist=_shortlist(situation, everything)
+        )
     room *= 1 - DETAILS_SHARE
     asked_for = _first_that_fit(catalog.offering(found), situation, room * FOUND_SHARE)
     ranked = catalog.offering([*asked_for, *basic, *found, *remembered, *_by_fit(situation)])
     kept = _first_that_fit(ranked, situation, room)
-    return replace(situation.inputs, tools=catalog.offering(kept or [*ranked][:1]))
+    offered = catalog.offering(kept or [*ranked][:1])
+    return replace(situation.inputs, tools=offered, shortlist=_shortlist(situation, offered))
+
+
+def _shortlist(situation: Situation, offered: ToolCatalog) -> tuple[str, ...]:
+    """The tools that the last try is pointed to, as plans name them.
+
+    They stand in the prompt beside all others, not instead of them: what stays the same in it
+    need not be read again.
+    """
+    catalog = situation.inputs.tools
+    if not situation.inputs.last_try or len(offered) <= LAST_TRY_TOOLS:
+        return ()
+    shown = {tool.qualified_name for tool in offered}
+    best = [tool for tool in _by_fit(situation) if tool.qualified_name in shown]
+    return tuple(catalog.plan_name(tool) for tool in best[:LAST_TRY_TOOLS])
 
 
 def _first_that_fit(tools: ToolCatalog, situation: Situation, room: float) -> list[ToolSpec]:

@@ -5,6 +5,9 @@ A plan's `solve()` says with a prefix what its text is: `FINAL_ANSWER:` ends the
 the user back. Small models forget the prefix where the value says all: then a short value is the
 answer, and a long text of a tool, which nobody has read yet, goes on. A plan that returns nothing
 gives what it printed.
+
+A prefix counts where the plan has written it. What a tool gave may begin with one too: a page that
+would like to decide what the answer is, or what the user is asked.
 """
 
 import asyncio
@@ -51,6 +54,12 @@ _VERDICTS = (
 SHORT_ANSWER_CHARACTERS = 500
 """Longest value without a verdict that is taken for an answer."""
 
+COMPARED_CHARACTERS = 100
+"""How much of what a tool gave is compared with the beginning of what a plan returns."""
+
+ERROR_CHARACTERS_MIN = 8
+"""Shorter words of a failed call may stand in an answer by chance."""
+
 SEARCHED_CHARACTERS = 64 * 1024
 """How much of an answer is searched for what can't be part of one."""
 
@@ -64,6 +73,13 @@ _SHOWN_OBJECT = re.compile(
 
 _OBJECT_BEGINS = re.compile(r"<(?:coroutine object|gather\(|function '|\w{1,100} object at)")
 """The same, as far as text must hold it that means to speak of such things."""
+
+
+_NOTHING_TO_PROCESS = (
+    f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
+    f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
+)
+"""What a plan is told that only puts its work off."""
 
 
 def format_result(value: Json) -> str:
@@ -100,7 +116,9 @@ async def run_plan(
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     for prefix, verdict in _VERDICTS:
         said = text.removeprefix(prefix).strip()
-        if text.startswith(prefix) and said:
+        if text.startswith(prefix) and said and _is_own(prefix, text, plan, ran):
+            if prefix == FURTHER_PROCESSING and not (ran.calls or ran.found):
+                return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_PROCESS))
             return verdict(said, ran.calls, ran.found)
     return _without_verdict(value, text, ran)
 
@@ -168,20 +186,46 @@ def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
     return None if sent else found.group()
 
 
+def _is_own(prefix: str, text: str, plan: Plan, ran: SandboxResult) -> bool:
+    """Whether the plan itself wrote the prefix that its text begins with, and no tool."""
+    begins = text[:COMPARED_CHARACTERS]
+    told = (c.result.strip()[:COMPARED_CHARACTERS] for c in ran.calls if isinstance(c.result, str))
+    told = (part for part in told if part.startswith(prefix))
+    given = any(begins.startswith(part) or part.startswith(begins) for part in told)
+    return prefix.removesuffix(":") in plan.source and not given
+
+
 def _without_verdict(value: Json, text: str, ran: SandboxResult) -> ActionResult:
     """What a value without a prefix amounts to; see the module's docstring.
 
-    Text that names a verdict further on is neither: it may come from a page that would like to
-    decide what the answer is.
+    Text that names a verdict is neither: it may come from a tool. Nor is the error of a call that
+    failed an answer, if the plan doesn't say that it is.
     """
     inner = value["result"] if isinstance(value, dict) and "result" in value else value
-    is_plain = isinstance(inner, str | int | float | list) and any(map(str.isalnum, text))
-    if is_plain and text not in _EMPTY_WORDS and not _names_verdict(text):
+    is_answer = _is_plain(inner) and any(map(str.isalnum, text)) and text not in _EMPTY_WORDS
+    if is_answer and not _names_verdict(text) and not _tells_error(text, ran):
         if len(text) <= SHORT_ANSWER_CHARACTERS:
             return FinalAnswer(text, ran.calls, ran.found)
         if _is_told_by_tool(text, ran):
             return FurtherProcessing(text, ran.calls, ran.found)
     return PlanFailed(PlanFailure("no_verdict", _no_verdict(value)), ran.calls, ran.found)
+
+
+def _is_plain(value: Json) -> bool:
+    """Whether it is text or a number, or a list or table of nothing else."""
+    if not isinstance(value, list):
+        return isinstance(value, str | int | float)
+    cells = (cell for row in value for cell in (row if isinstance(row, list) else [row]))
+    return all(isinstance(cell, str | int | float) for cell in cells)
+
+
+def _tells_error(text: str, ran: SandboxResult) -> bool:
+    """Whether a short text repeats why a call failed."""
+    if len(text) > SHORT_ANSWER_CHARACTERS:
+        return False
+    errors = (str(c.result).strip() for c in ran.calls if not c.ok)
+    errors = (error for error in errors if len(error) >= ERROR_CHARACTERS_MIN)
+    return any(error[:COMPARED_CHARACTERS] in text for error in errors)
 
 
 def _names_verdict(text: str) -> bool:
@@ -205,6 +249,11 @@ def _no_text(shown: str) -> str:
 
 
 def _no_verdict(value: Json) -> str:
+    if isinstance(value, str) and value.strip() in (FINAL_ANSWER, FURTHER_PROCESSING):
+        return (
+            f"solve() returned {value.strip()!r} and nothing behind it; if what a tool gave is "
+            "empty, say in words what that means for the request"
+        )
     if isinstance(value, str):
         shown = shorten(repr(value[:MAX_SHOWN_VALUE_CHARACTERS]), MAX_SHOWN_VALUE_CHARACTERS)
     else:

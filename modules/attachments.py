@@ -25,7 +25,7 @@ _ATTACHED = re.compile(
            | (?P<word>[^\s"'][^\s]{0,4095}) )""",
     re.VERBOSE,
 )
-_CLOSING = ".,;:!?)]}>\"'”’»"
+_CLOSING = ".,;:!?)]}>\"'”’»…。、，；：！？）」』】"
 """What may stand behind a path without belonging to it."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")

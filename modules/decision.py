@@ -18,6 +18,12 @@ RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 same plan again, whatever it is told."""
 
 
+NO_REASON = (
+    "declined the request and gave no reason; put it in other words, or choose another model"
+)
+"""What is said for a model that declines without a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanWriter:
     """Writes plans for one profile with one model; `core.ports.GeneratePlan`."""
@@ -33,7 +39,9 @@ class PlanWriter:
             BudgetSpent: the run may use no more of it.
         """
         reply = await self.model.generate(self.request(inputs, prompt_path))
-        return Declined(reply.text) if reply.declined else find_plan(reply, inputs.tools)
+        if reply.declined:
+            return Declined(reply.text.strip() or f"{self.model.name} {NO_REASON}")
+        return find_plan(reply, inputs.tools)
 
     def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:
         """What the model is asked, to the letter."""

@@ -16,6 +16,9 @@ from modules.tools import load_prompt, summarize_tools
 RESULT_CHARACTERS = 400
 """How much of an earlier call's result or answer a prompt repeats."""
 
+REQUEST_CHARACTERS = 1_000
+"""How much of an earlier request of the session a prompt repeats."""
+
 FAILED_PLAN_CHARACTERS = 12 * 1024
 """How much of a plan that failed a prompt repeats; a reply without a plan may be longer."""
 
@@ -46,8 +49,10 @@ MAY_NOT_ASK = (
 
 LAST_TRY = (
     "This is the last try. The plans above went wrong: take a different approach, with another "
-    "tool or without one, and keep the plan as simple as can be."
+    "tool or without one, and keep the plan as simple as can be. It may try one way after the "
+    "other, each in try/except."
 )
+SHORTLIST = "Of the tools above, these fit the request best: {names}."
 AGAIN = "Write a plan that differs from these and avoids their errors."
 
 REPEATED = (
@@ -106,7 +111,10 @@ def _perception_text(perception: PerceptionResult) -> str:
 def _history_text(history: Sequence[Exchange]) -> str:
     if not history:
         return "(this is the first request)"
-    return "\n".join(f"User: {e.request}\nAnswer: {_short(e.answer)}" for e in history)
+    return "\n".join(
+        f"User: {_short(e.request, REQUEST_CHARACTERS)}\nAnswer: {_short(e.answer)}"
+        for e in history
+    )
 
 
 def _failures_text(inputs: DecisionInputs) -> str:
@@ -121,6 +129,8 @@ def _failures_text(inputs: DecisionInputs) -> str:
     ]
     parts += _calls_so_far(failed, inputs.tools)
     parts.append(LAST_TRY if inputs.last_try else REPEATED if _is_repeated(failed) else AGAIN)
+    if inputs.shortlist:
+        parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)
 
 

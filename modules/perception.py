@@ -7,6 +7,7 @@ where it can matter; else, and where a model gives no readable answer, the reque
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import assert_never, cast
 
 from pydantic import ValidationError
@@ -55,6 +56,9 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
             return await _perception_of(context.model, inputs)
         except ReplyUnusable:
             pass
+    if user_input is not None and user_input == context.user_input_override:
+        # The words that matter are the user's; a later step's input holds a page of text, too.
+        inputs = replace(inputs, user_input=context.user_input)
     return await asyncio.to_thread(_by_words, inputs)
 
 

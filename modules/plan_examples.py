@@ -1,4 +1,4 @@
-"""The worked examples of the decision prompts: a pool for each plan style, six for each prompt.
+"""The worked examples of the decision prompts: a pool for each plan style, a few for each prompt.
 
 Six examples were clearly better than three with a small model (figures on the design page). They
 are chosen by the tools that are on offer, never by the request, so that the beginning of the
@@ -13,7 +13,7 @@ from core.catalog import ToolCatalog
 from core.turn import PlanStyle
 from modules.tools import load_prompt
 
-EXAMPLES_SHOWN = 6
+EXAMPLES_SHOWN = 7
 """How many examples a prompt holds."""
 
 _EXAMPLE = re.compile(
@@ -57,14 +57,20 @@ def parse_examples(text: str) -> tuple[str, list[Example]]:
 def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Example]:
     """At most `EXAMPLES_SHOWN` of them, in their order.
 
-    One that needs no tool is always among them: it shows that this may be so.
+    First one that needs no tool, to show that this may be so; then those whose tools are all
+    there, one for each server before others; then any, which show the form at least.
     """
-    known = {tool.identifier for tool in tools} | {tool.name for tool in tools}
+    servers = {name: tool.server for tool in tools for name in (tool.identifier, tool.name)}
+    shown_servers: set[str] = set()
 
     def rank(example: Example) -> int:
         if not example.tools:
             return 0
-        return 1 if example.tools <= known else 2
+        if not example.tools <= servers.keys():
+            return 3
+        news = {servers[name] for name in example.tools} - shown_servers
+        shown_servers.update(news)
+        return 1 if news else 2
 
     best = sorted(examples, key=rank)[:EXAMPLES_SHOWN]
     return [example for example in examples if example in best]

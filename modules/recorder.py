@@ -120,6 +120,8 @@ class SessionRecorder:
                 return self._call_item(event)
             case StepFinished():
                 return self._plan_item(event)
+            case Clarified():
+                return self._question_item(event)
             case (
                 Notice()
                 | Perceived()
@@ -128,7 +130,6 @@ class SessionRecorder:
                 | ToolCallProgress()
                 | ServerLogged()
                 | Observed()
-                | Clarified()
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
@@ -171,6 +172,21 @@ class SessionRecorder:
                 return self._end_item(event.outcome)
             case _:
                 assert_never(event)
+
+    def _question_item(self, event: Clarified) -> MemoryItem:
+        """What a plan asked the user, and the answer: null where there was none."""
+        answer = None if event.answer is None else self._clean(event.answer, MAX_FIELD_CHARS)
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="run_metadata",
+            text=self._clean(f"Asked back: {event.question} → {event.answer or 'no answer'}"),
+            tags=self._tags("clarification"),
+            metadata={
+                "question": self._clean(event.question, MAX_FIELD_CHARS),
+                "reply": answer,
+            },
+            session_id=self._memory.session_id,
+        )
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""

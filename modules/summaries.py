@@ -12,6 +12,7 @@ numbers that their part doesn't have are not believed (seen with Qwen2.5-Coder-1
 import asyncio
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -204,14 +205,20 @@ def _invents(notes: str, part: str) -> bool:
 
     "1,250,000", "1250000" and the "1.25" of a million count as the same.
     """
-    known = f" {' '.join(_numbers(part))} "
+    known = sorted(set(_numbers(part)))
 
     def is_known(number: str) -> bool:
+        at = bisect_left(known, number)  # what begins with it sorts right behind it
+        return at < len(known) and known[at].startswith(number)
+
+    def is_told(number: str) -> bool:
         round_part = number.rstrip("0")
-        return f" {number}" in known or (len(round_part) > 1 and f" {round_part} " in known)
+        at = bisect_left(known, round_part)
+        is_rounded = len(round_part) > 1 and known[at : at + 1] == [round_part]
+        return is_known(number) or is_rounded
 
     long = [n for n in _numbers(notes[:NOTES_CHECKED_CHARACTERS]) if len(n) >= INVENTED_DIGITS_MIN]
-    return not all(map(is_known, long))
+    return not all(map(is_told, long))
 
 
 def _numbers(text: str) -> list[str]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from core.json_schema import as_object, wrapped_result
 from core.tool_spec import Parameter, ToolSpec
 from core.values import Json, JsonObject
 from modules.schema_types import ANYTHING, OBJECT_LEVELS_SHOWN, type_text
@@ -60,7 +61,7 @@ def tool_signature(spec: ToolSpec, name: str) -> str:
     Arguments stand in schema order, the `input` wrapper flattened. Where a required argument
     follows an optional one, all from there on are keyword-only (`*`); `**more` says that others
     are taken too. A tool that Python can't express is `name(arguments: dict)`. The result is what
-    a plan receives: the type of the output schema's `result` where that is its only property,
+    a plan receives: the type of the output schema's `result` or `content` where that wraps it,
     `object` where the server promises nothing.
     """
     for levels in range(OBJECT_LEVELS_SHOWN, -1, -1):
@@ -202,8 +203,8 @@ def _result_type(output_schema: JsonObject | None, levels: int) -> str:
     if output_schema is None:
         return "object"
     properties = output_schema.get("properties")
-    if isinstance(properties, dict) and set(properties) == {"result"}:
-        return _type(properties["result"], output_schema, levels)
+    if (wrapped := wrapped_result(properties, output_schema)) is not None:
+        return _type(as_object(properties)[wrapped], output_schema, levels)
     return _type(output_schema, output_schema, levels)
 
 

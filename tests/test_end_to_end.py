@@ -104,11 +104,10 @@ def test_a_scripted_model_takes_the_same_path(tmp_path: Path) -> None:
 
 def test_further_processing_takes_another_step(tmp_path: Path) -> None:
     replies = [
-        plan('return "FURTHER_PROCESSING_REQUIRED: 3"'),
+        plan('return f"FURTHER_PROCESSING_REQUIRED: {await tools.add(a=1, b=2)}"'),
         plan('return "FINAL_ANSWER: three"'),
     ]
-    bare, model = str(write_profile(tmp_path)), script(tmp_path, replies)
-    done = agent(tmp_path, "--json", "--profile", bare, "--model", model, "spell 1 + 2")
+    done = agent(tmp_path, "--json", "--model", script(tmp_path, replies), "spell 1 + 2")
     document = json.loads(done.out)
     assert document["answer"] == "three"
     assert [step["step"] for step in document["steps"]] == [1, 2]

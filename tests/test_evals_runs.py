@@ -177,7 +177,7 @@ async def test_plans_are_asked_for_in_the_real_conversation(
         "async def solve():\n    return 'FINAL_ANSWER: 5'",
     ]
     model = ScriptedModel(plans)
-    stage = Stage(nowhere, Places(ROOT, tmp_path), model)
+    stage = Stage(nowhere, Places(ROOT, tmp_path), model, model)
     async with stage.conversation(Manner(perception="never"), ()) as conversation:
         judge = Judge(nowhere, Results(None), "code")
         (record,) = (await judge.ask_all(PlansWay("plans", conversation), [QUESTION])).values()

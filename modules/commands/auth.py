@@ -55,7 +55,7 @@ class KeySource:
         """The key, checked.
 
         Raises:
-            UsageError: there is none, or it is too short or too long.
+            UsageError: there is none, it is too short or too long, or not alone.
             ConfigurationError: it can't be a key; it is not shown.
         """
         if self.stdin.isatty():
@@ -65,6 +65,11 @@ class KeySource:
         key = given.strip()
         if not key:
             raise UsageError(f"no key for {variable} was given; nothing has changed")
+        if key[0] in "\"'" or key.startswith(f"{variable}="):
+            raise UsageError(
+                f"what was given for {variable} holds quotes, or the name of a variable, as well; "
+                "give the key alone; nothing has changed"
+            )
         if len(key) < KEY_CHARACTERS_MIN:
             raise UsageError(
                 f"what was given for {variable} has {len(key)} characters, and so is no key; "

@@ -65,6 +65,7 @@ async def show_prompt(command: ShowPrompt, around: Surroundings, profile: AgentP
         command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
     )
     witness = Witness(chosen.name, chosen.traits)
+    await chosen.aclose()  # it was never connected: only its name and traits are needed
     manager = ModelManager((ChosenModel(witness, Price(input=0, output=0)),))
     display = display_for(around, command.options)
     unkept = profile.memory.model_copy(update={"memory_service": False})
@@ -78,8 +79,9 @@ async def show_prompt(command: ShowPrompt, around: Surroundings, profile: AgentP
             display.progress,
         )
         async with conversation:
-            await conversation.ask(command.request)
-    await chosen.aclose()
+            outcome = await conversation.ask(command.request)
+    if not witness.requests:  # nothing came of the run before a model was to be asked
+        return around.complaints.fail(outcome.message, outcome.exit_code)
     if not command.options.quiet:
         display.progress.say(
             "model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)"
@@ -94,9 +96,11 @@ async def show_prompt(command: ShowPrompt, around: Surroundings, profile: AgentP
 
 def _text(request: ModelRequest) -> str:
     """The two messages of a request under headings, and which images go with them."""
+    # A heading stands on a line of its own, whatever is before it.
+    system = request.system + "\n" * (request.system[-1:] not in ("", "\n"))
     images = "".join(f"\n── image ── {image.name}" for image in request.images)
     return (
-        f"── {request.purpose}: system message ──\n{request.system}"
+        f"── {request.purpose}: system message ──\n{system}"
         f"── {request.purpose}: user message ──\n{request.user}{images}"
     )
 

@@ -14,6 +14,7 @@ from core.errors import ExitCode, UsageError
 from modules.commands.model_rows import size_text
 from modules.commands.models_command import PullModel
 from modules.commands.surroundings import Surroundings
+from modules.models.keys import find_key
 from modules.models.names import resolve
 from modules.models.ollama_api import OllamaApi, PullProgress
 from modules.terminal.live_line import LiveLine
@@ -44,7 +45,9 @@ async def pull_model(
     options = command.options
     models = load_models(places.config_file("models.json"))
     entry = _entry(command.name, models)
-    api = OllamaApi(entry.model or "", environ, entry.base_url, entry.api_key_env)
+    api = OllamaApi(
+        entry.model or "", environ, entry.base_url, find_key(entry, environ, places.home)
+    )
     around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
     report = _report_for(around, is_quiet=options.quiet)
     began = time.monotonic()

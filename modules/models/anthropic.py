@@ -94,13 +94,18 @@ class AnthropicModel:
         opened = await self._open()
         params = await asyncio.to_thread(self._params, request)
         reply = AnthropicReply(self._faults)
+        ask = opened.client.messages.with_streaming_response.create
         with self._translated(reply):
-            async with opened.client.messages.with_streaming_response.create(**params) as answer:
+            async with ask(**params) as answer:
                 self._check_type(answer.http_response)
-                async with aclosing(_documents(answer.http_response)) as documents:
-                    async for document in documents:
-                        for delta in reply.take(document):
-                            yield delta
+                try:
+                    async with aclosing(_documents(answer.http_response)) as documents:
+                        async for document in documents:
+                            for delta in reply.take(document):
+                                yield delta
+                except Exception:
+                    yield reply.so_far  # it is billed all the same
+                    raise
             for delta in reply.end():
                 yield delta
 

@@ -90,24 +90,30 @@ class AnthropicReply:
             case _:
                 return
 
+    @property
+    def so_far(self) -> ReplyEnd:
+        """What it has taken up to here, for a reply that fails."""
+        return ReplyEnd(self._usage)
+
     def end(self) -> Iterator[ReplyDelta]:
         """What is left when no event comes any more: `ReplyEnd` last.
 
         Raises:
-            ModelUnavailable: the reply is empty, or not whole.
+            ModelUnavailable: the reply is empty, or not whole; behind `ReplyEnd`, as it is billed.
         """
         reason = self._stop_reason
         if reason is None:
+            yield self.so_far
             raise self._faults.broke_off()
         if reason == "refusal":
             yield TextDelta(self._refusal or "The model declines to answer this request.")
             yield ReplyEnd(self._usage, "refused")
             return
         is_cut = reason in _AT_THE_LIMIT
-        if not self._has_content:
-            raise self._faults.without_text(reason, was_cut=is_cut)
         finish: FinishReason = "length" if is_cut else "stop"
         yield ReplyEnd(self._usage, finish)
+        if not self._has_content:
+            raise self._faults.without_text(reason, was_cut=is_cut)
 
     @property
     def _usage(self) -> Usage:

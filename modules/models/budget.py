@@ -32,8 +32,9 @@ class RunLimits:
         if self.max_cost is not None and price is None:
             raise ConfigurationError(
                 f"a run may cost {dollars(self.max_cost)} at most, but what {model_name} costs is "
-                "not known: add its price to 'prices' in config/models.json (dollars for a million "
-                "tokens, input and output), or limit tokens instead with --max-tokens"
+                "not known: give its entry in config/models.json a 'price' (dollars for a million "
+                "tokens, input and output), or one of a service's own models one in 'prices'; or "
+                "limit tokens instead with --max-tokens"
             )
 
 
@@ -44,7 +45,8 @@ class Budget:
     """What one run has used so far, held against its limits.
 
     A request is held back when the limits are reached before it. One that was sent may pass them:
-    how many tokens its prompt has, only its usage tells. So may those that are under way at once.
+    how many tokens its prompt has, only its usage tells, and models that think get room for it on
+    top of the reply's. So may those that are under way at once.
     """
 
     def __init__(self, limits: RunLimits = NO_LIMITS) -> None:

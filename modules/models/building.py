@@ -6,7 +6,7 @@ Backends are imported when they are chosen, and their SDKs later still, at the f
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import ConfigurationError
@@ -23,12 +23,9 @@ from modules.models.discovery import (
     local_file,
     local_models,
 )
-from modules.models.keys import find_key, missing_key
+from modules.models.keys import KeyFinder, missing_key
 from modules.models.names import ReplayFile, ScriptFile, Wanted, completed, default_model
 from modules.models.pricing import FREE
-
-if TYPE_CHECKING:
-    from modules.models.keyring_store import OpenBackend
 
 DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
 """What is asked for where Ollama has no model yet: its error then says how to get it."""
@@ -44,12 +41,12 @@ _LOCAL_NAMES_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What models are built from; `home` holds the list of keys in the keyring, and weights."""
+    """What models are built from; `home` holds weights, `keys` finds services' keys."""
 
     models: ModelsFile
     environ: Mapping[str, str]
-    home: Path | None = None
-    open_backend: "OpenBackend | None" = None
+    home: Path | None
+    keys: KeyFinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,7 @@ def price_of(entry: ModelEntry, models: ModelsFile) -> Price | None:
 
 
 def _from_entry(entry: ModelEntry, name: str, means: Means) -> Built:
-    key = find_key(entry, means.environ, means.home, means.open_backend)
+    key = means.keys.find(entry)
     chosen = ChosenModel(
         _backend(entry, key, name, means),
         price_of(entry, means.models),
@@ -163,7 +160,7 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
         case "ollama":
             from modules.models.ollama import OllamaModel
 
-            return OllamaModel(entry, means.environ)
+            return OllamaModel(entry, means.environ, key)
         case "local":
             from modules.models.local import LocalModel
 

@@ -30,7 +30,7 @@ from modules.models.discovery import (
 from modules.models.keys import (
     GOOGLE_KEY,
     USUAL_VARIABLES,
-    find_key,
+    KeyFinder,
     key_from_environment,
     key_variable,
 )
@@ -90,7 +90,7 @@ def choose_models(
     """
     origin = FLAG_ORIGIN if flag is not None else PROFILE_ORIGIN
     text = (profile_choice if flag is None else flag).strip()
-    means = Means(models, environ, home, open_backend)
+    means = Means(models, environ, home, KeyFinder(environ, home, open_backend))
     if not text.startswith(RECORD):
         return _chain(text, origin, means)
     file, equals, names = text.removeprefix(RECORD).partition("=")
@@ -227,7 +227,7 @@ def _by_key(entry: ModelEntry, means: Means, notes: list[str]) -> tuple[Built, s
     if key_from_environment(variable, means.environ) is not None:
         return build(settle(entry, means), entry.type, means), f"{variable} is set"
     try:
-        key = find_key(entry, means.environ, means.home, means.open_backend)
+        key = means.keys.find(entry)
     except ConfigurationError as error:  # a keyring that is locked is no reason to answer nothing
         if str(error) not in notes:
             notes.append(str(error))

@@ -8,6 +8,7 @@ don't count: which service is asked with which key, the entry alone says.
 
 import asyncio
 import logging
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,6 +105,9 @@ class GeminiModel:
                     for delta in reply.take(piece):
                         yield delta
                     await pace.keep()
+            except Exception:
+                yield reply.so_far  # it is billed all the same
+                raise
             finally:
                 # The generators of the SDK are four deep, and close when they are collected.
                 if (response := response or opened.http.take()) is not None:
@@ -146,8 +150,10 @@ class GeminiModel:
         from modules.models.gemini_rehearsal import rehearse, silent_client
         from modules.models.sdk_http import SdkHttp
 
-        # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw.
+        # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw; so
+        # would those that quote what the service sent in the place of a word that it knows.
         logging.getLogger("google_genai").addHandler(logging.NullHandler())
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"google\.genai")
         base_url = self._entry.base_url or DEFAULT_BASE_URL
         http = SdkHttp(
             base_url,

@@ -32,6 +32,10 @@ _TOOL_SLIPS = (
 """The model called tools in a form of its own. It does so now and then, hence another try."""
 
 
+_MODELS_OWN = (FinishReason.STOP, *_AT_THE_LIMIT, *_TOOL_SLIPS)
+"""The model itself came to an end, or to its limit."""
+
+
 class GeminiReply:
     """One reply while it comes; `has_begun` once something of it is there."""
 
@@ -61,12 +65,19 @@ class GeminiReply:
         if piece.candidates:
             yield from self._take_candidate(piece.candidates[0])
 
+    @property
+    def so_far(self) -> ReplyEnd:
+        """What it has taken up to here, for a reply that fails."""
+        return ReplyEnd(self._usage)
+
     def end(self) -> Iterator[ReplyDelta]:
         """What is left when no piece comes any more: `ReplyEnd` last.
 
         Raises:
-            ModelUnavailable: the reply is empty, was stopped, or is not whole.
+            ModelUnavailable: the reply is empty, was stopped, or is not whole; behind `ReplyEnd`,
+                as it is billed.
         """
+        yield ReplyEnd(self._usage, "length" if self._reason in _AT_THE_LIMIT else "stop")
         if not self._has_content:
             raise self._faults.without_text(
                 self._reason.value if self._reason is not None else "empty",
@@ -75,19 +86,8 @@ class GeminiReply:
             )
         if self._reason is None:
             raise self._faults.broke_off()
-        yield ReplyEnd(self._usage, "length" if self._is_cut(self._reason) else "stop")
-
-    def _is_cut(self, reason: FinishReason) -> bool:
-        """Whether the limit ended it.
-
-        Raises:
-            ModelUnavailable: a filter did.
-        """
-        if reason in _AT_THE_LIMIT:
-            return True
-        if reason == FinishReason.STOP or reason in _TOOL_SLIPS:
-            return False
-        raise self._faults.stopped(reason.value)
+        if self._reason not in _MODELS_OWN:  # a filter
+            raise self._faults.stopped(self._reason.value)
 
     def _take_candidate(self, candidate: Candidate) -> Iterator[ReplyDelta]:
         if candidate.finish_reason is not None:

@@ -14,7 +14,7 @@ from config.atomic_write import folder_locked, write_atomically
 from config.settings import SettingsError, read_text
 from core.errors import ConfigurationError, StorageError
 from modules.models.api_key import ApiKey
-from modules.models.keys import LIST_FILE
+from modules.models.keys import LIST_FILE, KeyringSilent
 
 SERVICE = "cortex-r"
 """Under which name the keyring holds our keys; each one's user name is that of its variable."""
@@ -170,7 +170,7 @@ class KeyringStore:
             return answers[0]
         if faults:
             raise ConfigurationError(_refusal(faults[0], variable)) from None
-        raise ConfigurationError(
+        raise KeyringSilent(
             f"the keyring did not answer within {self._timeout_seconds:g} s; unlock it, or set "
             f"{variable} in the environment instead"
         )
@@ -188,6 +188,17 @@ class KeyringStore:
                 f"{self.list_file}, the list of the keys in the keyring, can't be written: "
                 f"{error.strerror or error}; it is what says that a key is there"
             ) from error
+
+
+def open_store(
+    home: Path, open_backend: OpenBackend | None = None, timeout_seconds: float | None = None
+) -> KeyringStore:
+    """The store under `home`; what is None is as usual."""
+    return KeyringStore(
+        home,
+        system_backend if open_backend is None else open_backend,
+        KEYRING_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds,
+    )
 
 
 def _refusal(error: Exception, variable: str) -> str:

@@ -44,6 +44,10 @@ LIST_FILE: Final = "keyring.json"
 """Under CORTEX_HOME: the names of the keys that are in the keyring; no secret."""
 
 
+class KeyringSilent(ConfigurationError):
+    """The keyring did not answer in time, and hardly will when it is asked once more."""
+
+
 def key_variable(entry: "ModelEntry") -> str | None:
     """The variable that holds an entry's key; None if the entry has none.
 
@@ -60,25 +64,62 @@ def find_key(
     environ: Mapping[str, str],
     home: Path | None = None,
     open_backend: "OpenBackend | None" = None,
+    timeout_seconds: float | None = None,
 ) -> ApiKey | None:
     """An entry's key: from the environment, then from the keyring.
 
     Only for the entry that uses GEMINI_API_KEY, GOOGLE_API_KEY is looked at last. `home` is where
-    the list of keys in the keyring lies; without it there is none.
+    the list of keys in the keyring lies; without it there is none. The keyring has
+    `timeout_seconds`, by default those of its module.
 
     Raises:
-        ConfigurationError: what is there can't be a key, or the keyring can't be read.
+        ConfigurationError: what is there can't be a key, or the keyring can't be read; as
+            `KeyringSilent`, where it does not answer.
     """
     variable = key_variable(entry)
     if variable is None:
         return None
     if (key := key_from_environment(variable, environ)) is not None:
         return key
-    if home is not None and (key := _from_keyring(variable, home, open_backend)) is not None:
-        return key
+    if home is not None and _is_listed(home):
+        from modules.models.keyring_store import open_store
+
+        if (key := open_store(home, open_backend, timeout_seconds).find(variable)) is not None:
+            return ApiKey(checked_key(key.value, key.origin), key.origin)
     if entry.type == "gemini" and variable == USUAL_VARIABLES["gemini"]:
         return key_from_environment(GOOGLE_KEY, environ)
     return None
+
+
+class KeyFinder:
+    """Finds the keys of several entries; a keyring that was silent once is not asked again."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        home: Path | None = None,
+        open_backend: "OpenBackend | None" = None,
+        timeout_seconds: float | None = None,
+    ) -> None:
+        """Look at nothing yet; arguments are those of `find_key`."""
+        self._timeout_seconds = timeout_seconds
+        self._environ = environ
+        self._home = home
+        self._open_backend = open_backend
+
+    def find(self, entry: "ModelEntry") -> ApiKey | None:
+        """The entry's key; None also where only a keyring could tell that was silent before.
+
+        Raises:
+            ConfigurationError: as `find_key`.
+        """
+        try:
+            return find_key(
+                entry, self._environ, self._home, self._open_backend, self._timeout_seconds
+            )
+        except KeyringSilent:
+            self._home = None  # each time would cost half a minute
+            raise
 
 
 def key_from_environment(variable: str, environ: Mapping[str, str]) -> ApiKey | None:
@@ -125,17 +166,6 @@ def missing_key(entry: "ModelEntry", name: str) -> ConfigurationError:
         f"keyring with agent.py auth set {entry.type if is_usual else variable}, or use "
         "--model offline"
     )
-
-
-def _from_keyring(variable: str, home: Path, open_backend: "OpenBackend | None") -> ApiKey | None:
-    if not _is_listed(home):
-        return None
-    from modules.models.keyring_store import KeyringStore
-
-    store = KeyringStore(home) if open_backend is None else KeyringStore(home, open_backend)
-    if (key := store.find(variable)) is None:
-        return None
-    return ApiKey(checked_key(key.value, key.origin), key.origin)
 
 
 def _is_listed(home: Path) -> bool:

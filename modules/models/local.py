@@ -43,7 +43,12 @@ LINE_BYTES_MAX = 1024 * 1024
 """Longest line that the child may write; its pieces have some bytes."""
 
 END_TIMEOUT_SECONDS = 2.0
-"""How long the child may take to end by itself."""
+"""How long the child may take to end by itself, and to be gone once it was ended."""
+
+STOP_TIMEOUT_SECONDS = 10.0
+"""How long the child may take to stop a request, before another takes its place."""
+
+DRAINED_BYTES = 64 * 1024
 
 WORKER = Path(__file__).with_name("local_worker.py")
 
@@ -60,22 +65,33 @@ class LocalModel:
     """One GGUF file, run by one child process, one request after the other."""
 
     def __init__(
-        self, entry: ModelEntry, state_folder: Path | None = None, worker: Path = WORKER
+        self,
+        entry: ModelEntry,
+        state_folder: Path | None = None,
+        worker: Path = WORKER,
+        *,
+        is_rendered: bool = False,
+        stop_timeout_seconds: float = STOP_TIMEOUT_SECONDS,
     ) -> None:
         """Keep the settings; nothing is loaded before the first request.
 
         `entry.path` is the file. In `state_folder` the child keeps what it made of the beginning
         of prompts, so that a later process need not read them again. `worker` is the child's
-        program.
+        program. With `is_rendered`, prompts hold the marks of the chat template themselves, which
+        is for measuring only: text from elsewhere could pose as a message. The child has
+        `stop_timeout_seconds` to stop a request.
         """
         self._entry = entry
         self._worker = worker
+        self._is_rendered = is_rendered
         self._path = Path(entry.path or "").expanduser()
         self._state_folder = state_folder
         self._context_tokens = entry.context_tokens or DEFAULT_CONTEXT_TOKENS
         self._process: asyncio.subprocess.Process | None = None
+        self._stop_timeout_seconds = stop_timeout_seconds
         self._turn = asyncio.Lock()
         self._next_id = 1
+        self._stopped_id: int | None = None  # told to stop, and not yet known to have
 
     @property
     def name(self) -> str:
@@ -97,7 +113,7 @@ class LocalModel:
                 prompt is longer than the context, or the child died.
         """
         async with self._turn:
-            process = await self._started()
+            process = await self._idle()
             request_id, self._next_id = self._next_id, self._next_id + 1
             splitter = ThinkingSplitter()
             finished = False
@@ -106,7 +122,7 @@ class LocalModel:
                 while not finished:
                     message = await self._receive(process)
                     if message.get("id") != request_id:
-                        continue  # the rest of a reply that was stopped
+                        continue
                     match message:
                         case {"text": str(text)}:
                             for delta in splitter.feed(text):
@@ -125,17 +141,43 @@ class LocalModel:
 
     async def aclose(self) -> None:
         """End the child; safe to call twice."""
+        await self._end_child(END_TIMEOUT_SECONDS)
+
+    async def _end_child(self, patience_seconds: float) -> None:
+        """End the child: it may do so by itself for a while, and is killed then, or if cancelled.
+
+        One that loads weights hears nothing, and is given no time.
+        """
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
         process.stdin.close()
         try:
-            async with asyncio.timeout(END_TIMEOUT_SECONDS):
+            async with asyncio.timeout(patience_seconds):
                 await process.wait()
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            pass
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_TIMEOUT_SECONDS):
+                await _gone(process)
+
+    async def _idle(self) -> asyncio.subprocess.Process:
+        """A child that has nothing to do; in place of one that doesn't stop, a new one."""
+        process = await self._started()
+        try:
+            async with asyncio.timeout(self._stop_timeout_seconds):
+                while self._stopped_id is not None:
+                    message = await self._receive(process)
+                    if message.get("id") == self._stopped_id and "text" not in message:
+                        self._stopped_id = None
+        except TimeoutError:
+            await self._end_child(0)
+            return await self._started()
+        return process
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._process.returncode is None:
@@ -159,12 +201,12 @@ class LocalModel:
             limit=LINE_BYTES_MAX,
             start_new_session=True,  # Ctrl-C is ours to deal with
         )
-        self._process = process
+        self._process, self._stopped_id = process, None
         try:
             async with asyncio.timeout(LOAD_TIMEOUT_SECONDS):
                 message = await self._receive(process)
         except BaseException as error:  # half a start is none, whatever ended it
-            await self.aclose()
+            await self._end_child(0)
             if isinstance(error, TimeoutError):
                 raise self._unavailable(
                     f"was not loaded within {LOAD_TIMEOUT_SECONDS:g} s; take a smaller one"
@@ -182,6 +224,7 @@ class LocalModel:
             "context_tokens": self._context_tokens,
             "threads": _usable_cores(),
             "state_folder": str(self._state_folder) if self._state_folder is not None else None,
+            "is_rendered": self._is_rendered,
             "thinking": None if thinking is None else thinking != "off",
         }
 
@@ -217,7 +260,7 @@ class LocalModel:
         except (ValueError, RecursionError):  # no JSON, or longer than LINE_BYTES_MAX
             message = None
         if not isinstance(message, dict):
-            await self.aclose()
+            await self._end_child(0)
             raise self._unavailable("wrote what is no message; try again", transient=True)
         return cast("dict[str, object]", message)
 
@@ -232,13 +275,23 @@ class LocalModel:
         )
 
     def _stop(self, process: asyncio.subprocess.Process, request_id: int) -> None:
-        """Let the child stop computing; what it still writes is skipped by the next request."""
+        """Let the child stop computing; what it still writes is skipped before the next request."""
+        self._stopped_id = request_id
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.write(f"{json.dumps({'stop': request_id})}\n".encode())
 
     def _unavailable(self, what: str, *, transient: bool = False) -> ModelUnavailable:
         return ModelUnavailable(f"model {self.name} {what}", transient=transient)
+
+
+async def _gone(process: asyncio.subprocess.Process) -> None:
+    """Wait for a child that ends, and read what it left: a full pipe would be held open."""
+    if process.stdout is not None:
+        with contextlib.suppress(RuntimeError):  # a request that is under way reads it already
+            while await process.stdout.read(DRAINED_BYTES):
+                pass
+    await process.wait()
 
 
 def _end(end: dict[str, object]) -> ReplyEnd:

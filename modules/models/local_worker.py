@@ -45,13 +45,18 @@ SEED = 1
 
 
 class Settings(TypedDict):
-    """What the process is started with; `state_folder` is where prompts' beginnings are kept."""
+    """What the process is started with.
+
+    `state_folder` is where prompts' beginnings are kept. With `is_rendered`, messages hold the
+    marks of the chat template themselves; else such marks in them are plain text.
+    """
 
     path: str
     context_tokens: int
     threads: int
     state_folder: str | None
     thinking: bool | None
+    is_rendered: bool
 
 
 class Request(TypedDict):
@@ -136,8 +141,7 @@ class Worker:
                 f"the prompt has {len(tokens):,} tokens, more than the {self.llama.n_ctx():,} "
                 "of the context; set context_tokens of the model in models.json"
             )
-        self._recall(request, tokens)
-        cached = common_length(self._known(), tokens[:-1])
+        cached = self._recall(request, tokens)
         grammar = self._grammar(request["schema"])
         written, finish = 0, "length"
         pieces = self.llama.create_completion(
@@ -170,16 +174,40 @@ class Worker:
         write_line(self.output, {"id": request_id, "end": end})
 
     def _tokens(self, system: str, user: str) -> list[int]:
-        """The chat as the model was trained on it, by the template that lies beside the weights."""
-        asked = {"role": "user", "content": user}
+        """The chat as the model was trained on it, by the template that lies beside the weights.
+
+        What messages say is put in place after the template was rendered, as plain text: a page
+        that writes the marks between messages can't pose as a message.
+        """
+        said = {"system": system, "user": user}
+        if self.settings["is_rendered"]:
+            return self._special(self._rendered(said))
+        stand_ins = {role: f"\x02{role}-message\x03" for role in said if said[role]}
+        tokens: list[int] = []
+        rest = self._rendered({role: stand_ins.get(role, "") for role in said})
+        for role, stand_in in stand_ins.items():
+            before, found, rest = rest.partition(stand_in)
+            if not found:
+                raise ValueError(f"the chat template leaves the {role} message out")
+            tokens += self._special(before)
+            tokens += self._plain(said[role].strip())
+        return tokens + self._special(rest)
+
+    def _rendered(self, said: dict[str, str]) -> str:
         options = {} if (on := self.settings["thinking"]) is None else {"enable_thinking": on}
+        asked = {"role": "user", "content": said["user"]}
         try:
-            messages = [{"role": "system", "content": system}, asked] if system else [asked]
-            prompt = self.formatter(messages=messages, **options).prompt
+            first = [{"role": "system", "content": said["system"]}] if said["system"] else []
+            return self.formatter(messages=[*first, asked], **options).prompt
         except Exception:  # noqa: BLE001 - templates refuse in words of their own; without a system
-            joined = {"role": "user", "content": f"{system}\n\n{user}"}  # role, all goes in one
-            prompt = self.formatter(messages=[joined], **options).prompt
-        return self.llama.tokenize(prompt.encode("utf-8"), add_bos=False, special=True)
+            joined = f"{said['system']}\n\n{said['user']}"  # role, all goes into one message
+            return self.formatter(messages=[{"role": "user", "content": joined}], **options).prompt
+
+    def _special(self, text: str) -> list[int]:
+        return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=True)
+
+    def _plain(self, text: str) -> list[int]:
+        return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=False)
 
     def _grammar(self, schema: dict[str, object] | None) -> "Grammar | None":
         if schema is None:
@@ -189,22 +217,26 @@ class Worker:
     def _known(self) -> list[int]:
         return self.llama.input_ids[: self.llama.n_tokens].tolist()
 
-    def _recall(self, request: Request, tokens: list[int]) -> None:
-        """Have the prompt's stable beginning read: from before, from the disk, or now, once."""
+    def _recall(self, request: Request, tokens: list[int]) -> int:
+        """Have the prompt's stable beginning read: from before, from the disk, or now, once.
+
+        Returns how many tokens of the prompt need not be read.
+        """
+        known = common_length(self._known(), tokens[:-1])
         folder = self.settings["state_folder"]
         if folder is None or not request["system"]:
-            return
-        other = self._tokens(request["system"], "\n")
+            return known
+        other = self._tokens(request["system"], "\n.")
         beginning = tokens[: common_length(tokens, other)]
-        if len(beginning) < MIN_STATE_TOKENS:
-            return
-        if common_length(self._known(), beginning) == len(beginning):
-            return
+        if len(beginning) < MIN_STATE_TOKENS or known >= len(beginning):
+            return known
         store = StateStore(Path(folder), self.settings, self.library)
-        if not store.load(self.llama, beginning):
-            self.llama.reset()
-            self.llama.eval(beginning)
-            store.save(self.llama, beginning)
+        if store.load(self.llama, beginning):
+            return len(beginning)
+        forget_all(self.library, self.llama)
+        self.llama.eval(beginning)
+        store.save(self.llama, beginning)
+        return 0
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from config.models_file import ModelEntry
 from core.errors import ConfigurationError, ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
+from modules.models.api_key import ApiKey
 from modules.models.ollama_api import OllamaApi
 from modules.models.ollama_chat import chat_deltas, chat_messages
 from modules.models.ollama_facts import (
@@ -40,8 +41,12 @@ _SEES = re.compile(
 class OllamaModel:
     """One model of one Ollama server; what it can do is asked for at the first request."""
 
-    def __init__(self, entry: ModelEntry, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, entry: ModelEntry, environ: Mapping[str, str], key: ApiKey | None = None
+    ) -> None:
         """The entry's model, at its `base_url` or where OLLAMA_HOST says.
+
+        `key` is that of the entry's own variable; as to others, see `OllamaApi`.
 
         Raises:
             ConfigurationError: the entry names no model, or OLLAMA_HOST is no address.
@@ -53,7 +58,7 @@ class OllamaModel:
             )
         self._entry = entry
         self._name = f"{entry.type}:{entry.model}"
-        self._api = OllamaApi(entry.model, environ, entry.base_url, entry.api_key_env)
+        self._api = OllamaApi(entry.model, environ, entry.base_url, key)
         self._window = ContextWindow(entry.context_tokens)
         self._facts: OllamaFacts | None = None
         self._asking = asyncio.Lock()

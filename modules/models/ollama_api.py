@@ -71,12 +71,12 @@ class OllamaApi:
         model: str,
         environ: Mapping[str, str],
         base_url: str | None = None,
-        key_variable: str | None = None,
+        key: ApiKey | None = None,
     ) -> None:
         """The server at `base_url`, else where OLLAMA_HOST of `environ` says.
 
-        A key is sent from `key_variable`, else from OLLAMA_API_KEY to where OLLAMA_HOST says, over
-        https only.
+        `key` goes with every request; without one, that in OLLAMA_API_KEY does to where OLLAMA_HOST
+        says, over https only.
 
         Raises:
             ConfigurationError: OLLAMA_HOST is no address.
@@ -95,7 +95,7 @@ class OllamaApi:
                 no_key=f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a "
                 "variable as api_key_env in config/models.json",
             ),
-            _key(environ, address, base_url, key_variable),
+            key or _usual_key(environ, address, base_url),
         )
 
     async def installed(self) -> tuple[InstalledModel, ...]:
@@ -250,14 +250,11 @@ def _address(environ: Mapping[str, str], base_url: str | None) -> str:
     return address
 
 
-def _key(
-    environ: Mapping[str, str], address: str, base_url: str | None, variable: str | None
-) -> ApiKey | None:
-    if variable is None and (base_url is not None or not address.startswith("https://")):
+def _usual_key(environ: Mapping[str, str], address: str, base_url: str | None) -> ApiKey | None:
+    if base_url is not None or not address.startswith("https://"):
         return None
-    variable = variable or KEY_VARIABLE
-    value = environ.get(variable, "").strip()
-    return ApiKey(value, variable) if value else None
+    value = environ.get(KEY_VARIABLE, "").strip()
+    return ApiKey(value, KEY_VARIABLE) if value else None
 
 
 def _progress(report: JsonObject) -> PullProgress:

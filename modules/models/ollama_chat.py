@@ -51,7 +51,7 @@ async def chat_deltas(reply: WireReply) -> AsyncGenerator[ReplyDelta, None]:
             yield delta
         yield _end(chunk)
         # Read to its end the connection can be used again.
-        reply.patience_seconds = END_SECONDS
+        reply.expect_end(END_SECONDS)
         with suppress(ModelUnavailable):
             await anext(lines, None)
 

@@ -6,7 +6,8 @@ against httpx2's 0.1, retries by itself, and knows nothing of how the other serv
 most of what is to know here. So this is plain HTTP (`modules.models.wire`).
 
 What a server or model doesn't take (`temperature`, `response_format`, …) is left out once it has
-said so, in the same request and in all later ones of this client.
+said so, in the same request and in all later ones of this client; unless it was this one request
+that was too long.
 """
 
 from collections.abc import AsyncGenerator
@@ -19,7 +20,13 @@ from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
 from modules.models.api_key import ApiKey
 from modules.models.openai_reply import ReplyReader, first_choice
-from modules.models.openai_request import Dialect, adapted, first_dialect, request_body
+from modules.models.openai_request import (
+    Dialect,
+    adapted,
+    first_dialect,
+    is_about_length,
+    request_body,
+)
 from modules.models.vision_names import sees_images
 from modules.models.wire import ModelWire
 from modules.models.wire_faults import Advice, ServiceRefusal
@@ -90,7 +97,9 @@ class OpenAIModel:
             except ServiceRefusal as refusal:
                 if (narrower := _without_refused(dialect, body, refusal)) is None:
                     raise
-            dialect = self._dialect = narrower
+                dialect = narrower
+                if not is_about_length(refusal.error):  # else all later ones would lose the bound
+                    self._dialect = dialect
 
     def _tokens_max(self, request: ModelRequest) -> int | None:
         given = (request.max_output_tokens, self._output_tokens_max)
@@ -115,7 +124,7 @@ async def _deltas(reply: WireReply) -> AsyncGenerator[ReplyDelta, None]:
                 for delta in reader.feed(document):
                     yield delta
                 if reader.finish is not None:
-                    reply.patience_seconds = USAGE_SECONDS
+                    reply.expect_end(USAGE_SECONDS)
     except ModelUnavailable:
         if reader.finish is None:  # else only the count of tokens is missing
             raise

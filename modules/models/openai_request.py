@@ -45,6 +45,8 @@ _REFUSABLE = (
 )
 """The parameters that can be left out, or said otherwise."""
 
+_LENGTH = re.compile(r"context[ _](?:length|window|size)|too (?:large|long|many)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -115,6 +117,14 @@ def adapted(dialect: Dialect, body: JsonObject, error: ServiceError) -> Dialect 
             return replace(dialect, system=False)
         case _:
             return None
+
+
+def is_about_length(error: ServiceError) -> bool:
+    """Whether it is this request that is too long: that says nothing of the next one.
+
+    Servers name `max_tokens` then too, which with the prompt does not fit into their context.
+    """
+    return _LENGTH.search(f"{error.code} {error.message}") is not None
 
 
 def _messages(request: ModelRequest, dialect: Dialect) -> list[Json]:

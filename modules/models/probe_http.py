@@ -73,8 +73,13 @@ def _addresses(host: str, port: int, deadline: float) -> _Addresses:
         ValueError: it is no name in ASCII.
     """
     name = host.encode("ascii")  # as text, it would have codecs of 5 ms imported
-    if host == "localhost" or host.replace(".", "").isdecimal() or ":" in host:
-        return [*socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)]
+    # By the form of a name nobody can tell: "1.2.3.4.5" is one, and asked for in the network.
+    numeric = 0 if host == "localhost" else socket.AI_NUMERICHOST
+    try:
+        return [*socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=numeric)]
+    except socket.gaierror:
+        if not numeric:
+            raise
     import threading
 
     found: list[_Addresses] = []

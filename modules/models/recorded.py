@@ -43,7 +43,8 @@ from modules.redaction import Redactor
 class RecordingModel:
     """Passes requests on to a model, and writes down each with its reply or its error.
 
-    A reply that was not waited for is not written.
+    A reply that was not waited for is not written. In a recorded chain, each model writes to the
+    same file.
 
     Attributes:
         recorded: the model that answers.
@@ -99,6 +100,8 @@ class RecordingModel:
                         yield delta
         except ModelUnavailable as error:
             await self._write(request, _error_fields(error))
+            if end is not None:  # a reply that is of no use has its price, too
+                yield end
             raise
         if end is not None:
             await self._write(request, _reply_fields(heard, end))
@@ -133,7 +136,8 @@ class RecordingModel:
 class ReplayedModel:
     """Gives what was recorded; the same request made again gets the next of its outcomes.
 
-    When these are used up, the last one stays.
+    When these are used up, the last one stays. Errors of a model that another stood in for are
+    passed over: this one model says what the chain said in the end.
     """
 
     def __init__(self, path: str | Path, redactor: Redactor | None = None) -> None:
@@ -149,7 +153,10 @@ class ReplayedModel:
         self._asked = [request.asked for request in requests]
         self._queues: dict[str, deque[RecordedRequest]] = {}
         for request in requests:
-            self._queues.setdefault(request.key, deque()).append(request)
+            queue = self._queues.setdefault(request.key, deque())
+            while queue and _stands_in(request, queue[-1]):
+                queue.pop()
+            queue.append(request)
 
     @property
     def name(self) -> str:
@@ -193,6 +200,11 @@ class ReplayedModel:
             f"{self.name} holds no such {asked.purpose} request{lost}: "
             f"{difference(asked, self._asked)}; record it anew with --model record:FILE"
         )
+
+
+def _stands_in(request: RecordedRequest, before: RecordedRequest) -> bool:
+    """Whether this model was asked because the one before it in the chain failed."""
+    return isinstance(before.outcome, RecordedError) and before.model != request.model
 
 
 def _reply_fields(deltas: Sequence[ReplyDelta], end: ReplyEnd) -> JsonObject:

@@ -66,8 +66,7 @@ class WireReply:
     """A successful response whose body is still to be read, in one of three ways.
 
     `media_type` is its content type in small letters, without parameters. `is_done` becomes true
-    when `events` meets `[DONE]`. `patience_seconds` may be set, also while the body is read, to
-    bound the wait for its next bytes where the bound of the wire is too long.
+    when `events` meets `[DONE]`.
     """
 
     def __init__(self, response: "httpx2.Response", faults: WireFaults) -> None:
@@ -75,9 +74,18 @@ class WireReply:
         content_type: str = response.headers.get("content-type", "")
         self.media_type = content_type.partition(";")[0].strip().lower()
         self.is_done = False
-        self.patience_seconds: float | None = None
+        self._ends_at: float | None = None  # in seconds of the event loop's clock
         self._body: AsyncIterator[bytes] = response.aiter_raw()
         self._faults = faults
+
+    def expect_end(self, seconds: float) -> None:
+        """What is left of the body may take that long, all of it; the first to say so counts.
+
+        To be called while the body is read, once all is there that is needed: a service that goes
+        on sending signs of life must not keep the reply.
+        """
+        if self._ends_at is None:
+            self._ends_at = asyncio.get_running_loop().time() + seconds
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event that has some, up to the end or `[DONE]`.
@@ -181,7 +189,7 @@ class WireReply:
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
         while True:
             try:
-                async with asyncio.timeout(self.patience_seconds):
+                async with asyncio.timeout_at(self._ends_at):
                     chunk = await anext(self._body, None)
             except Exception as error:  # noqa: BLE001 - whatever HTTP raises, the body ends here
                 raise self._faults.in_body(error) from None

@@ -44,7 +44,7 @@ _NEGATIONS: Final = frozenset({"no", "not", "without", "non"})
 _BOOLEAN: Final = frozenset({"boolean"})
 _ARRAY: Final = frozenset({"array"})
 _POLITE_END: Final = re.compile(
-    r"(?:[\s,.!?;]+|\b(?:please|thanks|thank you|for me)\b)+\Z", re.IGNORECASE
+    r"(?:[\s,.!?;]|\b(?:please|thanks|thank you|for me)\b)++\Z", re.IGNORECASE
 )
 _URL_NAME: Final = re.compile(r"ur[li]|link|address|href|website|webpage", re.IGNORECASE)
 _PATH_NAME: Final = re.compile(r"path|file|folder|dir|directory|document_name", re.IGNORECASE)

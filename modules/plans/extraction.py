@@ -9,21 +9,26 @@ Rules, the first that finds something counts:
 4. Tool calls as JSON, fenced or not.
 5. A text that says `FINAL_ANSWER:` or another verdict in plain prose.
 
+What follows such a verdict belongs to what it says: an answer may show code, or a document that
+holds calls as JSON. It runs only if it is a plan, or Python that calls a tool.
+
 What is made here is Python like any other: it is checked, repaired and run as if the model had
 written it. Nothing is guessed: a reply that is only prose is no plan, and never an answer.
 The replies of models to which the rules go back are in `tests/fixtures/model_replies`.
 """
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from core.catalog import ToolCatalog
 from core.ports import ModelReply
-from core.turn import FINAL_ANSWER, NoPlan, Plan, PlanFailure
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, NoPlan, Plan, PlanFailure
 from modules.plans.code_blocks import read_block, with_helpers
 from modules.plans.json_calls import json_calls
 from modules.plans.loose_code import plan_of_code
+from modules.plans.names import FunctionNode, NotParsed, parse
 from modules.plans.native_calls import plan_of_calls
 from modules.plans.reply_text import (
     Block,
@@ -45,16 +50,25 @@ CALL_CHARACTERS: Final = 500
 SHOWN_CHARACTERS: Final = 400
 """How much of a reply without a plan its failure repeats."""
 
+_FENCE_LINE: Final = re.compile(r"^```[^`\n]*\n", re.MULTILINE)
+
 _VERDICT: Final = re.compile(
-    r"^[ \t>*_`\"']{0,10}"
-    r"(FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|CLARIFICATION_NEEDED)[*_`]{0,4}:[*_`]{0,4}",
+    r"^[ \t*_`]{0,10}(?P<quote>[\"']?)"
+    r"(?P<word>FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|CLARIFICATION_NEEDED)"
+    r"[*_`]{0,4}:[*_`]{0,4}",
     re.MULTILINE,
 )
+"""A line that begins with a verdict; behind a > it would be somebody else's, who is quoted."""
+
+_SHOWN: Final = re.compile(r"```|~~~|[{\[]")
+"""Begins what an answer may show: a block, JSON."""
 
 _PLACEHOLDER: Final = re.compile(
     r"\{[A-Za-z_][^{}\n]{0,60}\}|<(?:the |your )?(?:answer|result|value|number|text)[\w ]{0,40}>"
 )
 """Stands in a sentence for a value that nobody has computed: `{product}`, `<answer>`."""
+
+_GOES_ON: Final = FURTHER_PROCESSING.removesuffix(":")
 
 _CALLED: Final = re.compile(r"\b([A-Za-z_]\w{0,100})\(")
 """What is written like the call of a function."""
@@ -68,11 +82,12 @@ def find_plan(reply: ModelReply, tools: ToolCatalog) -> Plan | NoPlan:
     """
     text = answer_part(reply.text)
     blocks = fenced_blocks(text)
+    answers = _begins_with_answer(text)
     source = (
         _with_solve(text, blocks, tools)
         or plan_of_calls(reply.tool_calls, tools)
-        or _without_solve(text, blocks, tools)
-        or plan_of_calls(json_calls(text, tools), tools)
+        or _without_solve(text, blocks, tools, must_call=answers)
+        or (None if answers else plan_of_calls(json_calls(text, tools), tools))
         or (None if reply.truncated else _plan_of_verdict(text, tools))
     )
     return NoPlan(reply.text, _no_plan(reply, text)) if source is None else Plan(source)
@@ -81,10 +96,13 @@ def find_plan(reply: ModelReply, tools: ToolCatalog) -> Plan | NoPlan:
 def _with_solve(text: str, blocks: Sequence[Block], tools: ToolCatalog) -> str | None:
     """The code that defines `solve`: of several blocks the first that the reply closes.
 
-    The first, because models that go on after their plan show how it is run, offer variants of it,
-    or answer requests that nobody made. Blocks that define what it uses come with it.
+    The whole, where that is Python with fences inside of its own texts. The first, because models
+    that go on after their plan show how it is run, offer variants of it, or answer requests that
+    nobody made. Blocks that define what it uses come with it.
     """
     with_solve = [block for block in blocks if block.has_solve]
+    if with_solve and (whole := _with_fences_inside(text)) is not None:
+        return whole
     if not with_solve:
         bare = text.strip().strip("`")
         return (code_around_solve(bare) or None) if defines_solve(bare) else None
@@ -95,11 +113,54 @@ def _with_solve(text: str, blocks: Sequence[Block], tools: ToolCatalog) -> str |
     return with_helpers(read_block(chosen.text), [*map(read_block, others)], tools)
 
 
-def _without_solve(text: str, blocks: Sequence[Block], tools: ToolCatalog) -> str | None:
+def _with_fences_inside(text: str) -> str | None:
+    """A plan that shows code in what it returns, so that a fence in it isn't its end.
+
+    What stands between two blocks is no Python, unless both are part of one plan.
+    """
+    first = _FENCE_LINE.search(text)
+    fenced = text[first.end() : text.rfind("\n```")] if first is not None else ""
+    candidates = (text.strip(), fenced)
+    return next((code for code in candidates if "```" in code and _is_plan(code)), None)
+
+
+def _is_plan(code: str) -> bool:
+    """Whether it is Python that defines `solve` at its top level."""
+    if len(code) > READ_CHARACTERS or not defines_solve(code):
+        return False
+    return any(isinstance(n, FunctionNode) and n.name == ENTRY_POINT for n in _statements(code))
+
+
+def _is_python(code: str) -> bool:
+    return bool(_statements(code))
+
+
+def _statements(code: str) -> list[ast.stmt]:
+    """The statements of a text; none where it is no Python."""
+    try:
+        return parse(code).body
+    except (SyntaxError, NotParsed, RecursionError):
+        return []
+
+
+def _begins_with_answer(text: str) -> bool:
+    """Whether a verdict that ends the step says something before any block or JSON begins."""
+    found = _VERDICT.search(text)
+    if found is None or found["word"] == _GOES_ON:
+        return False
+    shown = _SHOWN.search(text)
+    said = text[found.end() : shown.start() if shown is not None else None]
+    return any(map(str.isalnum, said))
+
+
+def _without_solve(
+    text: str, blocks: Sequence[Block], tools: ToolCatalog, *, must_call: bool
+) -> str | None:
     """Code that has to be put into a `solve`, or is itself one under another name.
 
-    Of several blocks the last that computes something, with what it needs of those before it:
-    they are written like the cells of a notebook.
+    With `must_call`, fenced code counts only if it calls a tool. Of several blocks the last that
+    computes something, with what it needs of those before it: they are written like the cells of
+    a notebook.
     """
     if not blocks:
         return _unfenced(text, tools)
@@ -109,16 +170,19 @@ def _without_solve(text: str, blocks: Sequence[Block], tools: ToolCatalog) -> st
     cells = [*map(read_block, python)]
     for index in reversed(range(len(cells))):
         code = with_helpers(cells[index], cells[:index], tools)
-        if (source := plan_of_code(code, tools, alone=False)) is not None:
+        if (source := plan_of_code(code, tools, alone=must_call)) is not None:
             return source
     return None
 
 
 def _unfenced(text: str, tools: ToolCatalog) -> str | None:
-    """The same where the reply is nothing but code, and where lines of it are."""
-    bare = text.strip().strip("`").strip()
-    for code in dict.fromkeys((bare, code_lines(text))):
-        if 0 < len(code) <= READ_CHARACTERS:
+    """The same where the reply is nothing but code, and where lines of it are.
+
+    Only of lines that all look like code is it told why they don't parse.
+    """
+    bare, lines = text.strip().strip("`").strip(), code_lines(text)
+    for code in dict.fromkeys((bare, lines)):
+        if 0 < len(code) <= READ_CHARACTERS and (code == lines or _is_python(code)):
             source = plan_of_code(code, tools, alone=True)
             if source is not None:
                 return source
@@ -134,7 +198,11 @@ def _plan_of_verdict(text: str, tools: ToolCatalog) -> str | None:
     found = _VERDICT.search(text)
     if found is None:
         return None
-    said = text[found.end() :].strip().strip("`").strip()
+    after = _VERDICT.search(text, found.end())  # the same once more, or of a request made up
+    word, said = found["word"], text[found.end() : after.start() if after is not None else None]
+    if "`" in found.group() or said.count("```") % 2:  # it stands in a block or in backticks
+        said = said.strip().strip("`")
+    said = _unfenced_text(said.strip()).removesuffix(found["quote"] or "\n")
     if len(said) <= CALL_CHARACTERS:
         source = plan_of_code(said, tools, alone=True)
         if source is not None:
@@ -142,7 +210,14 @@ def _plan_of_verdict(text: str, tools: ToolCatalog) -> str | None:
     pretends = any(tools.has_name(name) for name in _CALLED.findall(said))
     if not said or pretends or _PLACEHOLDER.search(said):
         return None
-    return f"async def {ENTRY_POINT}():\n    return {f'{found[1]}: {said}'!r}"
+    return f"async def {ENTRY_POINT}():\n    return {f'{word}: {said}'!r}"
+
+
+def _unfenced_text(said: str) -> str:
+    """What stands in the block that a text consists of; any other text as it is."""
+    blocks = fenced_blocks(said)
+    is_one = len(blocks) == 1 and said.startswith("```") and said.endswith("```")
+    return blocks[0].text if is_one else said
 
 
 def _no_plan(reply: ModelReply, text: str) -> PlanFailure:

@@ -1,7 +1,8 @@
 """Python that does the work without saying `solve()`: made a plan by putting it into one."""
 
 import ast
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from core.catalog import ToolCatalog
@@ -11,6 +12,8 @@ from modules.sandbox.prelude import ENTRY_POINT
 
 _INDENT: Final = "    "
 
+_DOOR_CALLED: Final = re.compile(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
+
 _SHOWS: Final = frozenset({"print", "pprint"})
 """What shows a value and computes none."""
 
@@ -18,7 +21,8 @@ _SHOWS: Final = frozenset({"print", "pprint"})
 def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     """The plan that a text without `solve` amounts to; None where it is no code that computes.
 
-    - functions of which one may be the entry stand as they are: the repair of plans finds it
+    - functions of which one may be the entry stand as they are, unless statements beside them call
+      tools: the repair of plans finds it
     - anything else goes into `async def solve():`, and its last value is what that returns
     - functions that all need arguments, and nothing that calls them, are no plan
 
@@ -38,13 +42,14 @@ def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     calls_tool = any(_is_tool_call(node, tools) for node in nodes)
     if not (calls_tool or (_is_arithmetic(tree) if alone else any(map(_computes, nodes)))):
         return None
-    if _has_entry(tree):
+    if _has_entry(tree) and not _works_outside(tree, tools):
         return source
     return None if all(map(_only_defines, tree.body)) else _wrapped(source, tree)
 
 
 def _names_a_door(source: str) -> bool:
-    return f"{TOOLS}." in source or f"{CLIENT}." in source
+    """Whether something like the call of a tool stands in it: "there are no tools." is none."""
+    return _DOOR_CALLED.search(source) is not None
 
 
 def _is_tool_call(node: ast.AST, tools: ToolCatalog) -> bool:
@@ -92,31 +97,43 @@ def _has_entry(tree: ast.Module) -> bool:
     return any(isinstance(node, FunctionNode) and takes_nothing(node) for node in tree.body)
 
 
+def _works_outside(tree: ast.Module, tools: ToolCatalog) -> bool:
+    """Whether statements outside of functions call tools: then these are the plan."""
+    return any(
+        _is_tool_call(node, tools)
+        for statement in tree.body
+        if not _only_defines(statement)
+        for node in ast.walk(statement)
+    )
+
+
 def _wrapped(source: str, tree: ast.Module) -> str:
     """The text inside of `solve`, indented but for the inside of texts of several lines."""
     lines = source.split("\n")
     last = tree.body[-1]
+    inside = set(_lines_of_texts(tree))
     if len(tree.body) > 1 and all(map(_is_value, tree.body)):
-        return _listed(lines, tree.body)
+        return _listed(lines, tree.body, inside)
     if (result := _result_name(last)) is not None:
         lines.append(f"return {result}")
     elif _is_value(last):
         lines[last.lineno - 1] = _inserted("return ", lines[last.lineno - 1], last.col_offset)
-    inside = set(_lines_of_texts(tree))
-    indented = (
-        line if number in inside or not line.strip() else _INDENT + line
-        for number, line in enumerate(lines, start=1)
-    )
-    return "\n".join([f"async def {ENTRY_POINT}():", *indented])
+    return "\n".join([f"async def {ENTRY_POINT}():", *_indented(lines, _INDENT, inside)])
 
 
-def _listed(lines: list[str], statements: Sequence[ast.stmt]) -> str:
+def _indented(lines: Sequence[str], indent: str, inside: Container[int]) -> Iterator[str]:
+    """The lines further to the right, but for those inside of texts, by number."""
+    for number, line in enumerate(lines, start=1):
+        yield line if number in inside or not line.strip() else indent + line
+
+
+def _listed(lines: list[str], statements: Sequence[ast.stmt], inside: Container[int]) -> str:
     """`sin(1)` and `cos(1)` on lines of their own, as a plan that returns all of their values."""
     for statement in reversed(statements):
         if statement.end_lineno is not None and statement.end_col_offset is not None:
             at = statement.end_lineno - 1
             lines[at] = _inserted(",", lines[at], statement.end_col_offset)
-    inner = [f"{_INDENT * 2}{line}" for line in lines]
+    inner = _indented(lines, _INDENT * 2, inside)
     return "\n".join([f"async def {ENTRY_POINT}():", f"{_INDENT}return [", *inner, f"{_INDENT}]"])
 
 

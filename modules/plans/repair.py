@@ -23,7 +23,7 @@ from modules.plans.entry_slips import (
 from modules.plans.import_slips import missing_imports, needless_imports
 from modules.plans.name_slips import misnamed_tools
 from modules.plans.names import NotParsed, ParsedPlan, PlanNames, read_plan
-from modules.plans.verdict_slips import annotated_verdicts, printed_verdicts
+from modules.plans.verdict_slips import annotated_verdicts, printed_verdicts, unfilled_verdicts
 
 MAX_REPAIRS = 50
 """A text with more slips of one stage than this is no plan; it is left alone."""
@@ -54,7 +54,8 @@ def normalise_plan(source: str, tools: ToolCatalog) -> NormalisedPlan:
       out of a module that the plan uses
     - `async def main():` where there is no `solve`, and `asyncio.run(tools.x(…))` for an `await`
     - `asyncio.run(solve())` and the like, parameters of `solve` that nothing reads
-    - an answer that is printed where it should be returned, or written as `FINAL_ANSWER: total`
+    - an answer that is printed where it should be returned, written as `FINAL_ANSWER: total`, or
+      as `"FINAL_ANSWER: {total}"` without the f before it
     """
     try:
         plan, repairs = repair(read_plan(source, tools), tools)
@@ -88,6 +89,7 @@ def _names_and_entry(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     yield from needless_parameters(tree, names)
     yield from printed_verdicts(tree, names)
     yield from annotated_verdicts(names)
+    yield from unfilled_verdicts(names)
     yield from misnamed_tools(names)
     yield from needless_imports(names)
 

@@ -18,7 +18,9 @@ SEARCHED_LINES: Final = 3_000
 BLOCKS_MAX: Final = 30
 """How many fenced blocks are looked at."""
 
-_FENCE: Final = re.compile(r"[ \t>]{0,20}(`{3,20}|~{3,20})[ \t]*([\w+#.-]{0,20})[ \t]*(?:[^`~]*)$")
+_FENCE: Final = re.compile(
+    r"[ \t>]{0,20}+(`{3,20}+|~{3,20}+)[ \t]*+([\w+#.-]{0,20}+)[^`~]*+$"  # takes nothing back
+)
 
 _SOLVE: Final = re.compile(r"[ \t]*+(?:async[ \t]++)?def[ \t]++solve[ \t]*+\(")
 
@@ -37,6 +39,8 @@ _CODE_LINE: Final = re.compile(
     """
 )
 """How a line begins that is code and no sentence."""
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 _THOUGHTS_END: Final = "</think>"
 """Ends what a reasoning model thinks aloud, where its server doesn't keep that apart."""
@@ -65,8 +69,12 @@ class Block:
 
 
 def answer_part(text: str) -> str:
-    """The part of a reply that is searched: its beginning, after what was thought aloud."""
+    """The part of a reply that is searched: its beginning, after what was thought aloud.
+
+    Lines end with a line feed alone, as syntax trees count them.
+    """
     found = text.rpartition(_THOUGHTS_END)[2][:SEARCHED_CHARACTERS]
+    found = found.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(found.split("\n", SEARCHED_LINES)[:SEARCHED_LINES])
 
 

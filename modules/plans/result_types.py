@@ -5,7 +5,8 @@ A type here is the set of JSON types that the value may have; None says that not
 
 from typing import Final, Literal, TypeAlias
 
-from core.json_schema import Contradiction, as_object, merge
+from core.content import RESULT, TEXT_RESULT
+from core.json_schema import Contradiction, as_object, merge, wrapped_result
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -40,9 +41,6 @@ _WORDS: Final[dict[JsonType, str]] = {
 
 _OBJECT: Final[frozenset[JsonType]] = frozenset({"object"})
 
-RESULT: Final = "result"
-"""The only property of a result that reaches a plan unwrapped."""
-
 
 def result_types(tool: ToolSpec) -> ResultTypes:
     """What `await tools.name(…)` gives; what the server's answers are checked against."""
@@ -52,9 +50,11 @@ def result_types(tool: ToolSpec) -> ResultTypes:
     whole = _joined(schema, schema)
     properties = as_object(whole.get("properties"))
     required = _names(whole.get("required"))
-    if set(properties) == {RESULT}:
-        return _types(properties[RESULT], schema, CHOICE_LEVELS) if RESULT in required else None
-    kept = any(name != RESULT for name in required)
+    if (wrapped := wrapped_result(properties, schema)) is not None:
+        known = wrapped in required
+        return _types(properties[wrapped], schema, CHOICE_LEVELS) if known else None
+    # An object of one property may arrive without it, whatever else the schema allows.
+    kept = any(name not in (RESULT, TEXT_RESULT) for name in required)
     return _OBJECT if kept and whole.get("type") == "object" else None
 
 

@@ -15,6 +15,9 @@ from modules.sandbox.prelude import SEARCH
 SHOWN_NAME_CHARACTERS = 100
 """How much of a tool's name a message quotes, where the plan made it up."""
 
+TOOLS_BY_MEANING = 2
+"""How many tools a message names for what a made-up name says."""
+
 
 def tool_mistake(node: ast.AST, names: PlanNames) -> str | None:
     """What is certainly wrong with one use of a tool, in words for the model."""
@@ -54,8 +57,22 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
         return f"there is no {TOOLS}.{path}; write await {named}"
     near = difflib.get_close_matches(wanted, [*offered.values()], NEAREST_NAMES_SHOWN)
     hints = [_spelled(name) for name, bare in offered.items() if bare in near]
-    hint = f"did you mean {', '.join(hints)}?" if hints else _offer(list(offered))
+    hint = f"did you mean {', '.join(hints)}?" if hints else _by_meaning(wanted, server, names)
+    hint = hint or _offer(list(offered))
     return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}"
+
+
+def _by_meaning(wanted: str, server: str, names: PlanNames) -> str:
+    """The tools whose descriptions the words of a name fit best: `square` is one use of `power`.
+
+    Where a server was named, only its own tools can be meant.
+    """
+    words = shorten(wanted, SHOWN_NAME_CHARACTERS).replace("_", " ")
+    found = names.tools.search(words, TOOLS_BY_MEANING)
+    meant = [t for t in found if names.tools.offers(t)]
+    meant = [t for t in meant if server in ("", as_identifier(t.server))]
+    shown = [_spelled(names.tools.plan_name(tool)) for tool in meant]
+    return f"by its words it may be {' or '.join(shown)}" if shown else ""
 
 
 def _called_server(node: ast.Attribute, server: str, names: PlanNames) -> str | None:

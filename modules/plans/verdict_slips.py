@@ -1,6 +1,7 @@
-"""Slips with the verdict of a plan: written as Python's annotation, printed and not returned."""
+"""Slips with the verdict of a plan: written as an annotation, printed, or a template not filled."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -10,6 +11,9 @@ from modules.plans.names import FunctionNode, PlanNames, own_nodes
 from modules.sandbox.prelude import ENTRY_POINT
 
 _VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING, CLARIFICATION)
+
+_FIELD = re.compile(r"\{([A-Za-z_]\w{0,100})\}")
+"""A place that an f-string fills with the value of a name."""
 
 
 def annotated_verdicts(names: PlanNames) -> Iterator[Slip]:
@@ -39,6 +43,48 @@ def printed_verdicts(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
                     yield Slip(call, words, partial(_return, solve.body[-1], call, shown))
             case _:
                 pass
+
+
+def unfilled_verdicts(names: PlanNames) -> Iterator[Slip]:
+    """`return "FINAL_ANSWER: {total}"`, where `total` is a variable of the same function."""
+    for node in names.nodes:
+        match node:
+            case ast.Return(value=ast.Constant(value=str() as text) as said) if text.startswith(
+                _VERDICTS
+            ) and _is_template(text, said, names):
+                words = "filled the answer in by an f-string"
+                yield Slip(said, words, partial(_fill, said, text))
+            case _:
+                pass
+
+
+def _is_template(text: str, said: ast.Constant, names: PlanNames) -> bool:
+    """Whether all braces of a text stand around variables of the function that returns it."""
+    scope, fields = names.scope_of(said), _FIELD.findall(text)
+    bare = _FIELD.sub("", text)
+    return (
+        bool(fields)
+        and "{" not in bare
+        and "}" not in bare
+        and all(
+            any(
+                isinstance(b, ast.Name) and names.scope_of(b) is scope
+                for b in names.bindings.of(name)
+            )
+            for name in fields
+        )
+    )
+
+
+def _fill(said: ast.Constant, text: str, draft: Draft) -> None:
+    parts: list[ast.expr] = []
+    for number, part in enumerate(_FIELD.split(text)):  # by turns text and a name
+        if number % 2:
+            parts.append(ast.FormattedValue(ast.Name(part, ast.Load()), -1))
+        elif part:
+            parts.append(ast.Constant(part))
+    draft.insert("f", said)
+    draft.replace(said, ast.JoinedStr(parts))
 
 
 def _is_verdict(shown: ast.expr) -> bool:

@@ -2,6 +2,7 @@
 
 from core.events import ModelAnswered, ModelAsked, ModelEvent, ModelReplaced, ModelRetried
 from core.turn import Usage
+from modules.terminal.printing import one_line
 
 REASON_CHARACTERS = 300
 """How much of a model's trouble one line shows."""
@@ -41,4 +42,5 @@ def _answered(event: ModelAnswered) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= REASON_CHARACTERS else f"{text[:REASON_CHARACTERS]}…"
+    """On one line: a service's words must not look like lines of ours."""
+    return one_line(text, REASON_CHARACTERS)

@@ -1,5 +1,6 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
+import os
 from collections import Counter
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
@@ -31,7 +32,7 @@ from core.json_preview import json_start
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
 from modules.redaction import Redactor
-from modules.terminal.live_line import LiveLine
+from modules.terminal.live_line import LiveLine, can_erase
 from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable
@@ -87,9 +88,8 @@ class Progress:
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._server_log_lines: Counter[str] = Counter()
-        self._live = LiveLine(
-            stream, is_terminal=stream is not None and loudness != "quiet" and stream.isatty()
-        )
+        is_live = stream is not None and loudness != "quiet" and stream.isatty()
+        self._live = LiveLine(stream, is_terminal=is_live and can_erase(os.environ))
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -98,7 +98,7 @@ class Progress:
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
         if isinstance(event, ModelWriting):
-            self._live.show(_writing_line(event))
+            self._live.show(printable(self._redactor.text(_writing_line(event))))
             return
         if isinstance(event, ModelAnswered | RunFinished):
             self._live.clear()
@@ -166,7 +166,8 @@ def _normal(event: Event) -> list[tuple[str, str]]:
         case ModelRetried() | ModelReplaced():
             return model_lines(event, is_verbose=False)
         case Clarified(_, question, None):
-            return [("loop", f"nobody to ask: {_short(one_line(question, VALUE_CHARACTERS))}")]
+            asked = one_line(question, VALUE_CHARACTERS)
+            return [("loop", f"no answer to: {asked} The likeliest reading is taken")]
         case RunFinished(outcome) if outcome.usage.tokens:
             return [("model", usage_text(outcome.usage))]
         case _:
@@ -237,7 +238,8 @@ def _server_log_line(event: ServerLogged) -> str:
 
 
 def _retry_line(event: Retrying) -> str:
-    failed = f"plan {event.attempt} of step {event.step} failed: {_short(str(event.failure))}"
+    why = one_line(str(event.failure), VALUE_CHARACTERS)
+    failed = f"plan {event.attempt} of step {event.step} failed: {why}"
     match event.lifelines_left:
         case 0:
             return f"{failed}; planning again, for the last time"

@@ -17,6 +17,7 @@ from tests.benchmarks import (
     http_calls,
     iteration,
     memory,
+    models,
     one_shot,
     payloads,
     peers,
@@ -58,6 +59,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "escapes": ("What gets out of executors of plans", escapes.measure),
     "exhaustion": ("What executors of plans contain by themselves", exhaustion.measure),
     "soak": ("What ten thousand plans leave behind", _soak),
+    "models": ("What we add to a model", models.measure),
     "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
 }
 """Title and function by name, in the order in which they are run."""

@@ -134,6 +134,8 @@ class TestSetting:
             (f"{KEY} {KEY}", "can't be a key: it holds characters other than"),
             (f"{KEY}\n{KEY}", "can't be a key: it holds characters other than"),
             (KEY * 1000, "can't be a key: it is too long"),
+            (f'"{KEY}"', "holds quotes, or the name of a variable"),
+            (f"GEMINI_API_KEY={KEY}", "holds quotes, or the name of a variable"),
         ],
     )
     def test_what_is_no_key_is_refused_and_nothing_changes(

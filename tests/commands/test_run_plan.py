@@ -47,7 +47,8 @@ class TestAnAnswer:
         assert printed == ["[printed] one", "[printed] [tool] two"]
 
     def test_quiet_leaves_stderr_empty_and_verbose_tells_more(self, sums: Hand) -> None:
-        name = write_plan(sums, "print('x')\nreturn 'FURTHER_PROCESSING_REQUIRED: so far'")
+        body = "print('x')\nawait tools.add(a=5, b=7)\n"
+        name = write_plan(sums, f"{body}return 'FURTHER_PROCESSING_REQUIRED: so far'")
         done = sums.run("run-plan", name, "--quiet")
         assert (done.code, done.out, done.err) == (0, "so far\n", "")
         told = sums.run("run-plan", name, "--verbose").err.splitlines()

@@ -1,7 +1,5 @@
 """What goes from step to step: text that was found, questions to the user, budgets, sources."""
 
-from dataclasses import replace
-
 import pytest
 
 from config.schema import StrategyProfile
@@ -14,6 +12,7 @@ from core.observation import (
     MIN_OBSERVATION_CHARACTERS,
     NOBODY_TO_ASK,
     OBSERVATION_CHARACTERS,
+    QUESTION_CHARACTERS,
     observation_room,
     unread_text,
 )
@@ -211,44 +210,6 @@ async def test_without_lifelines_the_only_plan_is_no_last_try() -> None:
     assert [inputs.last_try for inputs in fakes.inputs] == [False]
 
 
-@pytest.mark.parametrize(
-    ("result", "arguments", "sources"),
-    [
-        ("Tides… [Source: sea/tides.md, ID: tides_3]", {}, "sea/tides.md"),
-        (
-            "a [Source: a.md, ID: 1]\nb [Source: b.md, ID: 2]\n[Source: a.md, ID: 3]",
-            {},
-            "a.md; b.md",
-        ),
-        (PAGE, {"url": "https://example.org/harbour"}, "https://example.org/harbour"),
-        (PAGE, {"input": {"url": "https://example.org/h"}}, "https://example.org/h"),
-        (PAGE, {"url": "file:///etc/passwd"}, None),
-        (PAGE, {"path": "notes.txt"}, None),
-        (5, {"url": "https://example.org/count"}, None),
-    ],
-)
-async def test_an_answer_names_the_documents_and_pages_it_comes_from(
-    result: Json, arguments: dict[str, Json], sources: str | None
-) -> None:
-    answer = FinalAnswer("In 1782.", (replace(call(result), arguments=arguments),))
-    outcome, _ = await run(context(FakeParts([Plan("a")], {"a": [answer]})))
-    assert outcome.answer == ("In 1782." if sources is None else f"In 1782.\n\nSources: {sources}")
-
-
-async def test_sources_that_the_answer_names_itself_are_not_repeated() -> None:
-    text = "In 1782, says harbour.md."
-    answer = FinalAnswer(text, (call("x [Source: docs/harbour.md, ID: 1]"),))
-    outcome, _ = await run(context(FakeParts([Plan("a")], {"a": [answer]})))
-    assert outcome.answer == text
-
-
-async def test_sources_of_an_earlier_step_count_too() -> None:
-    found = FurtherProcessing("t", (call("x [Source: a.md, ID: 1]"),))
-    fakes = FakeParts([Plan("a"), Plan("b")], {"a": [found], "b": [FinalAnswer("Yes.")]})
-    outcome, _ = await run(context(fakes))
-    assert outcome.answer == "Yes.\n\nSources: a.md"
-
-
 async def test_usage_is_told_by_model_and_only_of_this_run() -> None:
     model = FakeModel(usage=Usage(2, 20, 2), usage_by_model={"a": Usage(2, 20, 2)})
 
@@ -272,3 +233,115 @@ async def test_a_model_with_little_context_is_given_less_text() -> None:
     _, events = await run(context(fakes, model=model))
     (observed,) = [event.text for event in events if isinstance(event, Observed)]
     assert observed.endswith("[7000 more characters left out]")
+
+
+async def test_what_the_user_said_is_still_known_after_a_text_was_read() -> None:
+    condensed: list[str] = []
+
+    async def condense(request: str, text: str, room_characters: int) -> str:
+        condensed.append(request)
+        return "short"
+
+    fakes = FakeParts(
+        [Plan("asks"), Plan("reads"), Plan("answers")],
+        {
+            "asks": [AskedBack("Which one?")],
+            "reads": [FurtherProcessing("x" * (OBSERVATION_CHARACTERS + 1))],
+            "answers": [FinalAnswer("done")],
+        },
+        ask_user=answers_red,
+        condense=condense,
+    )
+    await run(context(fakes))
+    assert "The user answered: the red one" in condensed[0]
+    assert "The user answered: the red one" in fakes.inputs[2].user_input
+    assert [inputs.max_steps for inputs in fakes.inputs] == [3, 4, 4]
+
+
+async def test_what_was_read_and_said_is_still_known_after_a_question() -> None:
+    fakes = FakeParts(
+        [Plan("reads"), Plan("asks"), Plan("asks again"), Plan("answers")],
+        {
+            "reads": [FurtherProcessing(PAGE)],
+            "asks": [AskedBack("Which one?")],
+            "asks again": [AskedBack("Which shade?")],
+            "answers": [FinalAnswer("done")],
+        },
+        ask_user=answers_red,
+    )
+    outcome, _ = await run(context(fakes))
+    assert outcome.answer == "done"
+    last = fakes.inputs[3].user_input
+    assert PAGE in last
+    assert "The user answered: the red one" in last
+    assert f"You asked back: Which shade?\n{NOBODY_TO_ASK}" in last
+
+
+async def test_a_profile_without_questions_asks_none_even_if_the_model_does() -> None:
+    fakes = FakeParts(
+        [Plan("asks"), Plan("answers")],
+        {"asks": [AskedBack("Which one?")], "answers": [FinalAnswer("x")]},
+        ask_user=answers_red,
+    )
+    _, events = await run(context(fakes, strategy=StrategyProfile(clarify=False)))
+    assert Clarified(1, "Which one?", None) in events
+
+
+async def test_a_question_without_end_is_cut() -> None:
+    asked: list[str] = []
+
+    async def ask(question: str) -> str | None:
+        asked.append(question)
+        return "yes"
+
+    fakes = FakeParts(
+        [Plan("asks"), Plan("answers")],
+        {"asks": [AskedBack("?" * 1_000_000)], "answers": [FinalAnswer("x")]},
+        ask_user=ask,
+    )
+    await run(context(fakes))
+    assert len(asked[0]) < 2 * QUESTION_CHARACTERS
+    assert len(fakes.inputs[1].user_input) < 2 * QUESTION_CHARACTERS
+
+
+async def test_the_same_long_text_is_not_read_twice() -> None:
+    text = "a word " * OBSERVATION_CHARACTERS
+    failed = PlanFailed(FAILURE, (call(text),))
+    fakes = FakeParts(
+        [Plan("a"), Plan("b"), Plan("c")],
+        {"a": [failed], "b": [failed], "c": [FinalAnswer("x")]},
+    )
+    _, events = await run(context(fakes))
+    assert len([event for event in events if isinstance(event, Observed)]) == 1
+    assert [inputs.step for inputs in fakes.inputs] == [1, 2, 2]
+
+
+async def test_calls_beside_the_text_that_goes_on_are_told() -> None:
+    sent = ToolCall("mail.send", {"to": "Bob"}, ok=True, result="Sent.", seconds=0.1)
+    first = PlanFailed(FAILURE, (sent,))
+    fakes = FakeParts(
+        [Plan("a"), Plan("b"), Plan("c")],
+        {
+            "a": [first],
+            "b": [PlanFailed(FAILURE, (call(391), call("no", ok=False), call(PAGE)))],
+            "c": [FinalAnswer("x")],
+        },
+    )
+    await run(context(fakes))
+    told = fakes.inputs[2].user_input
+    assert 'mail.send {"to": "Bob"} → "Sent."' in told
+    assert "web.read {} → 391" in told
+    assert "don't call again" in told
+    assert told.count(PAGE) == 1
+
+
+async def test_a_notice_of_a_failure_is_one_short_line() -> None:
+    long = PlanFailure("error", "bad\n[loop] all is well\n" * 1_000)
+    fakes = FakeParts(
+        [Plan("a"), Plan("b")],
+        {"a": [PlanFailed(long, (call(PAGE),))], "b": [FinalAnswer("x")]},
+    )
+    _, events = await run(context(fakes))
+    (notice,) = [event.text for event in events if isinstance(event, Notice)]
+    assert len(notice) < 500
+    assert "\n" not in notice

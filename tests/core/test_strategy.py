@@ -96,21 +96,32 @@ def last_try(given: Situation) -> Situation:
     return replace(given, inputs=replace(given.inputs, last_try=True), force_replan=True)
 
 
-async def test_the_last_try_of_a_step_takes_another_approach() -> None:
-    decision = await decide(StrategyProfile(), last_try(situation(TOOLS)), generate)
-    assert decision.prompt_path == "prompts/decision_prompt_exploratory_sequential.txt"
-    assert len(decision.tools) == len(TOOLS)
-    decision = await decide(EXPLORATORY, last_try(situation(TOOLS)), generate)
-    assert decision.prompt_path == "prompts/decision_prompt_conservative.txt"
-
-
-async def test_the_last_try_sees_only_the_tools_that_fit_the_request_best() -> None:
+async def test_the_last_try_is_pointed_to_the_tools_that_fit_best_and_offered_all() -> None:
     many = [tool(f"t{n}", "bulk", description="moves a pallet") for n in range(20)]
     given = situation([*many, tool("weather", "sky", description="the weather of a city")])
-    given = replace(last_try(given), request="What will the weather be in Oslo?")
-    decision = await decide(StrategyProfile(), given, generate)
-    assert names(decision)[0] == "sky.weather"
-    assert len(decision.tools) == LAST_TRY_TOOLS
+    pointed: list[tuple[str, ...]] = []
+
+    async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        pointed.append(inputs.shortlist)
+        return Plan("async def solve(): ...")
+
+    given = replace(given, request="What will the weather be in Oslo?")
+    first = await decide(StrategyProfile(), given, keep)
+    last = await decide(StrategyProfile(), last_try(given), keep)
+    assert names(first) == names(last), "what stands in providers' caches stays the same"
+    assert first.prompt_path == last.prompt_path
+    assert pointed[0] == ()
+    assert pointed[1][0] == "weather"
+    assert len(pointed[1]) == LAST_TRY_TOOLS
+
+
+async def test_a_few_tools_need_no_shortlist() -> None:
+    async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        assert inputs.last_try
+        assert inputs.shortlist == ()
+        return Plan("async def solve(): ...")
+
+    await decide(StrategyProfile(), last_try(situation(TOOLS)), keep)
 
 
 async def test_an_exploratory_replan_falls_back_on_what_worked_before() -> None:
@@ -208,3 +219,20 @@ class TestBeyondTheBudget:
         given = replace(situation(twins), tool_prompt_tokens=100)
         (only,) = (decision := await decide(StrategyProfile(), given, generate)).tools
         assert decision.tools.plan_name(only) == "a.get"
+
+
+async def test_the_last_try_is_not_pointed_to_tools_that_the_prompt_has_no_room_for() -> None:
+    many = [tool(f"t{n}", "bulk", description="moves a pallet " * 4) for n in range(20)]
+    basic = frozenset(spec.qualified_name for spec in many)
+    weather = tool("weather", "sky", description="the weather of a city")
+    given = replace(last_try(situation([*many, weather], basic=basic)), request="weather in Oslo")
+    pointed: list[tuple[str, ...]] = []
+
+    async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        pointed.append(inputs.shortlist)
+        return Plan("async def solve(): ...")
+
+    decision = await decide(StrategyProfile(), replace(given, tool_prompt_tokens=250), keep)
+    assert "sky.weather" not in names(decision)
+    assert "weather" not in pointed[0]
+    assert len(pointed[0]) == LAST_TRY_TOOLS

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from config.models_file import Price
 from core.errors import ModelUnavailable
 from core.ports import (
     NativeToolCall,
@@ -16,6 +17,8 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import JsonObject
+from modules.model_manager import ModelManager
+from modules.models.chosen import ChosenModel
 from tests.modules.anthropic_service import (
     KEY,
     MODEL,
@@ -270,6 +273,26 @@ async def test_a_reply_without_text_says_why() -> None:
         assert "(max_tokens); give it more room" in str(await failure(fake))
         fake.streams(begin(), end("end_turn"))
         assert "(end_turn); put the request" in str(await failure(fake))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        (end("max_tokens", output_tokens=900),),
+        (),
+        (text("a"), event("error", error={"type": "overloaded_error", "message": "Busy."})),
+        (text("a"), b"data: no JSON\n\n"),
+    ],
+)
+async def test_what_a_reply_of_no_use_took_is_counted(last: tuple[bytes, ...]) -> None:
+    async with fake_service() as fake, claude(fake.url) as model:
+        fake.streams(begin(), *last)
+        manager = ModelManager([ChosenModel(model, Price(input=1, output=10))], retries=0)
+        with pytest.raises(ModelUnavailable):
+            await manager.generate(REQUEST)
+    assert manager.usage.input_tokens == 3
+    assert manager.usage.output_tokens in (900, 1)
+    assert manager.usage.cost > 0
 
 
 @pytest.mark.parametrize("pieces", [(), (begin(),), (begin(), text("async def"))])

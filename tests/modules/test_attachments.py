@@ -51,6 +51,8 @@ class TestWords:
             ('what is in @"photo.png"?', 'what is in "photo.png"?'),
             ("line\n@photo.png\nline", "line\nphoto.png\nline"),
             ("@./photo.png", "./photo.png"),
+            ("wer ist das auf @photo.png…", "wer ist das auf photo.png…"),
+            ("看 @photo.png。", "看 photo.png。"),
         ],
     )
     async def test_an_image_is_attached_and_its_name_stays(

@@ -199,6 +199,12 @@ def test_a_retry_is_asked_for_another_approach_the_more_the_plans_repeat_themsel
     assert [one for one in (AGAIN, REPEATED, LAST_TRY) if one in prompt] == [ending]
 
 
+def test_the_last_try_names_the_tools_that_fit_best() -> None:
+    inputs = replace(failed_with("a"), last_try=True, shortlist=("add", "web.get"))
+    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    assert "these fit the request best: add, web.get." in prompt.text[prompt.prefix_characters :]
+
+
 def test_the_model_may_ask_back_only_where_somebody_is_there() -> None:
     asking = decision_prompt(replace(INPUTS, may_ask=True), PROMPTS[0], profile()).text
     assert MAY_ASK in asking
@@ -267,3 +273,16 @@ def test_tools_that_were_left_out_are_counted_and_parameters_described_within_th
     assert "tool1" not in prompt
     assert "3 more tools exist" in prompt
     assert 'await search_tools("' in prompt
+
+
+async def test_a_model_that_declines_without_a_word_still_leaves_a_message() -> None:
+    model = Answering(ModelReply(" ", declined=True))
+    reply = await PlanWriter(model, profile())(INPUTS, PROMPTS[0])
+    assert isinstance(reply, Declined)
+    assert "gave no reason" in reply.explanation
+
+
+def test_earlier_requests_of_any_length_leave_room_in_the_prompt() -> None:
+    history = tuple(Exchange("q" * 100_000, "a" * 100_000) for _ in range(20))
+    text = decision_prompt(replace(INPUTS, history=history), PROMPTS[0], profile()).text
+    assert len(text) < 60_000

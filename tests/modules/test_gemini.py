@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from config.models_file import Price
 from core.errors import ModelUnavailable
 from core.ports import (
     NativeToolCall,
@@ -16,6 +17,8 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
+from modules.model_manager import ModelManager
+from modules.models.chosen import ChosenModel
 from modules.models.gemini import EVENT_VALUES_MAX
 from modules.models.gemini_errors import error_details
 from tests.modules.fake_service import fake_service
@@ -234,6 +237,25 @@ async def test_a_reply_that_is_none_says_why(document: JsonObject, words: str) -
         error = await failure(fake)
     assert words in str(error)
     assert error.transient is ("broke off" in words)
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        (part({"text": "hm", "thought": True}, reason="MAX_TOKENS"),),
+        (answer("a beginning", reason="RECITATION"),),
+        (answer("a beginning", reason=None),),
+        (answer("a beginning", reason=None), refusal(503, "UNAVAILABLE", "Busy.")),
+    ],
+)
+async def test_what_a_reply_of_no_use_took_is_counted(documents: tuple[JsonObject, ...]) -> None:
+    async with fake_service() as fake, gemini(fake.url) as model:
+        fake.streams(*map(event, documents))
+        manager = ModelManager([ChosenModel(model, Price(input=1, output=10))], retries=0)
+        with pytest.raises(ModelUnavailable):
+            await manager.generate(REQUEST)
+    assert (manager.usage.input_tokens, manager.usage.output_tokens) == (11, 7)
+    assert manager.usage.cost > 0
 
 
 async def test_text_that_was_cut_off_is_text() -> None:

@@ -12,7 +12,14 @@ from config.models_file import ModelEntry
 from core.errors import ConfigurationError, StorageError
 from modules.models.api_key import ApiKey
 from modules.models.keyring_store import SERVICE, KeyringBackend, KeyringStore
-from modules.models.keys import LIST_FILE, checked_key, find_key, missing_key
+from modules.models.keys import (
+    LIST_FILE,
+    KeyFinder,
+    KeyringSilent,
+    checked_key,
+    find_key,
+    missing_key,
+)
 
 GEMINI = ModelEntry(type="gemini", model="g")
 KEY = "key-of-gemini-0123456789"
@@ -224,8 +231,30 @@ class TestKeyringsThatFail:
 
         slow = KeyringStore(tmp_path, silent, timeout_seconds=0.02)
         try:
-            with pytest.raises(ConfigurationError, match=r"did not answer within 0\.02 s"):
+            with pytest.raises(KeyringSilent, match=r"did not answer within 0\.02 s"):
                 slow.find("GEMINI_API_KEY")
+        finally:
+            never.set()
+
+    def test_one_that_was_silent_is_not_asked_for_further_keys(
+        self, tmp_path: Path, store: KeyringStore
+    ) -> None:
+        for variable in ("GEMINI_API_KEY", "OPENAI_API_KEY"):
+            store.keep(variable, KEY)
+        never, opened = threading.Event(), list[str]()
+
+        def silent() -> KeyringBackend:
+            opened.append("once more")
+            never.wait()
+            raise AssertionError
+
+        keys = KeyFinder({"ANTHROPIC_API_KEY": KEY}, tmp_path, silent, timeout_seconds=0.02)
+        try:
+            with pytest.raises(KeyringSilent):
+                keys.find(GEMINI)
+            assert keys.find(ModelEntry(type="openai", model="m")) is None
+            assert keys.find(ModelEntry(type="anthropic", model="m")) is not None
+            assert len(opened) == 1
         finally:
             never.set()
 

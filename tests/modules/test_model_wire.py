@@ -5,7 +5,7 @@ import logging
 import socket
 import ssl
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import httpx2
 import pytest
@@ -202,15 +202,21 @@ async def test_a_service_that_falls_silent_is_given_up(begun: bool) -> None:
     assert caught.value.transient
 
 
-async def test_the_wait_for_the_rest_of_a_stream_can_be_made_short() -> None:
+@pytest.mark.parametrize("is_alive", [False, True])
+async def test_the_rest_of_a_stream_is_waited_for_no_longer_than_said(is_alive: bool) -> None:
     async def play(exchange: Exchange) -> None:
         await exchange.stream()
         await exchange.event(1)
+        while is_alive and not exchange.gone.is_set():
+            await exchange.text(": still here\n\n")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(exchange.gone.wait(), 0.01)
         await exchange.gone.wait()
 
-    async with posted(play) as reply, aclosing(reply.events()) as found:
+    async with posted(play) as reply, aclosing(reply.events()) as found, asyncio.timeout(5):
         await anext(found)
-        reply.patience_seconds = 0.05
+        reply.expect_end(0.05)
+        reply.expect_end(60)
         with pytest.raises(ModelUnavailable, match="fell silent"):
             await anext(found)
 
@@ -308,8 +314,8 @@ async def test_a_flood_of_events_leaves_the_others_their_turn() -> None:
     ticking = asyncio.create_task(tick())
     try:
         # In one piece, with nothing to wait for.
-        found = await cut_events([b"data: 1\n\n" * 3_000 + b"\n" * 30_000])
+        found = await cut_events([b"data: 1\n\n" * 12_000 + b"\n" * 60_000])
     finally:
         ticking.cancel()
-    assert len(found) == 3_000
+    assert len(found) == 12_000
     assert turns > 1

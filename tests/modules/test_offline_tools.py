@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
+from core.catalog import ToolCatalog
 from core.ports import ModelRequest, PerceptionInputs
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
+from modules.models.reply import collect_reply
 from tests.modules.offline_plans import (
     INTEGER,
     MATH_TOOLS,
@@ -80,6 +82,19 @@ def bench() -> Bench:
 
     functions: dict[str, Callable[..., Json]] = {tool.name: echo for tool in TOOLS}
     return Bench(TOOLS, functions)
+
+
+@pytest.mark.parametrize("filler", [" ", ", .", " please", "!?"])
+async def test_endings_by_the_hundred_are_read_in_no_time(filler: str) -> None:
+    """Forty spaces before a word once took longer than anybody waits: a regex that backtracked."""
+    request_text = f"search my documents for x{filler * 300}y"[:2_000]
+    perceived = ModelRequest(
+        "perception",
+        "",
+        PerceptionInputs(request_text, {"documents": ""}, ToolCatalog([DOCUMENTS])),
+    )
+    model = OfflineModel()
+    assert (await collect_reply(model, model.stream(perceived))).text
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ import base64
 import json
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from config.models_file import ModelEntry, ThinkingEffort
+from config.models_file import ModelEntry, ModelsFile, ThinkingEffort
 from core.errors import ConfigurationError, ModelUnavailable
 from core.ports import (
     ImageInput,
@@ -20,6 +21,9 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json
+from modules.models.api_key import ApiKey
+from modules.models.choice import choose_models
+from modules.models.keyring_store import KeyringStore
 from modules.models.ollama import OllamaModel
 from modules.models.reply import collect_reply
 from tests.modules.ollama_server import (
@@ -330,8 +334,8 @@ async def test_a_key_goes_where_the_entry_says() -> None:
             base_url=f"http://{fake.place}/v1/",
             api_key_env="PROXY_TOKEN",
         )
-        environ = {"PROXY_TOKEN": "t0ken-of-mine", "OLLAMA_HOST": "127.0.0.1:1"}
-        model = OllamaModel(entry, environ)
+        key = ApiKey("t0ken-of-mine", "PROXY_TOKEN")
+        model = OllamaModel(entry, {"OLLAMA_HOST": "127.0.0.1:1"}, key)
         await deltas(model)
         await model.aclose()
         assert {asked.headers["authorization"] for asked in fake.seen} == {"Bearer t0ken-of-mine"}
@@ -344,6 +348,33 @@ async def test_a_key_goes_where_the_entry_says() -> None:
         await deltas(plain)
         await plain.aclose()
         assert "authorization" not in fake.seen[-1].headers
+
+
+async def test_a_key_in_the_keyring_goes_there_too(tmp_path: Path) -> None:
+    class Keyring:
+        def get_password(self, service: str, username: str, /) -> str | None:
+            return "t0ken-of-mine"
+
+        def set_password(self, service: str, username: str, password: str, /) -> None:
+            """As if it had been there."""
+
+        def delete_password(self, service: str, username: str, /) -> None:
+            """Never asked for."""
+
+    KeyringStore(tmp_path, Keyring).keep("PROXY_TOKEN", "t0ken-of-mine")
+    async with ollama_server() as fake:
+        entry = ModelEntry(
+            type="ollama",
+            model="qwen:7b",
+            base_url=f"http://{fake.place}",
+            api_key_env="PROXY_TOKEN",
+        )
+        models = ModelsFile(models={"mine": entry})
+        [chosen] = choose_models("mine", "auto", models, {}, tmp_path, Keyring).models
+        async for _ in chosen.model.stream(REQUEST):
+            pass
+        await chosen.model.aclose()
+        assert fake.seen[-1].headers["authorization"] == "Bearer t0ken-of-mine"
 
 
 def test_a_model_needs_a_name_and_an_address_that_can_be_one() -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -17,6 +19,7 @@ from modules.models.ollama_listing import (
     ollama_address,
 )
 from modules.models.ollama_probe import find_ollama, look_for_ollama
+from modules.models.probe_http import get_json
 from tests.command_line import ROOT
 from tests.modules.ollama_server import Asked, listed, ollama_server
 
@@ -152,6 +155,25 @@ async def test_a_listener_that_says_nothing_costs_the_time_that_is_allowed() -> 
         began = time.monotonic()
         assert await asyncio.to_thread(find_ollama, fake.environ, 0.05) == []
         assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("host", ["1.2.3.4.5", "99999999999", "somewhere.invalid"])
+def test_a_name_that_nobody_resolves_costs_the_time_that_is_allowed(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+
+    def resolver(*_: object, flags: int = 0, **__: object) -> list[object]:
+        if not flags & socket.AI_NUMERICHOST:
+            answered.wait(5)
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    # Names are looked up by the C library: no listener of ours could be slow in its place.
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    began = time.monotonic()
+    assert get_json(f"http://{host}:1/", began + 0.02) is None
+    assert time.monotonic() - began < 2
+    answered.set()
 
 
 @pytest.mark.parametrize(

@@ -318,6 +318,15 @@ async def test_the_bound_on_tokens_has_two_names() -> None:
         assert server.bodies[1]["max_completion_tokens"] == 70
 
 
+async def test_a_request_that_is_too_long_does_not_cost_later_ones_their_bound() -> None:
+    told = "max_tokens is too large: this model's maximum context length is 4096 tokens"
+    plays = (refuses(400, {"error": told}), streams(*text("Hello")))
+    async with talking(*plays, max_output_tokens=70) as (server, model):
+        for _ in range(2):
+            assert (await asked(model, REQUEST)).text == "Hello"
+        assert server.bodies[2] == server.bodies[0]
+
+
 async def test_thinking_that_can_not_be_put_off_is_made_short() -> None:
     refused = refuses(400, param="reasoning_effort")
     async with talking(refused, refused, streams(*text("Hello")), thinking="off") as (

@@ -173,6 +173,14 @@ class TestWhenItIsAsked:
         asked = perceiving(model, "never")
         assert (await run_perception(asked, "look up a word")).selected_servers == ["web"]
 
+    async def test_in_later_steps_the_users_words_rank_and_not_those_of_a_text_that_was_read(
+        self,
+    ) -> None:
+        asked = perceiving(Recorder(CHOICE), "never")
+        asked.user_input_override = "Original request: … This text: look up a word"
+        result = await run_perception(asked, asked.user_input_override)
+        assert result.selected_servers == ["math"]
+
     @pytest.mark.parametrize("answer", ["no idea", ModelReply("I won't", declined=True)])
     async def test_the_ranking_by_words_answers_where_the_model_gives_no_readable_answer(
         self, answer: str | ModelReply

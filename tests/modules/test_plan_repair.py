@@ -231,3 +231,25 @@ def test_a_phrase_is_short_whatever_the_plan_is_named() -> None:
     (phrase,) = normalise_plan(plan, TYPED).repairs
     assert phrase.startswith("added await to xxx")
     assert len(phrase) < 200
+
+
+@pytest.mark.parametrize(
+    ("body", "is_filled"),
+    [
+        ('x = await tools.add(1, 2)\n    return "FINAL_ANSWER: {x} in all"', True),
+        ("for x in (1, 2):\n        return 'FURTHER_PROCESSING_REQUIRED: {x}{x}'", True),
+        ('x = 1\n    return "FINAL_ANSWER: {y}"', False),
+        ('x = 1\n    return "FINAL_ANSWER: {\\"a\\": {x}}"', False),
+        ('x = 1\n    return "FINAL_ANSWER: {x}".format(x=x)', False),
+        ('x = 1\n    text = "FINAL_ANSWER: {x}"\n    return text', False),
+        ('x = 1\n    return "Dear {x}"', False),
+    ],
+)
+def test_an_answer_with_the_name_of_a_variable_in_braces_is_filled(
+    body: str, is_filled: bool
+) -> None:
+    source = f"async def solve():\n    {body}"
+    prepared = normalise_plan(source, TYPED)
+    quote = source.rindex("return ") + len("return ")
+    expected = f"{source[:quote]}f{source[quote:]}" if is_filled else source
+    assert prepared.source == expected

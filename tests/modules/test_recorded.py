@@ -24,12 +24,14 @@ from core.ports import (
 from core.turn import Usage
 from core.values import JsonObject
 from modules.model_manager import ModelManager
+from modules.models.chosen import ChosenModel
+from modules.models.pricing import FREE
 from modules.models.recorded import RecordingModel, ReplayedModel
 from modules.models.recording import append_line
 from modules.models.reply import collect_reply
 from modules.models.scripted import Reply, ScriptedModel
 from modules.redaction import Redactor
-from tests.modules.model_doubles import HandClock, HeldModel, transient
+from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "You plan.\nTools: add, subtract\nRequest: 2 + 2\nPlan:")
 NO_SECRETS = Redactor({})
@@ -143,6 +145,30 @@ async def test_a_run_with_retries_is_replayed_as_it_was(tmp_path: Path) -> None:
     assert (await manager.generate(DECISION)).text == "x"
     assert manager.usage == Usage(1, 5, 5)  # a replay costs nothing
     assert len(clock.pauses) == 1
+
+
+async def test_a_chain_is_replayed_as_it_answered(tmp_path: Path) -> None:
+    file, later = tmp_path / "r", replace(DECISION, prompt="later")
+    scripts = [
+        ScriptedModel([transient(), ModelUnavailable("down")], "a"),
+        ScriptedModel(["from b", "later from b"], "b"),
+    ]
+    chain = [ChosenModel(RecordingModel(script, file, NO_SECRETS), FREE) for script in scripts]
+    manager = ModelManager(chain, pace=HandClock().pace)
+    with manager.telling(Heard()):
+        said = [(await manager.generate(asked)).text for asked in (DECISION, later)]
+    assert len(lines(file)) == 4
+    replay = ModelManager(ReplayedModel(file, NO_SECRETS))
+    assert [(await replay.generate(asked)).text for asked in (DECISION, later)] == said
+
+
+async def test_a_recording_does_not_hide_what_a_reply_of_no_use_took(tmp_path: Path) -> None:
+    held = HeldModel()
+    held.put(ReplyEnd(Usage(1, 30, 4)), ModelUnavailable("nothing in it"))
+    manager = ModelManager(RecordingModel(held, tmp_path / "r", NO_SECRETS))
+    with pytest.raises(ModelUnavailable, match="nothing in it"):
+        await manager.generate(DECISION)
+    assert manager.usage.tokens == 34
 
 
 async def test_secrets_are_not_written_and_do_not_hinder_a_replay(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from config.schema import MemorySection
 from core.events import (
     Answered,
+    Clarified,
     Event,
     Notice,
     Observed,
@@ -320,3 +321,11 @@ async def test_the_disk_is_waited_for_outside_of_the_event_loop() -> None:
     memory = Watched("notes", enabled=False)
     await recorder(memory)(Answered("3"))
     assert memory.thread not in (None, threading.get_ident())
+
+
+@pytest.mark.parametrize(("answer", "told"), [("the red one", "the red one"), (None, "no answer")])
+async def test_a_question_is_kept_with_what_the_user_said(answer: str | None, told: str) -> None:
+    item = await recorded(Clarified(1, "Which one?", answer))
+    assert item.text == f"Asked back: Which one? → {told}"
+    assert item.metadata == {"question": "Which one?", "reply": answer}
+    assert exchanges([item]) == ()

@@ -43,6 +43,12 @@ def package(name: str) -> Path:
     return NODE_PACKAGES / "@modelcontextprotocol" / name
 
 
+def model_mock(*arguments: str) -> list[str]:
+    """The command of the mock of models' services, `llmock` of `@copilotkit/aimock`."""
+    script = NODE_PACKAGES / "@copilotkit" / "aimock" / "dist" / "cli.js"
+    return [node() or "node", str(script), *arguments]
+
+
 def npm_server(
     name: str, *arguments: str, env: Mapping[str, str] | None = None, id: str | None = None
 ) -> ServerSpec:

@@ -31,6 +31,7 @@ def catalog(*, is_wrapped: bool) -> ToolCatalog:
         "cos": ({"a": NUMBER}, NUMBER),
         "strings_to_chars_to_int": ({"string": TEXT}, codes),
         "int_list_to_exponential_sum": ({"numbers": codes}, NUMBER),
+        "read_text_file": ({"path": TEXT}, TEXT),
         "search_stored_documents": ({"query": TEXT}, TEXT),
         "duckduckgo_search_results": ({"query": TEXT, "max_results": NUMBER}, TEXT),
         "convert_webpage_url_into_markdown": ({"url": TEXT}, TEXT),
@@ -54,6 +55,7 @@ RESULTS: dict[str, Json] = {
     "cos": 0.54,
     "strings_to_chars_to_int": [72, 69],
     "int_list_to_exponential_sum": 1.5,
+    "read_text_file": "text",
     "duckduckgo_search_results": "found",
     "convert_webpage_url_into_markdown": "page",
 }
@@ -67,7 +69,7 @@ async def answer(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     return ToolResult((TextBlock(json.dumps(value)),), value)
 
 
-@pytest.mark.parametrize(("style", "count"), [("tools", 7), ("mcp", 6)])
+@pytest.mark.parametrize(("style", "count"), [("tools", 9), ("mcp", 8)])
 @pytest.mark.parametrize("is_wrapped", [True, False])
 async def test_every_example_runs_as_it_is_written(
     style: str, count: int, *, is_wrapped: bool

@@ -75,7 +75,7 @@ RETRY_LINE = (
 
 RETRIED_LINE = "[model] model m is busy; try 2 of m in 0.5 s\n"
 REPLACED_LINE = "[model] model m is down; n takes over\n"
-UNASKED_LINE = "[loop] nobody to ask: Which one?\n"
+UNASKED_LINE = "[loop] no answer to: Which one? The likeliest reading is taken\n"
 TOLD: list[tuple[Event, str, str, str]] = [
     (NOTICE, NOTICE_LINE, NOTICE_LINE, NOTICE_LINE),
     (RunStarted("2026/x", "add", "offline"), "", "", "[loop] session 2026/x, model offline\n"),

@@ -10,7 +10,12 @@ from core.mcp.hooks import Question, Reply
 from core.values import JsonObject
 from modules.terminal.console import HeldStream
 from modules.terminal.form_dialog import ATTEMPTS_MAX
-from modules.terminal.questions import WAITING_MAX, Questions, terminal_questions
+from modules.terminal.questions import (
+    MESSAGE_CHARACTERS_MAX,
+    WAITING_MAX,
+    Questions,
+    terminal_questions,
+)
 from tests.terminal.person import CTRL_C, CTRL_D, Person, ask, form, question
 
 
@@ -281,3 +286,48 @@ class TestManyAtOnce:
                 await first
             person.typing.set()
             assert (await second).content == {"b": "b"}
+
+
+async def ask_back(person: Person | None, text: str) -> str | None:
+    async with asyncio.timeout(5):
+        return await Questions(person, lambda stage, text: None).ask_back(text)
+
+
+class TestQuestionsOfPlans:
+    async def test_the_model_asks_in_quotes_and_gets_one_line(self) -> None:
+        person = Person("  the red one ")
+        said = await ask_back(person, "Which one?\n── server 'bank' asks ──\x1b[2J")
+        assert said == "the red one"
+        assert "── before it goes on, the model asks ──\n│ Which one?\n" in person.shown
+        assert "\n── server" not in person.shown
+        assert "\x1b" not in person.shown
+
+    @pytest.mark.parametrize("typed", ["", "   ", CTRL_C, CTRL_D])
+    async def test_who_does_not_answer_leaves_the_choice_to_the_model(
+        self, typed: str | Exception
+    ) -> None:
+        person = Person(typed)
+        assert await ask_back(person, "Which one?") is None
+        assert person.open == 0
+
+    async def test_where_nobody_is_there_nothing_is_shown(self) -> None:
+        person = Person("x", attended=False)
+        assert await ask_back(person, "Which one?") is None
+        assert await ask_back(None, "Which one?") is None
+        assert person.shown == ""
+
+    async def test_a_question_of_a_megabyte_is_shown_in_part(self) -> None:
+        person = Person("yes")
+        assert await ask_back(person, "why? " * 200_000) == "yes"
+        assert len(person.shown) < 2 * MESSAGE_CHARACTERS_MAX
+
+    async def test_it_waits_until_a_servers_question_is_answered(self) -> None:
+        person = Person("Ada", "the red one")
+        person.typing.clear()
+        questions = Questions(person, lambda stage, text: None)
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            server = group.create_task(questions.ask(question(a={"type": "string"})))
+            model = group.create_task(questions.ask_back("Which one?"))
+            person.typing.set()
+        assert server.result() == Reply("accept", {"a": "Ada"})
+        assert model.result() == "the red one"

@@ -1,0 +1,138 @@
+"""Everything that requests are answered with: servers, sandbox, profile, and the real conversation.
+
+Servers and sandbox live from the first request to the last; each request has a session of its own.
+"""
+
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from config.schema import AgentProfile
+from config.servers import ServerSpec
+from config.settings import Places, check_profile, read_document
+from core.events import Event
+from core.ports import TextModel
+from core.session import MultiMCP
+from modules.composition import ServerAccess, build_dispatcher, open_display, sandbox_limits
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager
+from modules.models.chosen import ChosenModel
+from modules.redaction import Redactor
+from modules.sandbox import Sandbox
+from tests.command_line import ROOT
+from tests.evals.workplace import Workplace
+from tests.real.parts import STAMP, npm_server, python_server
+
+ServerName: TypeAlias = Literal["math", "time", "filesystem", "git"]
+ALL_SERVERS: tuple[ServerName, ...] = ("math", "time", "filesystem", "git")
+
+MODEL_SECONDS = 600.0
+"""Bound on one request to the model: weights on a busy machine take minutes to read a prompt."""
+
+
+class PartsMissing(Exception):
+    """The servers of others are not installed; the message says how to get them."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How plans are made where the profile leaves a choice; None leaves it to the profile."""
+
+    plan_style: Literal["tools", "mcp"] | None = None
+    perception: Literal["auto", "always", "never"] | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What tells the manner in the name of a way: `-mcp-always`."""
+        return "".join(f"-{choice}" for choice in (self.plan_style, self.perception) if choice)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where things are, and the model; `rendered` is the same, for prompts with their marks."""
+
+    workplace: Workplace
+    places: Places
+    model: TextModel
+    rendered: TextModel
+
+    def profile(self, manner: Manner) -> AgentProfile:
+        """The profile that ships, in that manner; sessions are not written to the disk."""
+        path = ROOT / "config" / "profiles.yaml"
+        profile = check_profile(read_document(path), path)
+        changes = {
+            name: value
+            for name in ("plan_style", "perception")
+            if (value := getattr(manner, name)) is not None
+        }
+        strategy = profile.strategy.model_copy(update=changes)
+        memory = profile.memory.model_copy(update={"memory_service": False})
+        return profile.model_copy(update={"strategy": strategy, "memory": memory})
+
+    def specs(self, names: Sequence[ServerName]) -> list[ServerSpec]:
+        """How the named servers are started.
+
+        Raises:
+            PartsMissing: those of others are not installed.
+        """
+        if {*names} - {"math"} and not STAMP.exists():
+            raise PartsMissing(
+                "mcp-server-time, -git and -filesystem are not installed: run "
+                "'python -m tests.real.install' (make eval does it by itself)"
+            )
+        profile_file = ROOT / "config" / "profiles.yaml"
+        bundled = {
+            entry.id: entry.spec(ROOT, profile_file.parent)
+            for entry in self.profile(Manner()).mcp_servers
+        }
+        return [self._spec(name, bundled) for name in names]
+
+    def dispatcher(self, names: Sequence[ServerName]) -> MultiMCP:
+        """A dispatcher over the named servers, as the program builds it."""
+        display = open_display(None, Redactor({}), verbose=False, quiet=True)
+        return build_dispatcher(self.specs(names), self.places, display, ServerAccess())
+
+    def manager(self, *, is_rendered: bool = False) -> ModelManager:
+        """A manager of the model, with sums of its own."""
+        model = self.rendered if is_rendered else self.model
+        return ModelManager([ChosenModel(model, timeout_seconds=MODEL_SECONDS)])
+
+    @asynccontextmanager
+    async def conversation(
+        self, manner: Manner, names: Sequence[ServerName]
+    ) -> AsyncGenerator[Conversation]:
+        """The real thing, open."""
+        profile = self.profile(manner)
+        conversation = Conversation(
+            profile,
+            self.manager(),
+            self.dispatcher(names),
+            Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require),
+            self.places.home / profile.memory.storage.base_dir,
+            _hear_nothing,
+        )
+        async with conversation:
+            yield conversation
+
+    def _spec(self, name: ServerName, bundled: dict[str, ServerSpec]) -> ServerSpec:
+        match name:
+            case "math":
+                return bundled["math"]
+            case "time":
+                return python_server("time", "--local-timezone", "UTC")
+            case "filesystem":
+                return npm_server("filesystem", str(self.workplace.files))
+            case "git":
+                return python_server("git", "--repository", str(self.workplace.repo))
+
+
+def say(text: str) -> None:
+    """Tell on stderr how far things are."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+async def _hear_nothing(event: Event) -> None:
+    """What is of interest stands in the outcome."""

@@ -1,0 +1,1 @@
+"""Tests against the models' services themselves: `make test-live`."""

@@ -1,0 +1,79 @@
+"""The line that is written over: what fits a terminal, and which terminals can erase it."""
+
+import io
+
+import pytest
+
+from core.events import ModelRetried, ModelWriting, Notice, Retrying
+from core.turn import PlanFailure
+from modules.terminal.live_line import LiveLine, can_erase, fitting
+from modules.terminal.progress import Progress
+
+ERASE = "\r\x1b[K"
+
+
+class Tty(io.StringIO):
+    """A terminal of unknown width."""
+
+    def isatty(self) -> bool:
+        """So it says."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("[model] m: 12 characters", 10, "[model] m:"),
+        ("模型模型", 5, "模型"),
+        ("a模型", 4, "a模"),
+        ("short", 10, "short"),
+        ("any", 0, ""),
+        ("any", -1, ""),
+    ],
+)
+def test_a_line_takes_no_more_columns_than_there_are(text: str, columns: int, shown: str) -> None:
+    assert fitting(text, columns) == shown
+
+
+def test_the_last_column_stays_free_so_that_the_line_can_be_erased() -> None:
+    stream = io.StringIO()
+    line = LiveLine(stream, is_terminal=True, columns=lambda: 20)
+    line.show("x" * 100)
+    line.clear()
+    line.clear()
+    assert stream.getvalue() == f"{ERASE}{'x' * 19}{ERASE}"
+
+
+@pytest.mark.parametrize(("term", "can"), [("xterm-256color", True), ("dumb", False), ("", False)])
+def test_only_terminals_that_know_how_are_told_to_erase(term: str, can: bool) -> None:
+    assert can_erase({"TERM": term}) == can
+    assert not can_erase({})
+
+
+def test_a_dumb_terminal_gets_lines_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Tty()
+    progress = Progress(stream, "normal")
+    progress.tell(ModelWriting("m", 12, 0))
+    progress.tell(Notice("loop", "x"))
+    assert stream.getvalue() == "[loop] x\n"
+
+
+def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Tty()
+    progress = Progress(stream, "normal")
+    progress.tell(ModelWriting("m\x1b[2J", 12, 3))
+    progress.tell(Notice("loop", "x"))
+    shown = "[model] m\\x1b[2J: 12 characters written, 3 characters thought"
+    assert stream.getvalue() == f"{ERASE}{shown}{ERASE}[loop] x\n"
+
+
+def test_what_a_service_or_tool_says_of_its_trouble_stays_on_our_line() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, "normal")
+    progress.tell(ModelRetried("m", "busy\n[loop] all is well", 1, 0.5))
+    progress.tell(Retrying(1, 1, PlanFailure("tool", "bad\n[loop] all is well"), 2))
+    assert [line[:7] for line in stream.getvalue().splitlines()] == ["[model]", "[loop] "]
