@@ -117,10 +117,10 @@ class MemorySection(_Section):
 class LlmSection(_Section):
     """Which model plans, and how much of it one run may use.
 
-    `text_generation` is `auto`, a name (see `modules.models.choice`), or names with commas between:
-    each stands in for the one before it. `max_cost` is in US dollars, `max_tokens` counts tokens
-    read and written; without them a run is not bounded. `retries` are further tries of a
-    request that failed for a reason that may pass.
+    `text_generation` is `auto`, a name (see `modules.models.choosing`), or names with commas
+    between: each stands in for the one before it. `max_cost` is in US dollars, `max_tokens`
+    counts tokens read and written; without them a run is not bounded. `retries` are further tries
+    of a request that failed for a reason that may pass.
     """
 
     text_generation: str = Field(default="auto", min_length=1)

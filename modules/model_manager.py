@@ -13,16 +13,16 @@ from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
-from modules.models.budget import NO_LIMITS, RunLimits
-from modules.models.chosen import ChosenModel
-from modules.models.pricing import KnowsItsPrice
-from modules.models.run import ModelRun
 from modules.models.scripted import ScriptedModel
-from modules.models.watched import RETRIES, WatchedModel
+from modules.models.serving.budget import NO_LIMITS, RunLimits
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import KnowsItsPrice
+from modules.models.serving.run import ModelRun
+from modules.models.serving.watched import RETRIES, WatchedModel
 from modules.redaction import Redactor
 
 if TYPE_CHECKING:
-    from modules.models.choice import Choice
+    from modules.models.choosing.choice import Choice
 
 
 class ModelManager:
@@ -221,7 +221,7 @@ def choose_model(
     max_cost: float | None = None,
     max_tokens: int | None = None,
 ) -> ModelManager:
-    """The manager of the models that `modules.models.choice.choose_models` finds.
+    """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
     `flag` (`--model`) goes before `llm.text_generation`, and `max_cost` and `max_tokens` before
     the profile's own. `redactor`, by default one that knows the secrets of `environ`, goes over
@@ -230,7 +230,7 @@ def choose_model(
     Raises:
         UserError: what was asked for can't be used.
     """
-    from modules.models.choice import choose_models
+    from modules.models.choosing.choice import choose_models
 
     choice = choose_models(flag, llm.text_generation, models, environ, home)
     return ModelManager(
@@ -249,8 +249,8 @@ def choose_model(
 
 def _automatic_choice() -> "Choice":
     """What a manager without arguments takes, and why."""
-    from modules.models.choice import choose_models
-    from modules.models.names import built_in_models
+    from modules.models.choosing.choice import choose_models
+    from modules.models.choosing.names import built_in_models
 
     return choose_models(None, "auto", built_in_models(), os.environ)
 

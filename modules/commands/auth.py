@@ -12,8 +12,8 @@ from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.commands.auth_command import AuthCommand, ListKeys, RemoveKey, SetKey
 from modules.commands.surroundings import Surroundings
-from modules.models.keyring_store import KeyringStore, OpenBackend, system_backend
-from modules.models.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
+from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
+from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
 from modules.redaction import Redactor
 from modules.terminal.streams import Complaints
 

@@ -10,7 +10,7 @@ from modules.commands.health import Check
 if TYPE_CHECKING:
     from config.models_file import ModelsFile
     from config.schema import AgentProfile
-    from modules.models.discovery import Running
+    from modules.models.choosing.discovery import Running
 
 KEYRING_TIMEOUT_SECONDS: Final = 5.0
 """Nothing is unlocked to find out what kind of keyring there is."""
@@ -37,8 +37,8 @@ def model_checks(
 
     `keyring_name` tells the kind of the keyring, by default that of the system.
     """
-    from modules.models.choice import choose_models
-    from modules.models.discovery import find_running
+    from modules.models.choosing.choice import choose_models
+    from modules.models.choosing.discovery import find_running
 
     try:
         choice = choose_models(None, profile.llm.text_generation, models, environ, home)
@@ -58,7 +58,7 @@ def model_checks(
 def _keys(models: "ModelsFile", environ: Mapping[str, str], home: Path | None) -> Check:
     """Which keys are there, from the environment and from the list of those in the keyring."""
     from modules.commands.auth import known_variables
-    from modules.models.keys import GOOGLE_KEY
+    from modules.models.credentials.keys import GOOGLE_KEY
 
     kept: tuple[str, ...] = ()
     try:
@@ -78,14 +78,14 @@ def _keys(models: "ModelsFile", environ: Mapping[str, str], home: Path | None) -
 
 
 def _kept(home: Path | None) -> tuple[str, ...]:
-    from modules.models.keyring_store import KeyringStore
+    from modules.models.credentials.keyring_store import KeyringStore
 
     return KeyringStore(home).names() if home is not None else ()
 
 
 def _keyring(home: Path | None, name: KeyringName | None) -> Check:
     """What kind of keyring there is; without one, keys can still be set in the environment."""
-    from modules.models.keyring_store import KeyringStore, system_backend
+    from modules.models.credentials.keyring_store import KeyringStore, system_backend
 
     if name is None:
         store = KeyringStore(home or Path(), system_backend, KEYRING_TIMEOUT_SECONDS)
@@ -101,8 +101,8 @@ def _keyring(home: Path | None, name: KeyringName | None) -> Check:
 
 
 def _running(running: "Running", environ: Mapping[str, str]) -> Iterator[Check]:
-    from modules.models.discovery import LLAMA_SERVER_VARIABLE, llama_server_url
-    from modules.models.ollama_listing import HOST_VARIABLE, ollama_address
+    from modules.models.choosing.discovery import LLAMA_SERVER_VARIABLE, llama_server_url
+    from modules.models.ollama_server.listing import HOST_VARIABLE, ollama_address
 
     if running.ollama:
         yield Check("model", "Ollama", "ok", f"runs, with {_some(running.ollama)}")
@@ -126,8 +126,8 @@ def _absent(name: str, told: str, variable: str, environ: Mapping[str, str]) -> 
 
 def _weights(environ: Mapping[str, str], home: Path | None) -> Check:
     """The files of weights, and whether they can be run."""
-    from modules.models.building import INSTALL_LOCAL
-    from modules.models.discovery import (
+    from modules.models.choosing.building import INSTALL_LOCAL
+    from modules.models.choosing.discovery import (
         LOCAL_MODEL_VARIABLE,
         MODELS_FOLDER,
         can_run_local,

@@ -7,25 +7,25 @@ from typing import Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import UserError
-from modules.models.building import INSTALL_LOCAL, price_of
-from modules.models.discovery import (
+from modules.models.choosing.building import INSTALL_LOCAL, price_of
+from modules.models.choosing.discovery import (
     LlamaServer,
     can_run_local,
     find_llama_server,
     local_file,
     local_models,
 )
-from modules.models.keyring_store import KeyringStore
-from modules.models.keys import GOOGLE_KEY, USUAL_VARIABLES, key_variable
-from modules.models.ollama_listing import (
+from modules.models.credentials.keyring_store import KeyringStore
+from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, key_variable
+from modules.models.ollama_server.listing import (
     HOST_VARIABLE,
     InstalledModel,
     chat_models,
     full_name,
     ollama_address,
 )
-from modules.models.ollama_probe import OllamaFound, look_for_ollama
-from modules.models.pricing import FREE
+from modules.models.ollama_server.probe import OllamaFound, look_for_ollama
+from modules.models.serving.pricing import FREE
 
 Source: TypeAlias = Literal["models.json", "ollama", "llama.cpp", "file"]
 """Where a model comes from: the configuration, a server that was found, or a folder."""

@@ -11,7 +11,7 @@ from core.values import Json, JsonObject
 from modules.commands.model_rows import ModelRow, model_rows, size_text
 from modules.commands.models_command import ListModels
 from modules.commands.surroundings import Surroundings
-from modules.models.choice import Choice, choose_models
+from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened, table
 from modules.terminal.streams import Complaints
 

@@ -15,7 +15,7 @@ from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
-from modules.models.chosen import ChosenModel
+from modules.models.serving.chosen import ChosenModel
 from modules.sandbox import Sandbox
 
 NOTHING_PERCEIVED = "{}"

@@ -14,9 +14,9 @@ from core.errors import ExitCode, UsageError
 from modules.commands.model_rows import size_text
 from modules.commands.models_command import PullModel
 from modules.commands.surroundings import Surroundings
-from modules.models.keys import find_key
-from modules.models.names import resolve
-from modules.models.ollama_api import OllamaApi, PullProgress
+from modules.models.choosing.names import resolve
+from modules.models.credentials.keys import find_key
+from modules.models.ollama_server.api import OllamaApi, PullProgress
 from modules.terminal.live_line import LiveLine
 from modules.terminal.streams import Complaints
 

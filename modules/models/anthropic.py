@@ -21,17 +21,17 @@ from core.errors import ModelUnavailable
 from core.mcp.sse import EventParser, EventTooLong
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import Json, JsonObject
-from modules.models.anthropic_family import ClaudeFamily
-from modules.models.anthropic_reply import AnthropicReply
-from modules.models.api_key import ApiKey
-from modules.models.sdk_errors import SdkFaults, retry_after_seconds
+from modules.models.claude.family import ClaudeFamily
+from modules.models.claude.reply import AnthropicReply
+from modules.models.credentials.api_key import ApiKey
+from modules.models.sdk.errors import SdkFaults, retry_after_seconds
 
 if TYPE_CHECKING:
     import httpx2
     from anthropic import APIStatusError, AsyncAnthropic
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
-    from modules.models.sdk_http import SdkHttp
+    from modules.models.sdk.http import SdkHttp
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -127,7 +127,7 @@ class AnthropicModel:
     def _new_client(self) -> _Opened:
         from anthropic import AsyncAnthropic
 
-        from modules.models.sdk_http import SdkHttp
+        from modules.models.sdk.http import SdkHttp
 
         base_url = self._entry.base_url or DEFAULT_BASE_URL
         http = SdkHttp(
@@ -148,7 +148,7 @@ class AnthropicModel:
         return _Opened(client, http)
 
     def _params(self, request: ModelRequest) -> "MessageCreateParamsStreaming":
-        from modules.models.anthropic_request import message_params
+        from modules.models.claude.request import message_params
 
         return message_params(self._family, self._entry, request)
 
@@ -212,7 +212,7 @@ async def _documents(response: "httpx2.Response") -> AsyncGenerator[JsonObject, 
         EventTooLong: an event is over the bound.
         _NoDocument: an event holds something else.
     """
-    from modules.models.sdk_http import EVENT_BYTES_MAX, Pace
+    from modules.models.sdk.http import EVENT_BYTES_MAX, Pace
 
     parser, pace = EventParser(EVENT_BYTES_MAX), Pace()
     async with aclosing(response.aiter_raw()) as pieces:

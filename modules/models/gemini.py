@@ -18,10 +18,10 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import Json
-from modules.models.api_key import ApiKey
-from modules.models.gemini_errors import error_details
-from modules.models.gemini_family import CONTEXT_TOKENS, GeminiFamily
-from modules.models.sdk_errors import SdkFaults, retry_after_seconds
+from modules.models.credentials.api_key import ApiKey
+from modules.models.google.errors import error_details
+from modules.models.google.family import CONTEXT_TOKENS, GeminiFamily
+from modules.models.sdk.errors import SdkFaults, retry_after_seconds
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import GenerateContentResponse
 
-    from modules.models.gemini_reply import GeminiReply
-    from modules.models.sdk_http import SdkHttp
+    from modules.models.google.reply import GeminiReply
+    from modules.models.sdk.http import SdkHttp
 
 DEFAULT_MODEL = "gemini-2.5-flash"
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/"
@@ -92,8 +92,8 @@ class GeminiModel:
         self._faults.check_key()
         opened = await self._open()
 
-        from modules.models.gemini_reply import GeminiReply
-        from modules.models.sdk_http import Pace
+        from modules.models.google.reply import GeminiReply
+        from modules.models.sdk.http import Pace
 
         reply, pace = GeminiReply(self._faults), Pace()
         with self._translated(reply):
@@ -125,7 +125,7 @@ class GeminiModel:
     async def _ask(
         self, opened: _Opened, request: ModelRequest
     ) -> AsyncIterator["GenerateContentResponse"]:
-        from modules.models.gemini_request import contents, generation_config
+        from modules.models.google.request import contents, generation_config
 
         return await opened.client.aio.models.generate_content_stream(
             model=self._model,
@@ -147,8 +147,8 @@ class GeminiModel:
         from google.genai.client import DebugConfig
         from google.genai.types import HttpOptions
 
-        from modules.models.gemini_rehearsal import rehearse, silent_client
-        from modules.models.sdk_http import SdkHttp
+        from modules.models.google.rehearsal import rehearse, silent_client
+        from modules.models.sdk.http import SdkHttp
 
         # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw; so
         # would those that quote what the service sent in the place of a word that it knows.

@@ -1,6 +1,6 @@
 """Weights on this machine: a GGUF file, run by llama.cpp in a child process.
 
-The child (`local_worker.py`) is started at the first request and kept: it holds the weights and
+The child (`gguf/worker.py`) is started at the first request and kept: it holds the weights and
 what it has read of the last prompt. A crash of native code, or weights that don't fit into memory,
 end the child and not the agent; it ends when its stdin closes, so with the agent in any case. It
 gets no key: its environment is that of a server.
@@ -28,7 +28,7 @@ from core.ports import (
 )
 from core.process.spawn import server_environment
 from core.turn import Usage
-from modules.models.thinking import ThinkingSplitter
+from modules.models.deltas.thinking import ThinkingSplitter
 
 DEFAULT_CONTEXT_TOKENS = 8192
 """Prompt and reply together, unless the entry says: room for our prompts, and memory is dear."""
@@ -50,7 +50,7 @@ STOP_TIMEOUT_SECONDS = 10.0
 
 DRAINED_BYTES = 64 * 1024
 
-WORKER = Path(__file__).with_name("local_worker.py")
+WORKER = Path(__file__).parent / "gguf" / "worker.py"
 
 INSTALL = "pip install 'cortex-r[local]' (it compiles for some minutes)"
 

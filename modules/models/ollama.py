@@ -1,7 +1,7 @@
 """Models of an Ollama server, over its own HTTP API: no key, no cost, nothing leaves the machine.
 
 Its own API rather than the OpenAI-compatible one, for that has no context length: Ollama's default
-is too short for a decision prompt (see `modules.models.ollama_facts`). We ask for enough, and
+is too short for a decision prompt (see `ollama_server/facts.py`). We ask for enough, and
 for an error in place of a silent cut where even that is too little (`truncate`, `shift`).
 """
 
@@ -14,17 +14,17 @@ from config.models_file import ModelEntry
 from core.errors import ConfigurationError, ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
-from modules.models.api_key import ApiKey
-from modules.models.ollama_api import OllamaApi
-from modules.models.ollama_chat import chat_deltas, chat_messages
-from modules.models.ollama_facts import (
+from modules.models.credentials.api_key import ApiKey
+from modules.models.ollama_server.api import OllamaApi
+from modules.models.ollama_server.chat import chat_deltas, chat_messages
+from modules.models.ollama_server.facts import (
     REPLY_TOKENS,
     THOUGHTFUL_REPLY_TOKENS,
     ContextWindow,
     OllamaFacts,
 )
-from modules.models.ollama_listing import billions_of_parameters
-from modules.models.wire_faults import ServiceRefusal
+from modules.models.ollama_server.listing import billions_of_parameters
+from modules.models.wire.faults import ServiceRefusal
 
 FIRST_EMBEDDED_TEXTS = 4
 EMBEDDED_TEXTS_MAX = 64

@@ -3,7 +3,7 @@
 vLLM, llama.cpp's server, llama_cpp.server, LM Studio, OpenRouter, Groq and many more do. OpenAI's
 own SDK would bring types and follow OpenAI's changes by itself; but it costs 1.4 s to import
 against httpx2's 0.1, retries by itself, and knows nothing of how the other servers differ, which is
-most of what is to know here. So this is plain HTTP (`modules.models.wire`).
+most of what is to know here. So this is plain HTTP (`modules.models.wire.client`).
 
 What a server or model doesn't take (`temperature`, `response_format`, …) is left out once it has
 said so, in the same request and in all later ones of this client; unless it was this one request
@@ -18,19 +18,19 @@ from core.errors import ModelUnavailable
 from core.json_preview import json_start
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
-from modules.models.api_key import ApiKey
-from modules.models.openai_reply import ReplyReader, first_choice
-from modules.models.openai_request import (
+from modules.models.chat_completions.reply import ReplyReader, first_choice
+from modules.models.chat_completions.request import (
     Dialect,
     adapted,
     first_dialect,
     is_about_length,
     request_body,
 )
-from modules.models.vision_names import sees_images
-from modules.models.wire import ModelWire
-from modules.models.wire_faults import Advice, ServiceRefusal
-from modules.models.wire_reply import WireReply, json_value
+from modules.models.choosing.vision_names import sees_images
+from modules.models.credentials.api_key import ApiKey
+from modules.models.wire.client import ModelWire
+from modules.models.wire.faults import Advice, ServiceRefusal
+from modules.models.wire.reply import WireReply, json_value
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -75,7 +75,7 @@ class OpenAIModel:
         """The reply as it is written (`POST /chat/completions`).
 
         Raises:
-            ModelUnavailable: see `modules.models.wire`; a stream that ends too early is transient.
+            ModelUnavailable: see `wire/client.py`; a stream that ends too early is transient.
         """
         async with AsyncExitStack() as stack:
             reply = await self._asked(stack, request)

@@ -25,9 +25,9 @@ from core.ports import (
     ThinkingDelta,
 )
 from core.values import JsonObject
-from modules.models.asked import Asked, difference
-from modules.models.pricing import FREE
-from modules.models.recording import (
+from modules.models.deltas.whole_reply import deltas_of
+from modules.models.recordings.asked import Asked, difference
+from modules.models.recordings.recording import (
     MAX_RECORDING_BYTES,
     RecordedError,
     RecordedRequest,
@@ -35,8 +35,8 @@ from modules.models.recording import (
     check_writable,
     read_requests,
 )
-from modules.models.watched import LONGEST_PAUSE_SECONDS
-from modules.models.whole_reply import deltas_of
+from modules.models.serving.pricing import FREE
+from modules.models.serving.watched import LONGEST_PAUSE_SECONDS
 from modules.redaction import Redactor
 
 

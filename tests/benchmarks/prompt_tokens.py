@@ -22,7 +22,7 @@ from core.strategy import CHARACTERS_PER_TOKEN
 from core.tool_spec import ToolSpec
 from core.turn import PerceptionResult
 from modules.decision_prompt import decision_prompt
-from modules.models.discovery import LOCAL_MODEL_VARIABLE, can_run_local
+from modules.models.choosing.discovery import LOCAL_MODEL_VARIABLE, can_run_local
 from modules.tools import summarize_tools
 from tests.benchmarks.start_up import DRIVERS, run_driver
 from tests.benchmarks.table import Row, at_most

@@ -16,7 +16,7 @@ from modules.commands.auth import KeySource, run_auth
 from modules.commands.auth_command import ListKeys, RemoveKey, SetKey
 from modules.commands.auth_parser import AUTH_ACTION_HELP, parse_auth
 from modules.commands.command import Options
-from modules.models.keyring_store import KeyringBackend, KeyringStore
+from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
 from modules.terminal.streams import Complaints
 from tests.command_line import Finished
 
@@ -284,9 +284,9 @@ def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
         "from config.settings import ROOT, Places\n"
         "from modules.commands.auth import run_auth\n"
         "from modules.commands.auth_parser import parse_auth\n"
-        "from modules.models.choice import choose_models\n"
-        "from modules.models.keyring_store import KeyringStore\n"
-        "from modules.models.names import built_in_models\n"
+        "from modules.models.choosing.choice import choose_models\n"
+        "from modules.models.credentials.keyring_store import KeyringStore\n"
+        "from modules.models.choosing.names import built_in_models\n"
         "from modules.terminal.streams import Complaints\n"
         "home = Path(sys.argv[1])\n"
         "def auth(*words):\n"

@@ -9,9 +9,9 @@ from core.errors import ConfigurationError
 from core.values import Json
 from modules.commands.health import Check
 from modules.commands.health_models import KeyringName, model_checks
-from modules.models.keyring_store import KeyringStore
-from modules.models.keys import LIST_FILE
-from modules.models.names import built_in_models
+from modules.models.choosing.names import built_in_models
+from modules.models.credentials.keyring_store import KeyringStore
+from modules.models.credentials.keys import LIST_FILE
 from tests.modules.model_choices import NOBODY
 from tests.modules.model_listeners import json_server, listing
 

@@ -17,8 +17,8 @@ from modules.commands.models import list_models
 from modules.commands.models_command import ListModels, PullModel
 from modules.commands.models_parser import parse_models
 from modules.commands.pulling import PullReport, pull_model
-from modules.models.keyring_store import LIST_FILE
-from modules.models.ollama_api import PullProgress
+from modules.models.credentials.keyring_store import LIST_FILE
+from modules.models.ollama_server.api import PullProgress
 from modules.terminal.live_line import LiveLine
 from modules.terminal.streams import Complaints
 from tests.command_line import Finished, write_profile

@@ -51,7 +51,9 @@ class TestAnAnswer:
         name = write_plan(sums, f"{body}return 'FURTHER_PROCESSING_REQUIRED: so far'")
         done = sums.run("run-plan", name, "--quiet")
         assert (done.code, done.out, done.err) == (0, "so far\n", "")
-        told = sums.run("run-plan", name, "--verbose").err.splitlines()
+        calls, answers, *told = sums.run("run-plan", name, "--verbose").err.splitlines()
+        assert calls == "[tool] calls math.add(a=5, b=7)"
+        assert answers.startswith("[tool] math.add(a=5, b=7) → 12 (")
         assert told[0] == "[printed] x"
         assert told[1].startswith("[sandbox] the plan took ")
         assert told[2].startswith("[plan] a run would go on with this text")

@@ -90,7 +90,7 @@ def _model(name: str | None, places: Places, state_folder: Path, *, is_rendered:
         entry = ModelEntry(type="local", path=str(file), context_tokens=CONTEXT_TOKENS)
         return LocalModel(entry, state_folder, is_rendered=is_rendered)
     from config.settings import load_models
-    from modules.models.choice import choose_models
+    from modules.models.choosing.choice import choose_models
 
     models = load_models(places.config_file("models.json"))
     return choose_models(name, "auto", models, os.environ).models[0].model

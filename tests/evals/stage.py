@@ -18,7 +18,7 @@ from core.session import MultiMCP
 from modules.composition import ServerAccess, build_dispatcher, open_display, sandbox_limits
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
-from modules.models.chosen import ChosenModel
+from modules.models.serving.chosen import ChosenModel
 from modules.redaction import Redactor
 from modules.sandbox import Sandbox
 from tests.command_line import ROOT

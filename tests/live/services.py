@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from config.models_file import BackendName, ModelEntry, ModelsFile
-from modules.models.building import llama_server_entry
-from modules.models.discovery import (
+from modules.models.choosing.building import llama_server_entry
+from modules.models.choosing.discovery import (
     LLAMA_SERVER_VARIABLE,
     LOCAL_MODEL_VARIABLE,
     can_run_local,
@@ -15,9 +15,9 @@ from modules.models.discovery import (
     find_running,
     local_file,
 )
-from modules.models.keys import USUAL_VARIABLES
-from modules.models.names import built_in_models, default_entry
-from modules.models.ollama_listing import HOST_VARIABLE
+from modules.models.choosing.names import built_in_models, default_entry
+from modules.models.credentials.keys import USUAL_VARIABLES
+from modules.models.ollama_server.listing import HOST_VARIABLE
 
 NETWORK_VARIABLES: Final = ("HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
 """What a run needs besides its key, where the network is not reached directly."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.models.keys import USUAL_VARIABLES
+from modules.models.credentials.keys import USUAL_VARIABLES
 from modules.redaction import Redactor
 from tests.command_line import NO_MODEL_SERVER
 from tests.live.reports import hide_keys

@@ -14,8 +14,8 @@ from core.ports import (
 )
 from core.values import Json, JsonObject
 from modules.models.anthropic import AnthropicModel
-from modules.models.api_key import ApiKey
-from modules.models.reply import collect_reply
+from modules.models.credentials.api_key import ApiKey
+from modules.models.serving.reply import collect_reply
 from tests.modules.fake_service import FakeService, fake_service
 
 KEY = "sk-ant-test-0123456789"

@@ -13,9 +13,9 @@ from core.ports import (
     ModelRequest,
 )
 from core.values import Json, JsonObject
-from modules.models.api_key import ApiKey
+from modules.models.credentials.api_key import ApiKey
 from modules.models.gemini import GeminiModel
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 from tests.modules.fake_service import FakeService, fake_service
 
 KEY = "AIzaTest0123456789"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.models_file import ModelEntry, ModelsFile
-from modules.models.choice import Choice, choose_models
+from modules.models.choosing.choice import Choice, choose_models
 
 KEY = "k" * 20
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}

@@ -12,9 +12,9 @@ from typing import TypeAlias
 from config.models_file import ModelEntry
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.models.api_key import ApiKey
+from modules.models.credentials.api_key import ApiKey
 from modules.models.openai import OpenAIModel
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 from tests.core.http_server import Exchange, McpHttpServer, http_server
 
 KEY = ApiKey("sk-geheim-1234567890", "TEST_API_KEY")

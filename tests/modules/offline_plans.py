@@ -15,7 +15,7 @@ from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER, Exchange, PerceptionResult
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 
 PLAN_TIMEOUT_SECONDS: Final = 10.0
 

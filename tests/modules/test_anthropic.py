@@ -18,7 +18,7 @@ from core.ports import (
 from core.turn import Usage
 from core.values import JsonObject
 from modules.model_manager import ModelManager
-from modules.models.chosen import ChosenModel
+from modules.models.serving.chosen import ChosenModel
 from tests.modules.anthropic_service import (
     KEY,
     MODEL,

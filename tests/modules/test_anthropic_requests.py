@@ -11,7 +11,7 @@ from core.ports import (
     ModelTraits,
 )
 from core.values import Json, JsonObject
-from modules.models.anthropic_family import ClaudeFamily
+from modules.models.claude.family import ClaudeFamily
 from tests.modules.anthropic_service import (
     MODEL,
     REQUEST,

@@ -18,9 +18,9 @@ from core.ports import (
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.model_manager import ModelManager
-from modules.models.chosen import ChosenModel
 from modules.models.gemini import EVENT_VALUES_MAX
-from modules.models.gemini_errors import error_details
+from modules.models.google.errors import error_details
+from modules.models.serving.chosen import ChosenModel
 from tests.modules.fake_service import fake_service
 from tests.modules.gemini_service import (
     KEY,
@@ -273,6 +273,13 @@ async def test_a_tool_call_that_google_can_not_read_may_be_tried_again() -> None
         error = await failure(fake)
     assert "(MALFORMED_FUNCTION_CALL)" in str(error)
     assert error.transient
+
+
+async def test_a_word_that_the_sdk_does_not_know_is_no_warning_on_the_terminal() -> None:
+    """The SDK warns with the service's own text, which stderr would get raw; here it would fail."""
+    async with fake_service() as fake:
+        fake.streams(event({"candidates": [{"finishReason": "\x1b[31mBRAND_NEW"}]}))
+        assert "gemini:" in str(await failure(fake))
 
 
 async def test_an_error_in_mid_stream_is_the_error_that_it_says() -> None:

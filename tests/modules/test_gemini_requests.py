@@ -9,7 +9,7 @@ from core.ports import (
     ModelTraits,
 )
 from core.values import JsonObject
-from modules.models.gemini_family import GeminiFamily
+from modules.models.google.family import GeminiFamily
 from tests.modules.gemini_service import REQUEST, asked_body, gemini
 
 

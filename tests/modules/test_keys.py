@@ -10,9 +10,9 @@ import pytest
 
 from config.models_file import ModelEntry
 from core.errors import ConfigurationError, StorageError
-from modules.models.api_key import ApiKey
-from modules.models.keyring_store import SERVICE, KeyringBackend, KeyringStore
-from modules.models.keys import (
+from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keyring_store import SERVICE, KeyringBackend, KeyringStore
+from modules.models.credentials.keys import (
     LIST_FILE,
     KeyFinder,
     KeyringSilent,

@@ -18,10 +18,10 @@ import pytest
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ReplyEnd, TextDelta
-from modules.models.llama_types import ChatFormatter, Library, Llama
+from modules.models.gguf.llama_types import ChatFormatter, Library, Llama
+from modules.models.gguf.worker import Request, Settings, Worker, common_length
 from modules.models.local import DEFAULT_OUTPUT_TOKENS, END_TIMEOUT_SECONDS, LocalModel
-from modules.models.local_worker import Request, Settings, Worker, common_length
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 
 DOUBLE = Path(__file__).parent.parent / "fixtures" / "local_worker_double.py"
 

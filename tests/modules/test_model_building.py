@@ -11,9 +11,9 @@ import pytest
 from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import ConfigurationError, UsageError, UserError
 from core.ports import ModelRequest
-from modules.models.names import FORMS, built_in_models, completed
-from modules.models.pricing import FREE
-from modules.models.reply import collect_reply
+from modules.models.choosing.names import FORMS, built_in_models, completed
+from modules.models.serving.pricing import FREE
+from modules.models.serving.reply import collect_reply
 from tests.modules.model_choices import ALL_KEYS, MODELS, choose, names
 
 Installed: TypeAlias = Callable[[bool], None]

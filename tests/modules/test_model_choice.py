@@ -9,10 +9,10 @@ import pytest
 from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import ConfigurationError, UsageError
 from core.values import Json
-from modules.models.choice import choose_models
-from modules.models.keyring_store import KeyringBackend, KeyringStore
-from modules.models.pricing import FREE
+from modules.models.choosing.choice import choose_models
+from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
 from modules.models.scripted import ScriptedModel
+from modules.models.serving.pricing import FREE
 from tests.modules.model_choices import ALL_KEYS, KEY, MODELS, NOBODY, choose, names
 from tests.modules.model_listeners import json_server, listing
 
@@ -251,8 +251,8 @@ def test_a_script_is_itself(script: str) -> None:
 
 def test_choosing_imports_no_sdk_no_http_library_and_no_keyring() -> None:
     code = (
-        "import sys; from modules.models.choice import choose_models; "
-        "from modules.models.names import built_in_models; import os; "
+        "import sys; from modules.models.choosing.choice import choose_models; "
+        "from modules.models.choosing.names import built_in_models; import os; "
         "flag = 'gemini,claude,gpt,ollama:x'; "
         "assert len(choose_models(flag, 'auto', built_in_models(), os.environ).models) == 4; "
         "found = {'google.genai', 'anthropic', 'openai', 'httpx2', 'keyring'} & {*sys.modules}; "

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from core.values import Json
-from modules.models.discovery import (
+from modules.models.choosing.discovery import (
     LlamaServer,
     find_llama_server,
     find_running,
     installed_models,
     llama_server_url,
 )
-from modules.models.probe_http import get_json
+from modules.models.choosing.probe_http import get_json
 from tests.modules.model_choices import NOBODY
 from tests.modules.model_listeners import json_server, listener, listing, request_path
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.values import Json
-from modules.models.service_error import ServiceError, service_error
-from modules.models.wire_reply import JSON_MARKS_MAX, json_value
+from modules.models.wire.reply import JSON_MARKS_MAX, json_value
+from modules.models.wire.service_error import ServiceError, service_error
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from core.events import ModelReplaced
 from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits
 from core.turn import Usage
 from modules.model_manager import ModelManager, choose_model
-from modules.models.budget import EVERY_MODEL_WRITES, RunLimits
-from modules.models.chosen import ChosenModel
-from modules.models.pricing import FREE, priced
 from modules.models.recorded import RecordingModel
-from modules.models.reply import MAX_REPLY_CHARACTERS
 from modules.models.scripted import Reply, ScriptedModel
+from modules.models.serving.budget import EVERY_MODEL_WRITES, RunLimits
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import FREE, priced
+from modules.models.serving.reply import MAX_REPLY_CHARACTERS
 from modules.redaction import Redactor
 from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 

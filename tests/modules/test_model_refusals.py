@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from core.values import JsonObject
-from modules.models.wire import RETRY_AFTER_SECONDS_MAX
+from modules.models.wire.client import RETRY_AFTER_SECONDS_MAX
 from tests.core.http_server import Exchange
 from tests.modules.model_server import KEY, refuses, sends
 from tests.modules.wired import posted, refusal

@@ -17,10 +17,10 @@ from core.ports import (
 )
 from core.turn import Usage
 from modules.model_manager import ModelManager
-from modules.models.chosen import ChosenModel
-from modules.models.pricing import FREE
-from modules.models.request_watch import TELLING_SECONDS
 from modules.models.scripted import ScriptedModel
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import FREE
+from modules.models.serving.request_watch import TELLING_SECONDS
 from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ModelUnavailable
-from modules.models.api_key import ApiKey
-from modules.models.wire_faults import WireFaults
-from modules.models.wire_reply import (
+from modules.models.credentials.api_key import ApiKey
+from modules.models.wire.faults import WireFaults
+from modules.models.wire.reply import (
     EVENT_BYTES_MAX,
     JSON_BODY_BYTES_MAX,
     WireReply,

@@ -10,7 +10,7 @@ from core.ports import ModelRequest, PerceptionInputs
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 from tests.modules.offline_plans import (
     INTEGER,
     MATH_TOOLS,

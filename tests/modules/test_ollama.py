@@ -21,11 +21,11 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json
-from modules.models.api_key import ApiKey
-from modules.models.choice import choose_models
-from modules.models.keyring_store import KeyringStore
+from modules.models.choosing.choice import choose_models
+from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keyring_store import KeyringStore
 from modules.models.ollama import OllamaModel
-from modules.models.reply import collect_reply
+from modules.models.serving.reply import collect_reply
 from tests.modules.ollama_server import (
     REQUEST,
     Asked,

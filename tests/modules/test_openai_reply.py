@@ -14,14 +14,14 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.openai_reply import (
+from modules.models.chat_completions.reply import (
     ARGUMENT_CHARACTERS_MAX,
     WITHHELD,
     ReplyReader,
     usage_in,
 )
-from modules.models.reply import MAX_NATIVE_CALLS
-from modules.models.vision_names import sees_images
+from modules.models.choosing.vision_names import sees_images
+from modules.models.serving.reply import MAX_NATIVE_CALLS
 from tests.modules.model_server import chunk, counted, whole
 
 

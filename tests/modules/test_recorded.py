@@ -24,12 +24,12 @@ from core.ports import (
 from core.turn import Usage
 from core.values import JsonObject
 from modules.model_manager import ModelManager
-from modules.models.chosen import ChosenModel
-from modules.models.pricing import FREE
 from modules.models.recorded import RecordingModel, ReplayedModel
-from modules.models.recording import append_line
-from modules.models.reply import collect_reply
+from modules.models.recordings.recording import append_line
 from modules.models.scripted import Reply, ScriptedModel
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import FREE
+from modules.models.serving.reply import collect_reply
 from modules.redaction import Redactor
 from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 

@@ -8,8 +8,8 @@ import pytest
 from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, TextModel
 from core.turn import ModelPurpose, Usage
-from modules.models.reply import collect_reply
 from modules.models.scripted import Reply, ScriptedModel
+from modules.models.serving.reply import collect_reply
 
 
 async def answer(model: TextModel, request: ModelRequest) -> ModelReply:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.ports import TextDelta, ThinkingDelta
-from modules.models.thinking import BLANKS_MAX, ThinkingSplitter
+from modules.models.deltas.thinking import BLANKS_MAX, ThinkingSplitter
 
 
 def split(*pieces: str, opened: bool = False) -> tuple[str, str]:

@@ -7,10 +7,10 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from core.errors import ModelUnavailable
-from modules.models.api_key import ApiKey
-from modules.models.wire import ModelWire
-from modules.models.wire_faults import Advice, ServiceRefusal
-from modules.models.wire_reply import WireReply
+from modules.models.credentials.api_key import ApiKey
+from modules.models.wire.client import ModelWire
+from modules.models.wire.faults import Advice, ServiceRefusal
+from modules.models.wire.reply import WireReply
 from tests.modules.model_server import KEY, Handler, model_server
 
 ADVICE = Advice("start it", "name another", "set SOME_KEY")

@@ -27,8 +27,8 @@ from core.ports import (
     TextModel,
 )
 from core.values import JsonObject
-from modules.models.choice import choose_models
-from modules.models.reply import collect_reply
+from modules.models.choosing.choice import choose_models
+from modules.models.serving.reply import collect_reply
 from tests.command_line import SUMS_SERVER, Finished, agent, write_profile
 
 STABLE = "You do exactly what you are told, and write nothing else.\n"

@@ -1,0 +1,1 @@
+"""The parts of the OpenAI backend: its protocol's requests and replies."""

@@ -1,0 +1,1 @@
+"""From what the user names, or from what is there, to the backends that answer."""

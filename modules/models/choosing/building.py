@@ -1,0 +1,266 @@
+"""From what a name means to the backend that answers: key, file, price and bounds.
+
+Backends are imported when they are chosen, and their SDKs later still, at the first request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, assert_never
+
+from config.models_file import ModelEntry, ModelsFile, Price
+from core.errors import ConfigurationError
+from core.ports import TextModel
+from modules.models.choosing.discovery import (
+    LOCAL_MODEL_VARIABLE,
+    MODELS_FOLDER,
+    LlamaServer,
+    can_run_local,
+    find_llama_server,
+    installed_models,
+    local_file,
+    local_models,
+)
+from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
+from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import KeyFinder, missing_key
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import FREE
+
+DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
+"""What is asked for where Ollama has no model yet: its error then says how to get it."""
+
+LLAMA_KEY_VARIABLE: Final = "LLAMA_API_KEY"
+"""Where llama.cpp's server itself looks for the key that it wants from its clients."""
+
+Service: TypeAlias = Literal["gemini", "anthropic", "openai"]
+
+INSTALL_LOCAL: Final = "pip install 'cortex-r[local]'"
+_LOCAL_NAMES_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What models are built from; `home` holds weights, `keys` finds services' keys."""
+
+    models: ModelsFile
+    environ: Mapping[str, str]
+    home: Path | None
+    keys: KeyFinder
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A backend, ready to be asked, what it was built for, and the key that it was given."""
+
+    chosen: ChosenModel
+    meant: Wanted
+    key: ApiKey | None = None
+
+    @property
+    def name(self) -> str:
+        """How the user knows the model."""
+        return self.chosen.model.name
+
+
+def settle(wanted: Wanted, means: Means) -> Wanted:
+    """Fill in what a name leaves open: the service's usual model, or what runs on this machine.
+
+    Raises:
+        ConfigurationError: no weights, or several of which none is named.
+    """
+    if not isinstance(wanted, ModelEntry):
+        return wanted
+    match wanted.type:
+        case "gemini" | "anthropic" | "openai":
+            model = wanted.model or default_model(wanted.type)
+            return wanted.model_copy(update={"model": model})
+        case "ollama":
+            return _with_ollama_model(wanted, means.environ)
+        case "local":
+            return _with_weights(wanted, means)
+        case "offline":
+            return wanted
+        case _:
+            assert_never(wanted.type)
+
+
+def build(wanted: Wanted, name: str, means: Means) -> Built:
+    """The backend for what `settle` gave; `name` is how the user called it.
+
+    Raises:
+        UserError: a key that is missing, or a script or recording that can't be read.
+    """
+    match wanted:
+        case ScriptFile(path):
+            from modules.models.scripted import ScriptedModel
+
+            return Built(ChosenModel(ScriptedModel.from_file(path), FREE), wanted)
+        case ReplayFile(path):
+            from modules.models.recorded import ReplayedModel
+
+            return Built(ChosenModel(ReplayedModel(Path(path).expanduser()), FREE), wanted)
+        case ModelEntry():
+            return _from_entry(wanted, name, means)
+        case _:
+            assert_never(wanted)
+
+
+def llama_server_entry(server: LlamaServer) -> ModelEntry:
+    """A llama.cpp server as an entry: it speaks OpenAI's protocol."""
+    return ModelEntry(
+        type="openai",
+        model=server.model,
+        base_url=server.base_url,
+        api_key_env=LLAMA_KEY_VARIABLE,
+        context_tokens=server.context_tokens,
+        concurrent_requests=1,
+        price=FREE,
+    )
+
+
+def price_of(entry: ModelEntry, models: ModelsFile) -> Price | None:
+    """What an entry's model costs; None where nobody knows.
+
+    Prices of the table are those of the services: what runs on this machine is free, and what
+    stands at another address costs what its entry says.
+    """
+    if entry.price is not None:
+        return entry.price
+    if entry.type in ("ollama", "local", "offline"):
+        return FREE
+    if entry.base_url is not None:
+        return FREE if _is_here(entry.base_url) else None
+    from fnmatch import fnmatchcase
+
+    prices = completed(models).prices.items()
+    return next((price for name, price in prices if fnmatchcase(entry.model or "", name)), None)
+
+
+def _from_entry(entry: ModelEntry, name: str, means: Means) -> Built:
+    key = means.keys.find(entry)
+    chosen = ChosenModel(
+        _backend(entry, key, name, means),
+        price_of(entry, means.models),
+        entry.timeout_seconds,
+        entry.concurrent_requests,
+    )
+    return Built(chosen, entry, key)
+
+
+def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> TextModel:
+    """The backend of an entry.
+
+    Raises:
+        ConfigurationError: it needs a key and there is none, or its address is none.
+    """
+    match entry.type:
+        case "gemini" | "anthropic" | "openai":
+            return _service(entry, entry.type, key, name)
+        case "ollama":
+            from modules.models.ollama import OllamaModel
+
+            return OllamaModel(entry, means.environ, key)
+        case "local":
+            from modules.models.local import LocalModel
+
+            state = means.home / "cache" / "local_models" if means.home is not None else None
+            return LocalModel(entry, state)
+        case "offline":
+            from modules.models.offline import OfflineModel
+
+            return OfflineModel()
+        case _:
+            assert_never(entry.type)
+
+
+def _service(entry: ModelEntry, service: Service, key: ApiKey | None, name: str) -> TextModel:
+    """The backend of a service that wants a key; an OpenAI-compatible server may want none."""
+    if service == "openai" and (key is not None or entry.base_url is not None):
+        from modules.models.openai import OpenAIModel
+
+        return OpenAIModel(entry, key)
+    if key is None:
+        raise missing_key(entry, name)
+    if service == "gemini":
+        from modules.models.gemini import GeminiModel
+
+        return GeminiModel(entry, key)
+    from modules.models.anthropic import AnthropicModel
+
+    return AnthropicModel(entry, key)
+
+
+def _with_ollama_model(entry: ModelEntry, environ: Mapping[str, str]) -> ModelEntry:
+    if entry.model is not None:
+        return entry
+    from modules.models.ollama_server.listing import HOST_VARIABLE
+    from modules.models.ollama_server.probe import find_ollama
+
+    asked = environ if entry.base_url is None else {**environ, HOST_VARIABLE: entry.base_url}
+    found = find_ollama(asked)
+    return entry.model_copy(update={"model": found[0] if found else DEFAULT_OLLAMA_MODEL})
+
+
+def _with_weights(entry: ModelEntry, means: Means) -> ModelEntry:
+    """The file that is meant; without one, a server that runs here, else what is installed.
+
+    Raises:
+        ConfigurationError: there is no such file, none at all, or several.
+    """
+    if entry.path is None:
+        if entry.model is None and (server := find_llama_server(means.environ)) is not None:
+            return llama_server_entry(server)
+        file = _named_weights(entry.model, means) if entry.model else _only_weights(means)
+    else:
+        file = _named_weights(entry.path, means)
+    if not can_run_local():
+        raise ConfigurationError(
+            f"{file.name} needs llama-cpp-python, which is not installed: {INSTALL_LOCAL}, or "
+            "run the file with Ollama or llama.cpp's own server"
+        )
+    update: dict[str, object] = {"path": str(file), "model": entry.model or file.stem}
+    if "concurrent_requests" not in entry.model_fields_set:
+        update["concurrent_requests"] = 1  # it does one after the other anyway
+    return entry.model_copy(update=update)
+
+
+def _named_weights(named: str, means: Means) -> Path:
+    if (file := local_file(named, means.home)) is not None:
+        return file
+    there = ", ".join(file.stem for file in installed_models(means.home)[:_LOCAL_NAMES_SHOWN])
+    raise ConfigurationError(
+        f"there is no file {named!r}: local:FILE takes the path of a GGUF file, or a name under "
+        f"{_folder(means.home)}, which has {there or 'none'}"
+    )
+
+
+def _only_weights(means: Means) -> Path:
+    files = local_models(means.environ, means.home)
+    if len(files) == 1:
+        return files[0]
+    if not files:
+        wrong = means.environ.get(LOCAL_MODEL_VARIABLE, "").strip()
+        raise ConfigurationError(
+            f"{LOCAL_MODEL_VARIABLE} names no file: {wrong!r}"
+            if wrong
+            else f"there is no local model: put a GGUF file into {_folder(means.home)}, name one "
+            f"with local:FILE, or run a llama.cpp server"
+        )
+    names = ", ".join(file.stem for file in files[:_LOCAL_NAMES_SHOWN])
+    raise ConfigurationError(
+        f"there are several local models ({names}); say which: local:{files[0].stem}, or set "
+        f"{LOCAL_MODEL_VARIABLE}"
+    )
+
+
+def _folder(home: Path | None) -> str:
+    return str(home / MODELS_FOLDER) if home is not None else f"CORTEX_HOME/{MODELS_FOLDER}"
+
+
+def _is_here(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    from config.http_address import is_loopback
+
+    return is_loopback(urlsplit(url).hostname or "")

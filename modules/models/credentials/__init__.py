@@ -1,0 +1,1 @@
+"""Keys of services: in the environment or in the system's keyring."""

@@ -1,0 +1,232 @@
+"""Keys in the system's own keyring: macOS Keychain, Secret Service, KWallet, Windows' vault.
+
+The keyring library costs a quarter of a second before it says a word, and a keyring may ask for
+its password. So a list in a file of CORTEX_HOME says which keys are kept: their names, no secret.
+Who keeps none pays nothing. Every question is bounded in time: a D-Bus service may be silent.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+from config.atomic_write import folder_locked, write_atomically
+from config.settings import SettingsError, read_text
+from core.errors import ConfigurationError, StorageError
+from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import LIST_FILE, KeyringSilent
+
+SERVICE = "cortex-r"
+"""Under which name the keyring holds our keys; each one's user name is that of its variable."""
+
+KEYRING_TIMEOUT_SECONDS = 30.0
+"""Bound on one question: a person may have to type the keyring's password meanwhile."""
+
+NAMES_MAX = 1000
+
+_Result = TypeVar("_Result")
+
+
+class KeyringBackend(Protocol):
+    """What is used of `keyring.backend.KeyringBackend`."""
+
+    def get_password(self, service: str, username: str, /) -> str | None:
+        """The secret; None if there is none."""
+        ...
+
+    def set_password(self, service: str, username: str, password: str, /) -> None:
+        """Keep it."""
+        ...
+
+    def delete_password(self, service: str, username: str, /) -> None:
+        """Forget it; some raise an error if there is none."""
+        ...
+
+
+OpenBackend: TypeAlias = Callable[[], KeyringBackend]
+
+
+def system_backend() -> KeyringBackend:
+    """The keyring of this system, found and opened by the keyring library; takes its time.
+
+    PYTHON_KEYRING_BACKEND and the library's own configuration may name another.
+    """
+    import keyring
+
+    return keyring.get_keyring()
+
+
+class KeyringStore:
+    """Our keys in the keyring, and the list of their names in a folder of ours."""
+
+    def __init__(
+        self,
+        home: Path,
+        open_backend: OpenBackend = system_backend,
+        timeout_seconds: float = KEYRING_TIMEOUT_SECONDS,
+    ) -> None:
+        """Look at nothing yet."""
+        self.list_file = home / LIST_FILE
+        self._open_backend = open_backend
+        self._timeout_seconds = timeout_seconds
+
+    def names(self) -> tuple[str, ...]:
+        """The variables whose keys are kept, from the list alone.
+
+        Raises:
+            ConfigurationError: the list can't be read.
+        """
+        try:
+            if not self.list_file.exists():
+                return ()
+            return _names(read_text(self.list_file))
+        except (OSError, SettingsError, ValueError) as error:
+            raise ConfigurationError(
+                f"{self.list_file}, the list of the keys in the keyring, can't be read: {error}; "
+                "take the file away, and set the keys again: agent.py auth set NAME"
+            ) from error
+
+    def find(self, variable: str) -> ApiKey | None:
+        """The key that is kept for a variable; None if there is none, or no longer.
+
+        Raises:
+            ConfigurationError: the list can't be read, or the keyring does not give it.
+        """
+        if variable not in self.names():
+            return None
+        found = self._ask(lambda backend: backend.get_password(SERVICE, variable), variable)
+        return ApiKey(found, f"{variable} in the keyring") if found else None
+
+    def keep(self, variable: str, key: str) -> None:
+        """Put a key in, in place of one that is there.
+
+        Raises:
+            ConfigurationError: there is no keyring, or it does not take the key.
+            StorageError: the key is in, but its name can't be written to the list.
+        """
+
+        def put(backend: KeyringBackend) -> bool:
+            backend.set_password(SERVICE, variable, key)
+            return backend.get_password(SERVICE, variable) == key
+
+        self.names()  # a list that can't be read could not be added to either
+        if not self._ask(put, variable):  # such as the backend that means "no keyring, please"
+            raise ConfigurationError(
+                f"the keyring took the key and did not keep it; set {variable} in the "
+                "environment instead"
+            )
+        self._list({variable}, set())
+
+    def remove(self, variable: str) -> bool:
+        """Take a key out, and say whether there was one.
+
+        Raises:
+            ConfigurationError: the list can't be read, or the keyring does not let go of it.
+            StorageError: the key is out, but its name can't be taken from the list.
+        """
+        if variable not in self.names():
+            return False
+
+        def take_out(backend: KeyringBackend) -> bool:
+            if backend.get_password(SERVICE, variable) is None:
+                return False
+            backend.delete_password(SERVICE, variable)
+            return True
+
+        was_there = self._ask(take_out, variable)
+        self._list(set(), {variable})
+        return was_there
+
+    def backend_name(self) -> str | None:
+        """What kind of keyring it is; None if there is none that keeps anything.
+
+        Raises:
+            ConfigurationError: it can't be found out.
+        """
+
+        def name(backend: KeyringBackend) -> str | None:
+            kind = type(backend)
+            if kind.__module__ in ("keyring.backends.fail", "keyring.backends.null"):
+                return None
+            return str(getattr(backend, "name", kind.__module__))
+
+        return self._ask(name, "the key")
+
+    def _ask(self, question: Callable[[KeyringBackend], _Result], variable: str) -> _Result:
+        """The keyring's answer, from a thread that is left behind if it takes too long."""
+        answers: list[_Result] = []
+        faults: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                answers.append(question(self._open_backend()))
+            except Exception as error:  # noqa: BLE001  # each backend has errors of its own
+                faults.append(error)
+
+        thread = threading.Thread(target=ask, name="keyring", daemon=True)
+        thread.start()
+        thread.join(self._timeout_seconds)
+        if answers:
+            return answers[0]
+        if faults:
+            raise ConfigurationError(_refusal(faults[0], variable)) from None
+        raise KeyringSilent(
+            f"the keyring did not answer within {self._timeout_seconds:g} s; unlock it, or set "
+            f"{variable} in the environment instead"
+        )
+
+    def _list(self, more: set[str], fewer: set[str]) -> None:
+        import json
+
+        try:
+            with folder_locked(self.list_file):
+                names = sorted(({*self.names()} | more) - fewer)
+                document = {"service": SERVICE, "names": names}
+                write_atomically(self.list_file, f"{json.dumps(document, indent=2)}\n")
+        except OSError as error:
+            raise StorageError(
+                f"{self.list_file}, the list of the keys in the keyring, can't be written: "
+                f"{error.strerror or error}; it is what says that a key is there"
+            ) from error
+
+
+def open_store(
+    home: Path, open_backend: OpenBackend | None = None, timeout_seconds: float | None = None
+) -> KeyringStore:
+    """The store under `home`; what is None is as usual."""
+    return KeyringStore(
+        home,
+        system_backend if open_backend is None else open_backend,
+        KEYRING_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds,
+    )
+
+
+def _refusal(error: Exception, variable: str) -> str:
+    """Why there is no answer; an error's own text is not shown, for it may hold anything."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    instead = f"set {variable} in the environment instead"
+    if kinds & {"NoKeyringError", "ImportError"}:
+        return f"this system has no keyring that can be used; {instead}"
+    if kinds & {"KeyringLocked", "LockedException"}:
+        return f"the keyring is locked; unlock it, or {instead}"
+    return f"the keyring failed ({type(error).__name__}); {instead}"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The names in the list's text.
+
+    Raises:
+        ValueError: it is not of the form that we write.
+    """
+    from typing import cast
+
+    from config.json_text import JsonProblem, load_json
+
+    try:
+        document = load_json(text)
+    except JsonProblem as problem:
+        raise ValueError(f"not valid JSON: {problem}") from problem
+    names = cast("dict[str, object]", document).get("names") if isinstance(document, dict) else None
+    if not isinstance(names, list) or len(cast("list[object]", names)) > NAMES_MAX:
+        raise ValueError("it should have a list 'names'")
+    return tuple(name for name in cast("list[object]", names) if isinstance(name, str))

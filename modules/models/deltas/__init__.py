@@ -1,0 +1,1 @@
+"""Pieces of replies: thinking kept apart, and whole replies as streams."""

@@ -1,0 +1,1 @@
+"""Ollama's own API: chats, facts about models, what is installed, whether it runs."""

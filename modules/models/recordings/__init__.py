@@ -1,0 +1,1 @@
+"""The file form of recordings, and how a request is found in one."""

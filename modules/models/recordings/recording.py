@@ -1,0 +1,209 @@
+"""The file of recorded requests: a JSON object a line, each with a request and what came of it.
+
+A line is written in one piece behind the others, so that a kill loses at most the last one, and a
+line that was cut short is passed over when the file is read.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from config.atomic_write import PRIVATE_FILE_MODE
+from config.folder_lock import lock_folder
+from core.errors import ModelUnavailable, StorageError, UsageError
+from core.ports import FinishReason, ModelReply, ModelTraits, NativeToolCall
+from core.turn import ModelPurpose, Usage
+from core.values import JsonObject
+from modules.models.recordings.asked import Asked
+
+MAX_RECORDING_BYTES = 64 * 1024 * 1024
+"""Largest recording that is read, or written to."""
+
+LOCK_TIMEOUT_SECONDS = 10.0
+"""How long a writer waits for another process that writes to the same recording."""
+
+
+class _Part(BaseModel):
+    """Base of all parts of a line: frozen, and deaf to keys of later versions."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RecordedCall(_Part):
+    """A tool call in the provider's own form."""
+
+    name: str
+    arguments: JsonObject
+
+
+class RecordedUsage(_Part):
+    """What a request took, as its backend told it; a replay costs nothing."""
+
+    model_calls: int = Field(default=1, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+
+
+class RecordedReply(_Part):
+    """A whole reply; `finish` says why it ended."""
+
+    text: str = ""
+    thinking: str = ""
+    tool_calls: tuple[RecordedCall, ...] = ()
+    finish: FinishReason = "stop"
+    usage: RecordedUsage = RecordedUsage()
+
+    def reply(self) -> ModelReply:
+        """The reply as backends give it."""
+        return ModelReply(
+            self.text,
+            Usage(**self.usage.model_dump()),
+            declined=self.finish == "refused",
+            thinking=self.thinking,
+            tool_calls=tuple(NativeToolCall(c.name, c.arguments) for c in self.tool_calls),
+            truncated=self.finish == "length",
+        )
+
+
+class RecordedError(_Part):
+    """Why there is no reply."""
+
+    kind: Literal["unavailable"]
+    message: str
+    transient: bool = False
+    retry_after_seconds: float | None = None
+
+    def error(self) -> ModelUnavailable:
+        """The error as backends raise it."""
+        return ModelUnavailable(
+            self.message,
+            transient=self.transient,
+            retry_after_seconds=self.retry_after_seconds,
+        )
+
+
+class RecordedTraits(_Part):
+    """What the model could do: prompts differ by it."""
+
+    images: bool = False
+    schemas: bool = False
+    context_tokens: int | None = None
+    strength: float = 0.0
+
+    def traits(self) -> ModelTraits:
+        """The traits as backends tell them."""
+        return ModelTraits(**self.model_dump())
+
+
+class RecordedRequest(_Part):
+    """One line: a request, the model that it went to, and what came of it.
+
+    `key` is that of `Asked`; `images` are the SHA-256 of each, in hexadecimal.
+    """
+
+    key: str
+    purpose: ModelPurpose
+    prompt: str
+    images: tuple[str, ...] = ()
+    request_schema: JsonObject | None = Field(default=None, alias="schema")
+    model: str = ""
+    traits: RecordedTraits = RecordedTraits()
+    outcome: RecordedReply | RecordedError
+
+    @property
+    def asked(self) -> Asked:
+        """The request."""
+        return Asked(self.purpose, self.prompt, self.images, self.request_schema)
+
+
+def append_line(path: Path, line: JsonObject, max_bytes: int = MAX_RECORDING_BYTES) -> None:
+    """Add what `RecordedRequest` reads to the file, which is made if need be, up to `max_bytes`.
+
+    Only its owner may read a file that is made: prompts hold what the user wrote.
+
+    Raises:
+        StorageError: it can't be written, or has reached its bound.
+    """
+    # A model may write half a character, for which UTF-8 has no place.
+    data = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    try:
+        descriptor = _opened(path)
+        try:
+            lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+            size = os.fstat(descriptor).st_size
+            if size + len(data) > max_bytes:
+                raise StorageError(
+                    f"the recording {path} would become larger than {max_bytes:,} bytes; go on in "
+                    "another file with --model record:FILE"
+                )
+            _append(descriptor, size, data)
+        finally:
+            os.close(descriptor)  # gives the lock back as well
+    except OSError as error:
+        raise StorageError(
+            f"the recording {path} can't be written: {error.strerror or error}; make room, or "
+            "name another file with --model record:FILE"
+        ) from error
+
+
+def check_writable(path: Path) -> None:
+    """Make sure, before a model is asked, that a recording can be kept; the file is made.
+
+    Raises:
+        UsageError: it can't.
+    """
+    try:
+        os.close(_opened(path))
+    except OSError as error:
+        raise UsageError(
+            f"the recording {path} can't be written: {error.strerror or error}; --model "
+            "record:FILE takes a file in a folder that is there"
+        ) from error
+
+
+def read_requests(path: Path) -> tuple[list[RecordedRequest], int]:
+    """All requests of a recording, oldest first, and the number of lines that can't be read.
+
+    Raises:
+        UsageError: the file can't be read, is too large, or holds no request.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_RECORDING_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"the recording {path} can't be read: {error.strerror or error}; --model replay:FILE "
+            "takes a file that --model record:FILE wrote"
+        ) from error
+    if len(data) > MAX_RECORDING_BYTES:
+        raise UsageError(f"the recording {path} is larger than {MAX_RECORDING_BYTES:,} bytes")
+    requests, damaged = list[RecordedRequest](), 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            try:
+                requests.append(RecordedRequest.model_validate_json(line))
+            except ValidationError:
+                damaged += 1
+    if not requests:
+        raise UsageError(
+            f"the recording {path} holds no request; --model replay:FILE takes a file that "
+            "--model record:FILE wrote"
+        )
+    return requests, damaged
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    return os.open(path, flags, PRIVATE_FILE_MODE)
+
+
+def _append(descriptor: int, size: int, line: bytes) -> None:
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        line = b"\n" + line  # a writer was killed in the middle of its line
+    while line:
+        line = line[os.write(descriptor, line) :]

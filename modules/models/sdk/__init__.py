@@ -1,0 +1,1 @@
+"""What the backends over vendors' SDKs share: their HTTP client, and what errors mean."""

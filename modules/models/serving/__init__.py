@@ -1,0 +1,1 @@
+"""Around every backend: one request watched, bounded, tried again, counted and priced."""

@@ -1,0 +1,130 @@
+"""One model of a chain, asked with bounds on time and number, and again where that may help."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.dispatch.backoff import Backoff, Pace
+from core.errors import ModelUnavailable
+from core.events import ModelRetried
+from core.ports import ModelReply, ModelRequest
+from core.turn import Usage
+from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.pricing import priced
+from modules.models.serving.reply import collect_reply
+from modules.models.serving.request_watch import RequestWatch
+from modules.models.serving.run import ModelRun
+
+RETRIES = 3
+"""Further tries of a request that failed for a reason that may pass."""
+
+LONGEST_PAUSE_SECONDS = 60.0
+"""A service that asks for a longer pause is not waited for."""
+
+
+class WatchedModel:
+    """Asks one backend.
+
+    Attributes:
+        chosen: the backend, and what is known of it.
+        usage: what it has used so far, in all runs.
+    """
+
+    def __init__(
+        self,
+        chosen: ChosenModel,
+        redact: Callable[[str], str],
+        retries: int = RETRIES,
+        pace: Pace | None = None,
+    ) -> None:
+        """Take a backend; `redact` takes secrets out of its errors, pauses go by `pace`."""
+        self.chosen = chosen
+        self.usage = Usage()
+        self._redact = redact
+        self._retries = retries
+        self._pace = pace or Pace()
+        self._slots = asyncio.Semaphore(chosen.concurrent_requests)
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        return self.chosen.model.name
+
+    async def answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
+        """The whole reply, from the first request that succeeds.
+
+        What a request that failed had written is forgotten, but not what it took.
+
+        Raises:
+            ModelUnavailable: none did, for a reason without secrets in it.
+            BudgetSpent: the run may use no more.
+        """
+        backoff, tries = Backoff(self._pace.draw), 0
+        while True:
+            tries += 1
+            try:
+                return await self._ask(request, run)
+            except ModelUnavailable as error:
+                backoff.failed()
+                asked_for = max(error.retry_after_seconds or 0.0, 0.0)
+                pause = asked_for + backoff.seconds()
+                reason = self._redact(str(error))
+                # Written so that a pause that is no number is not waited for either.
+                too_long = not asked_for <= LONGEST_PAUSE_SECONDS
+                if too_long or not error.transient or tries > self._retries:
+                    # A cause could hold what the redactor takes out.
+                    raise self._given_up(error, reason, tries) from None
+            await run.tell(ModelRetried(self.name, reason, tries, pause))
+            await self._pace.sleep(pause)
+
+    def _given_up(self, error: ModelUnavailable, reason: str, tries: int) -> ModelUnavailable:
+        """The error that says why no further request is sent."""
+        asked_for = error.retry_after_seconds or 0.0
+        if error.transient and not asked_for <= LONGEST_PAUSE_SECONDS:
+            reason += (
+                f" (it asks to wait {asked_for:,.0f} s before the next request, and more than "
+                f"{LONGEST_PAUSE_SECONDS:g} s are not waited for)"
+            )
+        elif tries > 1:
+            reason += f" (asked {tries} times)"
+        return ModelUnavailable(
+            reason, transient=error.transient, retry_after_seconds=error.retry_after_seconds
+        )
+
+    async def _ask(self, request: ModelRequest, run: ModelRun) -> ModelReply:
+        """Send one request as soon as the backend has room for it."""
+        watch = RequestWatch(self.name, request.purpose, run, self._pace.now)
+        async with contextlib.aclosing(watch):
+            try:
+                async with self._slots:
+                    admitted = run.budget.admit(request, self.chosen.price)
+                    watch.asked()
+                    reply = await self._read(admitted, watch, run)
+            except ModelUnavailable:
+                await watch.told()
+                raise
+            await watch.answered(reply)
+            return reply
+
+    async def _read(self, request: ModelRequest, watch: RequestWatch, run: ModelRun) -> ModelReply:
+        """The whole reply to one request, within its time; what it took is kept in any case."""
+        model, seconds = self.chosen.model, self.chosen.timeout_seconds
+        bound = asyncio.timeout(seconds)
+        took = Usage()
+        try:
+            async with bound:
+                reply = await collect_reply(model, model.stream(request), watch.hear)
+        except TimeoutError:
+            if not bound.expired():
+                raise
+            raise ModelUnavailable(
+                f"model {self.name} did not answer within {seconds:g} s; "
+                "try again, or choose another with --model"
+            ) from None
+        finally:
+            if watch.usage is not None:
+                took = priced(watch.usage, self.chosen.price)
+                self.usage += took
+                run.budget.spend(took)
+        return replace(reply, usage=took)
