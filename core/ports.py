@@ -91,6 +91,9 @@ class ModelRequest:
     caches hold; they are sent as the system message. `schema` is a JSON Schema of the object that
     the reply should be: backends that can hold a model to it do, the others ignore it.
     `prefer_strongest` asks for the strongest model of a fallback chain.
+
+    `max_output_tokens` bounds the reply, and a backend may give a model that thinks more on top
+    of that; no more than `hard_output_tokens` may be written, thinking included.
     """
 
     purpose: ModelPurpose
@@ -102,6 +105,7 @@ class ModelRequest:
     temperature: float = 0.0
     max_output_tokens: int | None = None
     prefer_strongest: bool = False
+    hard_output_tokens: int | None = None
 
     @property
     def system(self) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from config.settings import check_profile, read_document
 from tests.command_line import ROOT
+from tests.empty_workplace import empty_workplace
 from tests.evals.checks import what_is_wrong
 from tests.evals.gsm8k import load_problems
 from tests.evals.numbers_in_text import (
@@ -38,12 +39,7 @@ NOW = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 
 @pytest.fixture(name="nowhere")
 def _nowhere(tmp_path: Path) -> Workplace:
-    """A workplace without anything in it, for answers that are only words."""
-    place = Workplace(tmp_path / "work")
-    for name in ("files", "repo"):
-        (place.root / "originals" / name).mkdir(parents=True)
-    place.fill()
-    return place
+    return empty_workplace(tmp_path / "work")
 
 
 def question(**checks: object) -> Question:

@@ -14,6 +14,7 @@ from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
 from tests.command_line import ROOT
 from tests.doubles import FakeDispatcher, text_result, tool, value_result
+from tests.empty_workplace import empty_workplace
 from tests.evals.answered import Answered
 from tests.evals.dialogue import FormUnknown, PlainForm, RenderedPrompt, Said, TemplateForm
 from tests.evals.json_calls import ENOUGH, ROUNDS, JsonWay
@@ -29,12 +30,7 @@ QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", numbe
 
 @pytest.fixture(name="nowhere")
 def _nowhere(tmp_path: Path) -> Workplace:
-    """A workplace without anything in it, for answers that are only words."""
-    place = Workplace(tmp_path / "work")
-    for name in ("files", "repo"):
-        (place.root / "originals" / name).mkdir(parents=True)
-    place.fill()
-    return place
+    return empty_workplace(tmp_path / "work")
 
 
 def json_way(

@@ -6,13 +6,14 @@ Heavy: imports httpx2 (0.1 s).
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from typing import TypeAlias, cast
+from collections.abc import Callable
+from typing import TypeAlias
 
 import httpx2
 
 from config.http_address import is_loopback
 from config.servers import ServerSpec
+from core.causes import causes
 from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault
 from core.version import __version__
 
@@ -89,13 +90,13 @@ def connect_fault(error: Exception, address: httpx2.URL, faults: FaultWriter) ->
     """
     place = f"{address.host}:{origin(address)[2]}"
     url = faults.key("url")
-    causes = list(_causes(error))
+    behind = list(causes(error))
     if isinstance(error, httpx2.ConnectTimeout):
         text = f"can't be reached: no connection to {place} within {CONNECT_SECONDS:g} s"
     elif isinstance(error, httpx2.ProxyError):
         text = "can't be reached: the proxy of the environment (HTTPS_PROXY) refuses"
     elif isinstance(error, httpx2.ConnectError):
-        text = _connect_text(causes, place, address.host, url)
+        text = _connect_text(behind, place, address.host, url)
     elif isinstance(error, httpx2.PoolTimeout):
         text = f"keeps all of our {CONNECTIONS_MAX} connections busy"
     elif isinstance(error, httpx2.WriteTimeout):
@@ -104,7 +105,7 @@ def connect_fault(error: Exception, address: httpx2.URL, faults: FaultWriter) ->
         return HttpFault("can't be sent this: HTTP does not allow it in a header", was_taken=False)
     else:
         text = f"closed the connection without an HTTP answer; check {url}"
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in behind):
         return HttpFault(text, was_taken=False)
     return PassingFault(text, was_taken=not isinstance(error, _UNCONNECTED))
 
@@ -143,8 +144,8 @@ def origin(url: httpx2.URL) -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
 
 
-def _connect_text(causes: list[BaseException], place: str, host: str, url: str) -> str:
-    for cause in causes:
+def _connect_text(behind: list[BaseException], place: str, host: str, url: str) -> str:
+    for cause in behind:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"can't be trusted: its certificate is refused ({cause.verify_message})"
         if isinstance(cause, ssl.SSLError):
@@ -153,19 +154,5 @@ def _connect_text(causes: list[BaseException], place: str, host: str, url: str) 
             return f"can't be reached: there is no host '{host}'; check {url} and the network"
         if isinstance(cause, ConnectionRefusedError):
             return f"can't be reached: nothing listens at {place}; start it, or check {url}"
-    reasons = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
+    reasons = [cause.strerror for cause in behind if isinstance(cause, OSError) and cause.strerror]
     return f"can't be reached at {place}" + (f" ({reasons[-1]})" if reasons else "")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and everything that stands behind it, also in groups, each once."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        cause = waiting.pop()
-        if id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        if isinstance(cause, BaseExceptionGroup):
-            waiting += cast("BaseExceptionGroup[BaseException]", cause).exceptions
-        waiting += [before for before in (cause.__cause__, cause.__context__) if before is not None]

@@ -8,8 +8,6 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Literal, Self, TypeAlias
 
@@ -18,6 +16,7 @@ import httpx2
 from config.servers import ServerSpec
 from core.mcp.http_connect import connect_fault, origin, parsed_url
 from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault, SessionExpired
+from core.retry_after import retry_after_seconds
 
 REDIRECTS_MAX = 3
 """So many redirects within one origin are followed for one request."""
@@ -285,16 +284,7 @@ def _encoded(value: str | bytes) -> bytes:
 
 
 def _pause_seconds(response: httpx2.Response) -> float | None:
-    """What Retry-After asks for (RFC 9110, 10.2.3: seconds or a date), where it counts."""
-    value = response.headers.get("retry-after", "")
-    if response.status_code not in _ASKS_FOR_A_PAUSE or not value:
+    """What Retry-After asks for, where it counts."""
+    if response.status_code not in _ASKS_FOR_A_PAUSE:
         return None
-    if value.isdecimal() and len(value) < 10:  # more digits would be centuries
-        return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):  # the latter for numbers of too many digits
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    return retry_after_seconds(response.headers)

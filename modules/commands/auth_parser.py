@@ -1,15 +1,13 @@
 """Command lines that begin with `auth`, read into commands. Light: imports no engine."""
 
-import argparse
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
-from modules.arguments import EXIT_CODES_HELP
 from modules.commands.auth_command import AuthCommand, ListKeys, RemoveKey, SetKey
 from modules.commands.parser_parts import (
+    AddArguments,
     CommandParser,
-    add_options,
-    command_parser,
+    parsers_of_actions,
     read_options,
 )
 
@@ -62,8 +60,9 @@ def parse_auth(argv: Sequence[str], program: str = "agent.py") -> AuthCommand:
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help`.
     """
-    parsers = _parsers(program)
-    found, unknown = parsers["auth"].parse_known_args(argv[1:])
+    arguments: dict[AuthAction, AddArguments] = {"set": _add_name, "remove": _add_name}
+    whole, parsers = parsers_of_actions(f"{program} auth", AUTH_HELP, AUTH_ACTION_HELP, arguments)
+    found, unknown = whole.parse_known_args(argv[1:])
     action: AuthAction = found.action
     if unknown:
         # Not repeated: one of the words may be a key.
@@ -83,26 +82,5 @@ def parse_auth(argv: Sequence[str], program: str = "agent.py") -> AuthCommand:
             assert_never(action)
 
 
-def _parsers(program: str) -> dict[str, CommandParser]:
-    """The parser of `auth`, and those of its actions by their names."""
-    description = AUTH_HELP.replace("agent.py", program)
-    parser = command_parser(f"{program} auth", description, EXIT_CODES_HELP)
-    actions = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
-    )
-    parsers = {"auth": parser}
-    for action, (summary, details) in AUTH_ACTION_HELP.items():
-        told = f"{summary[0].upper()}{summary[1:]}.\n\n{details}"
-        parsers[action] = actions.add_parser(
-            action,
-            help=summary,
-            description=told.replace("agent.py", program),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        if action != "list":
-            parsers[action].add_argument(
-                "name", metavar="NAME", help="a model's name, a service, or a variable"
-            )
-        add_options(parsers[action])
-    return parsers
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a model's name, a service, or a variable")

@@ -1,8 +1,8 @@
 """What `doctor` finds out about models: which would answer, and which others could."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from core.errors import UserError
 from modules.commands.health import Check
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from config.models_file import ModelsFile
     from config.schema import AgentProfile
     from modules.models.choosing.discovery import Running
+    from modules.models.credentials.keyring_store import OpenBackend
 
-KEYRING_TIMEOUT_SECONDS: Final = 5.0
-"""Nothing is unlocked to find out what kind of keyring there is."""
+KEYRING_SECONDS: Final = 2.0
+"""How long the keyring is waited for: nobody is asked to unlock it for a report."""
+
+SILENT_TIP: Final = "a request waits longer for it, so that its password can be typed"
 
 MODELS_SHOWN: Final = 5
 
@@ -22,26 +25,29 @@ OFFLINE_TIP: Final = (
     "a llama.cpp server makes a language model answer"
 )
 
-KeyringName: TypeAlias = Callable[[], str | None]
-"""The keyring's kind, None if there is none; raises a UserError where nobody can say."""
-
 
 def model_checks(
     profile: "AgentProfile",
     models: "ModelsFile",
     environ: Mapping[str, str],
     home: Path | None = None,
-    keyring_name: KeyringName | None = None,
+    open_backend: "OpenBackend | None" = None,
+    keyring_seconds: float = KEYRING_SECONDS,
 ) -> Iterator[Check]:
     """The model that would answer and why, and what else could; keys are never shown.
 
-    `keyring_name` tells the kind of the keyring, by default that of the system.
+    `open_backend` opens the keyring, by default that of the system; it has `keyring_seconds` to
+    answer. A silent one is told: a run waits longer for it, and may find a key.
     """
     from modules.models.choosing.choice import choose_models
     from modules.models.choosing.discovery import find_running
+    from modules.models.credentials.keys import KeyringSilent
 
+    wanted = profile.llm.text_generation
     try:
-        choice = choose_models(None, profile.llm.text_generation, models, environ, home)
+        choice = choose_models(None, wanted, models, environ, home, open_backend, keyring_seconds)
+    except KeyringSilent as error:
+        yield Check("model", "answers", "missing", f"{wanted}: {error}", SILENT_TIP)
     except UserError as error:
         yield Check("model", "answers", "broken", str(error))
     else:
@@ -50,7 +56,7 @@ def model_checks(
         for note in choice.notes:
             yield Check("model", "note", "note", note)
     yield _keys(models, environ, home)
-    yield _keyring(home, keyring_name)
+    yield _keyring(home, open_backend, keyring_seconds)
     yield from _running(find_running(environ), environ)
     yield _weights(environ, home)
 
@@ -83,15 +89,12 @@ def _kept(home: Path | None) -> tuple[str, ...]:
     return KeyringStore(home).names() if home is not None else ()
 
 
-def _keyring(home: Path | None, name: KeyringName | None) -> Check:
+def _keyring(home: Path | None, open_backend: "OpenBackend | None", seconds: float) -> Check:
     """What kind of keyring there is; without one, keys can still be set in the environment."""
-    from modules.models.credentials.keyring_store import KeyringStore, system_backend
+    from modules.models.credentials.keyring_store import open_store
 
-    if name is None:
-        store = KeyringStore(home or Path(), system_backend, KEYRING_TIMEOUT_SECONDS)
-        name = store.backend_name
     try:
-        found = name()
+        found = open_store(home or Path(), open_backend, seconds).backend_name()
     except UserError as error:
         return Check("model", "keyring", "missing", str(error))
     if found is None:

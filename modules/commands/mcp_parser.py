@@ -1,10 +1,10 @@
 """Command lines that begin with `mcp`, read into commands. Light: imports no engine."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
-from modules.arguments import END_OF_OPTIONS, EXIT_CODES_HELP
+from modules.arguments import END_OF_OPTIONS
 from modules.commands.command import (
     AddServer,
     CheckServer,
@@ -18,9 +18,9 @@ from modules.commands.command import (
 )
 from modules.commands.help import ACTION_HELP, MCP_HELP, Action
 from modules.commands.parser_parts import (
+    AddArguments,
     CommandParser,
-    add_options,
-    command_parser,
+    parsers_of_actions,
     read_options,
 )
 
@@ -39,8 +39,15 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
     # Behind -- stands a program of somebody else, with options of its own.
     end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
     command = tuple(argv[end + 1 :])
-    parsers = _mcp_parsers(program)
-    found, unknown = parsers["mcp"].parse_known_args(argv[1:end])
+    arguments: dict[Action, AddArguments] = {
+        "tools": _add_server,
+        "add": _add_entry,
+        "remove": _add_name,
+        "test": _add_name,
+        "logs": _add_log,
+    }
+    whole, parsers = parsers_of_actions(f"{program} mcp", MCP_HELP, ACTION_HELP, arguments)
+    found, unknown = whole.parse_known_args(argv[1:end])
     action: Action = found.action
     parser = parsers[action]
     if unknown:
@@ -73,53 +80,16 @@ def _not_understood(words: Sequence[str], first: str, action: Action) -> str:
     return f"{told}; options go behind the action: mcp {action} …" if first in words else told
 
 
-def _mcp_parsers(program: str) -> dict[str, CommandParser]:
-    """The parser of `mcp`, and those of its actions by their names."""
-    description = MCP_HELP.replace("agent.py", program)
-    parser = command_parser(f"{program} mcp", description, EXIT_CODES_HELP)
-    actions = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
-    )
-    parsers = {"mcp": parser}
-    fillers: dict[Action, Callable[[CommandParser], None]] = {
-        "list": _fill_nothing,
-        "tools": _fill_tools,
-        "status": _fill_nothing,
-        "add": _fill_add,
-        "remove": _fill_name,
-        "test": _fill_name,
-        "logs": _fill_logs,
-    }
-    for action, fill in fillers.items():
-        summary, details = ACTION_HELP[action]
-        parsers[action] = actions.add_parser(
-            action,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.\n\n{details}".replace(
-                "agent.py", program
-            ),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        fill(parsers[action])
-        add_options(parsers[action])
-    return parsers
-
-
-def _fill_nothing(parser: CommandParser) -> None:
-    """The action takes no argument of its own."""
-
-
-def _fill_name(parser: CommandParser) -> None:
+def _add_name(parser: CommandParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the server, as `mcp list` names it")
 
 
-def _fill_tools(parser: CommandParser) -> None:
+def _add_server(parser: CommandParser) -> None:
     parser.add_argument("server", metavar="SERVER", nargs="?", help="only the tools of this one")
 
 
-def _fill_logs(parser: CommandParser) -> None:
-    _fill_name(parser)
+def _add_log(parser: CommandParser) -> None:
+    _add_name(parser)
     parser.add_argument(
         "-n",
         "--lines",
@@ -131,7 +101,7 @@ def _fill_logs(parser: CommandParser) -> None:
     parser.add_argument("--follow", action="store_true", help="show what comes, until Ctrl-C")
 
 
-def _fill_add(parser: CommandParser) -> None:
+def _add_entry(parser: CommandParser) -> None:
     parser.usage = "%(prog)s NAME [options] -- COMMAND...\n       %(prog)s NAME --url URL [options]"
     parser.add_argument("name", metavar="NAME", help="a letter, then letters, digits, - and _")
     parser.add_argument("--url", help="where a server answers over Streamable HTTP")

@@ -8,6 +8,7 @@ from config.server_list import ServerList
 from config.settings import Places, check_profile, load_models, read_document
 from core.errors import ExitCode, UserError
 from core.values import Json, JsonObject
+from modules.commands.health_models import KEYRING_SECONDS
 from modules.commands.model_rows import ModelRow, model_rows, size_text
 from modules.commands.models_command import ListModels
 from modules.commands.surroundings import Surroundings
@@ -43,7 +44,9 @@ def list_models(
     choice: Choice | UserError
     try:
         wanted = profile.llm.text_generation
-        choice = choose_models(None, wanted, models, environ, places.home)
+        choice = choose_models(
+            None, wanted, models, environ, places.home, keyring_seconds=KEYRING_SECONDS
+        )
     except UserError as error:
         choice = error
     if options.json:

@@ -1,12 +1,10 @@
 """Command lines that begin with `models`, read into commands. Light: imports no engine."""
 
-import argparse
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
-from modules.arguments import EXIT_CODES_HELP
 from modules.commands.models_command import ListModels, ModelsCommand, PullModel
-from modules.commands.parser_parts import CommandParser, add_options, command_parser, read_options
+from modules.commands.parser_parts import CommandParser, parsers_of_actions, read_options
 
 ModelsAction: TypeAlias = Literal["list", "pull"]
 
@@ -58,8 +56,10 @@ def parse_models(argv: Sequence[str], program: str = "agent.py") -> ModelsComman
     words = [*argv[1:]]
     if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
         words.insert(0, "list")
-    parsers = _parsers(program)
-    found, unknown = parsers["models"].parse_known_args(words)
+    whole, parsers = parsers_of_actions(
+        f"{program} models", MODELS_HELP, MODELS_ACTION_HELP, {"pull": _add_name}
+    )
+    found, unknown = whole.parse_known_args(words)
     action: ModelsAction = found.action
     if unknown:
         parsers[action].error(f"not understood: {' '.join(unknown)}")
@@ -73,24 +73,5 @@ def parse_models(argv: Sequence[str], program: str = "agent.py") -> ModelsComman
             assert_never(action)
 
 
-def _parsers(program: str) -> dict[str, CommandParser]:
-    """The parser of `models`, and those of its actions by their names."""
-    description = MODELS_HELP.replace("agent.py", program)
-    parser = command_parser(f"{program} models", description, EXIT_CODES_HELP)
-    actions = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
-    )
-    parsers = {"models": parser}
-    for action, (summary, details) in MODELS_ACTION_HELP.items():
-        told = f"{summary[0].upper()}{summary[1:]}.\n\n{details}"
-        parsers[action] = actions.add_parser(
-            action,
-            help=summary,
-            description=told.replace("agent.py", program),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        if action == "pull":
-            parsers[action].add_argument("name", metavar="NAME", help="the model, such as qwen3:4b")
-        add_options(parsers[action])
-    return parsers
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the model, such as qwen3:4b")

@@ -1,10 +1,11 @@
 """What the parsers of all commands share: messages, options, and how options are read. Light."""
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias, TypeVar
 
-from modules.arguments import add_loudness_options, add_source_options
+from modules.arguments import EXIT_CODES_HELP, add_loudness_options, add_source_options
 from modules.commands.command import Options
 
 
@@ -29,6 +30,45 @@ def command_parser(prog: str, description: str, epilog: str | None = None) -> Co
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+AddArguments: TypeAlias = Callable[[CommandParser], None]
+"""Adds the arguments that one action has for itself."""
+
+ActionT = TypeVar("ActionT", bound=str)
+
+
+def parsers_of_actions(
+    prog: str,
+    description: str,
+    actions: Mapping[ActionT, tuple[str, str]],
+    arguments: Mapping[ActionT, AddArguments],
+) -> tuple[CommandParser, Mapping[ActionT, CommandParser]]:
+    """The parser of a command, whose first argument is its `action`, and those of its actions.
+
+    `prog` is the program and the command. `actions` are their helps: a summary, and the rest.
+    Each takes the `arguments` that are named for it, and the options of every command. In all
+    texts the program's name stands for `agent.py`.
+    """
+    program = prog.partition(" ")[0]
+    whole = command_parser(prog, description.replace("agent.py", program), EXIT_CODES_HELP)
+    words = whole.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
+    )
+    parsers: dict[ActionT, CommandParser] = {}
+    for action, (summary, details) in actions.items():
+        told = f"{summary[0].upper()}{summary[1:]}.\n\n{details}"
+        parsers[action] = parser = words.add_parser(
+            action,
+            help=summary,
+            description=told.replace("agent.py", program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if action in arguments:
+            arguments[action](parser)
+        add_options(parser)
+    return whole, parsers
 
 
 def add_options(parser: CommandParser) -> None:

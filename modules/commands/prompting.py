@@ -1,78 +1,51 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
 import os
-from collections.abc import AsyncGenerator
 
-from config.models_file import Price
 from config.schema import AgentProfile
 from config.settings import load_models
 from core.errors import ExitCode
-from core.ports import ModelRequest, ModelTraits, ReplyDelta, ReplyEnd, TextDelta
-from core.turn import Usage
+from core.ports import ModelReply, ModelRequest
 from core.values import JsonObject
 from modules.commands.command import ShowPrompt
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
-from modules.models.serving.chosen import ChosenModel
+from modules.models.scripted import ScriptedModel
 from modules.sandbox import Sandbox
 
-NOTHING_PERCEIVED = "{}"
-"""What perception is answered where the profile asks a model for it: every server may be needed."""
+
+def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfile) -> ModelManager:
+    """The model that would be asked. May wait for the keyring: not for within the event loop.
+
+    Raises:
+        UserError: the model that is named can't be used.
+    """
+    models = load_models(around.places.config_file("models.json"))
+    return choose_model(
+        command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
+    )
 
 
-class Witness:
-    """Stands in a model's place, keeps what it is asked, and plans nothing."""
-
-    def __init__(self, name: str, traits: ModelTraits) -> None:
-        """Pass for the model of that name."""
-        self.requests: list[ModelRequest] = []
-        self._name = name
-        self._traits = traits
-
-    @property
-    def name(self) -> str:
-        """That of the model."""
-        return self._name
-
-    @property
-    def traits(self) -> ModelTraits:
-        """Those of the model, which decide how images are sent."""
-        return self._traits
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
-        """Keep the request; a plan is declined, which ends the run."""
-        self.requests.append(request)
-        if request.purpose == "decision":
-            yield ReplyEnd(Usage(), "refused")
-        else:
-            yield TextDelta(NOTHING_PERCEIVED)
-            yield ReplyEnd(Usage())
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-
-async def show_prompt(command: ShowPrompt, around: Surroundings, profile: AgentProfile) -> ExitCode:
+async def show_prompt(
+    command: ShowPrompt, chosen: ModelManager, around: Surroundings, profile: AgentProfile
+) -> ExitCode:
     """Print the prompts of the request's first step, in the order in which they would be sent.
 
     Raises:
-        UserError: the model or an image that is named can't be used.
+        UserError: an image that is named can't be used.
     """
-    models = load_models(around.places.config_file("models.json"))
-    chosen = choose_model(
-        command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
-    )
-    witness = Witness(chosen.name, chosen.traits)
+    # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
+    refusal = ModelReply("", declined=True)
+    witness = ScriptedModel({"decision": [refusal]}, chosen.name, chosen.traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
-    manager = ModelManager((ChosenModel(witness, Price(input=0, output=0)),))
     display = display_for(around, command.options)
     unkept = profile.memory.model_copy(update={"memory_service": False})
     async with opened(around.servers.specs, around, command.options, display) as dispatcher:
         conversation = Conversation(
             profile.model_copy(update={"memory": unkept}),
-            manager,
+            ModelManager(witness),
             dispatcher,
             Sandbox(),
             around.places.home / profile.memory.storage.base_dir,

@@ -198,9 +198,11 @@ def _work(
             plan = read_plan(command.file, sys.stdin.buffer, profile.sandbox.source_bytes)
             return run_plan_by_hand(command, plan, around, profile.sandbox)
         case ShowPrompt():
-            from modules.commands.prompting import show_prompt
+            from modules.commands.prompting import chosen_model, show_prompt
 
-            return show_prompt(command, around, profile)
+            # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
+            chosen = chosen_model(command, around, profile)
+            return show_prompt(command, chosen, around, profile)
         case _:
             assert_never(command)
 

@@ -9,9 +9,8 @@ which key, the entry alone says.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
@@ -20,18 +19,18 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.mcp.sse import EventParser, EventTooLong
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
+from core.retry_after import retry_after_seconds
 from core.values import Json, JsonObject
 from modules.models.claude.family import ClaudeFamily
 from modules.models.claude.reply import AnthropicReply
 from modules.models.credentials.api_key import ApiKey
-from modules.models.sdk.errors import SdkFaults, retry_after_seconds
+from modules.models.sdk.errors import SdkFaults
+from modules.models.sdk.opening import SdkOpening, translated
 
 if TYPE_CHECKING:
     import httpx2
     from anthropic import APIStatusError, AsyncAnthropic
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
-
-    from modules.models.sdk.http import SdkHttp
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -41,14 +40,6 @@ LAST_EVENT = "message_stop"
 
 LINGER_SECONDS = 0.5
 """How long the end of a stream is waited for behind its last event."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """The SDK's client on the HTTP client under it."""
-
-    client: "AsyncAnthropic"
-    http: "SdkHttp"
 
 
 class AnthropicModel:
@@ -61,8 +52,7 @@ class AnthropicModel:
         self._model = entry.model or DEFAULT_MODEL
         self._family = ClaudeFamily(self._model)
         self._faults = SdkFaults(self.name, key, entry.timeout_seconds)
-        self._opening = asyncio.Lock()
-        self._opened: _Opened | None = None
+        self._opening = SdkOpening(self._new_client, self._faults)
 
     def __repr__(self) -> str:
         """The model, without its key."""
@@ -91,11 +81,11 @@ class AnthropicModel:
                 quota, or a reply without text; the message says what to do.
         """
         self._faults.check_key()
-        opened = await self._open()
+        client = await self._opening.client()
         params = await asyncio.to_thread(self._params, request)
         reply = AnthropicReply(self._faults)
-        ask = opened.client.messages.with_streaming_response.create
-        with self._translated(reply):
+        ask = client.messages.with_streaming_response.create
+        with translated(lambda error: self._translate(error, reply)):
             async with ask(**params) as answer:
                 self._check_type(answer.http_response)
                 try:
@@ -111,20 +101,10 @@ class AnthropicModel:
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened.client.close()
+        if (client := self._opening.take()) is not None:
+            await client.close()
 
-    async def _open(self) -> _Opened:
-        async with self._opening:
-            if self._opened is None:
-                try:
-                    self._opened = await asyncio.to_thread(self._new_client)
-                except (ImportError, OSError, ValueError) as error:
-                    raise self._faults.settings(error) from None
-            return self._opened
-
-    def _new_client(self) -> _Opened:
+    def _new_client(self) -> "AsyncAnthropic":
         from anthropic import AsyncAnthropic
 
         from modules.models.sdk.http import SdkHttp
@@ -145,7 +125,7 @@ class AnthropicModel:
         )
         # Imports the resource's module, which takes its time.
         _ = client.messages.with_streaming_response
-        return _Opened(client, http)
+        return client
 
     def _params(self, request: ModelRequest) -> "MessageCreateParamsStreaming":
         from modules.models.claude.request import message_params
@@ -157,18 +137,6 @@ class AnthropicModel:
         content_type: str = response.headers.get("content-type", "")
         if EVENT_STREAM not in content_type.lower():
             raise self._faults.unreadable(content_type[:80] or "no content type")
-
-    @contextmanager
-    def _translated(self, reply: AnthropicReply) -> Generator[None]:
-        """Turn what the SDK raises into our words; what is a bug stays as it is."""
-        try:
-            yield
-        except ModelUnavailable:
-            raise
-        except Exception as error:
-            if (ours := self._translate(error, reply)) is None:
-                raise
-            raise ours from None
 
     def _translate(self, error: Exception, reply: AnthropicReply) -> ModelUnavailable | None:
         """What the error means for the user, None if it is a bug rather than an outage."""

@@ -6,22 +6,22 @@ tried twice here; the manager of models does that. Google's variables in the env
 don't count: which service is asked with which key, the entry alone says.
 """
 
-import asyncio
 import logging
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
+from core.retry_after import retry_after_seconds
 from core.values import Json
 from modules.models.credentials.api_key import ApiKey
 from modules.models.google.errors import error_details
 from modules.models.google.family import CONTEXT_TOKENS, GeminiFamily
-from modules.models.sdk.errors import SdkFaults, retry_after_seconds
+from modules.models.sdk.errors import SdkFaults
+from modules.models.sdk.opening import SdkOpening, translated
 
 if TYPE_CHECKING:
     import httpx2
@@ -60,8 +60,7 @@ class GeminiModel:
         self._model = entry.model or DEFAULT_MODEL
         self._family = GeminiFamily(self._model)
         self._faults = SdkFaults(self.name, key, entry.timeout_seconds)
-        self._opening = asyncio.Lock()
-        self._opened: _Opened | None = None
+        self._opening = SdkOpening(self._new_client, self._faults)
 
     def __repr__(self) -> str:
         """The model, without its key."""
@@ -90,13 +89,13 @@ class GeminiModel:
                 quota, or a reply without text; the message says what to do.
         """
         self._faults.check_key()
-        opened = await self._open()
+        opened = await self._opening.client()
 
         from modules.models.google.reply import GeminiReply
         from modules.models.sdk.http import Pace
 
         reply, pace = GeminiReply(self._faults), Pace()
-        with self._translated(reply):
+        with translated(lambda error: self._translate(error, reply)):
             pieces = await self._ask(opened, request)
             response: httpx2.Response | None = None
             try:
@@ -117,8 +116,7 @@ class GeminiModel:
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
+        if (opened := self._opening.take()) is not None:
             await opened.http.aclose()
             opened.client.close()
 
@@ -132,15 +130,6 @@ class GeminiModel:
             contents=contents(request),
             config=generation_config(self._family, self._entry, request),
         )
-
-    async def _open(self) -> _Opened:
-        async with self._opening:
-            if self._opened is None:
-                try:
-                    self._opened = await asyncio.to_thread(self._new_client)
-                except (ImportError, OSError, ValueError) as error:
-                    raise self._faults.settings(error) from None
-            return self._opened
 
     def _new_client(self) -> _Opened:
         from google.genai import Client
@@ -177,18 +166,6 @@ class GeminiModel:
         )
         rehearse(client, self._family)
         return _Opened(client, http)
-
-    @contextmanager
-    def _translated(self, reply: "GeminiReply") -> Generator[None]:
-        """Turn what the SDK raises into our words; what is a bug stays as it is."""
-        try:
-            yield
-        except ModelUnavailable:
-            raise
-        except Exception as error:
-            if (ours := self._translate(error, reply)) is None:
-                raise
-            raise ours from None
 
     def _translate(self, error: Exception, reply: "GeminiReply") -> ModelUnavailable | None:
         """What the error means for the user, None if it is a bug rather than an outage."""

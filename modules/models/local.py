@@ -29,6 +29,7 @@ from core.ports import (
 from core.process.spawn import server_environment
 from core.turn import Usage
 from modules.models.deltas.thinking import ThinkingSplitter
+from modules.models.serving.output_limit import output_limit
 
 DEFAULT_CONTEXT_TOKENS = 8192
 """Prompt and reply together, unless the entry says: room for our prompts, and memory is dear."""
@@ -235,7 +236,7 @@ class LocalModel:
             "system": request.system,
             "user": request.user,
             "temperature": request.temperature,
-            "max_tokens": min(request.max_output_tokens or limit, limit),
+            "max_tokens": output_limit(request, limit),
             "schema": request.schema,
         }
 

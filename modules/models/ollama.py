@@ -24,6 +24,7 @@ from modules.models.ollama_server.facts import (
     OllamaFacts,
 )
 from modules.models.ollama_server.listing import billions_of_parameters
+from modules.models.serving.output_limit import output_limit
 from modules.models.wire.faults import ServiceRefusal
 
 FIRST_EMBEDDED_TEXTS = 4
@@ -184,5 +185,4 @@ class OllamaModel:
         return body
 
     def _reply_tokens(self, request: ModelRequest) -> int | None:
-        limits = (request.max_output_tokens, self._entry.max_output_tokens)
-        return min((limit for limit in limits if limit is not None), default=None)
+        return output_limit(request, self._entry.max_output_tokens)

@@ -28,6 +28,7 @@ from modules.models.chat_completions.request import (
 )
 from modules.models.choosing.vision_names import sees_images
 from modules.models.credentials.api_key import ApiKey
+from modules.models.serving.output_limit import output_limit
 from modules.models.wire.client import ModelWire
 from modules.models.wire.faults import Advice, ServiceRefusal
 from modules.models.wire.reply import WireReply, json_value
@@ -102,8 +103,7 @@ class OpenAIModel:
                     self._dialect = dialect
 
     def _tokens_max(self, request: ModelRequest) -> int | None:
-        given = (request.max_output_tokens, self._output_tokens_max)
-        return min((tokens for tokens in given if tokens is not None), default=None)
+        return output_limit(request, self._output_tokens_max)
 
 
 def _without_refused(dialect: Dialect, body: JsonObject, refusal: ServiceRefusal) -> Dialect | None:

@@ -1,16 +1,18 @@
 """What `doctor` says about models: which would answer, which keys are there, and what runs here."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from config.models_file import ModelsFile
 from config.schema import AgentProfile, AgentSection, LlmSection
-from core.errors import ConfigurationError
 from core.values import Json
 from modules.commands.health import Check
-from modules.commands.health_models import KeyringName, model_checks
+from modules.commands.health_models import KEYRING_SECONDS, model_checks
 from modules.models.choosing.names import built_in_models
-from modules.models.credentials.keyring_store import KeyringStore
+from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore, OpenBackend
 from modules.models.credentials.keys import LIST_FILE
 from tests.modules.model_choices import NOBODY
 from tests.modules.model_listeners import json_server, listing
@@ -20,6 +22,8 @@ KEY = "very-secret-key-0123"
 
 class MemoryKeyring:
     """A keyring that has one key for everybody."""
+
+    name = "a keyring"
 
     def get_password(self, service: str, username: str, /) -> str | None:
         return KEY
@@ -36,13 +40,18 @@ def look(
     environ: Mapping[str, str] = NOBODY,
     *,
     choice: str = "auto",
-    keyring_name: KeyringName = lambda: "a keyring",
+    open_backend: OpenBackend = MemoryKeyring,
+    keyring_seconds: float = KEYRING_SECONDS,
     models: ModelsFile | None = None,
 ) -> dict[str, Check]:
     profile = AgentProfile(
         agent=AgentSection(name="Test", id="t"), llm=LlmSection(text_generation=choice)
     )
-    checks = [*model_checks(profile, models or built_in_models(), environ, home, keyring_name)]
+    checks = [
+        *model_checks(
+            profile, models or built_in_models(), environ, home, open_backend, keyring_seconds
+        )
+    ]
     assert {check.area for check in checks} == {"model"}
     assert KEY not in repr(checks)
     return {check.name: check for check in checks}
@@ -95,20 +104,43 @@ def test_what_is_left_out_of_a_chain_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_keyring_that_is_not_there_or_fails_is_told(tmp_path: Path) -> None:
-    found = look(tmp_path, keyring_name=lambda: None)
+    class NoKeyring(MemoryKeyring):
+        __module__ = "keyring.backends.fail"
+
+    found = look(tmp_path, open_backend=NoKeyring)
     assert (found["keyring"].state, found["keyring"].advice) == (
         "note",
         "keys go into the environment",
     )
 
-    def failing() -> str | None:
-        raise ConfigurationError("the keyring did not answer")
+    def failing() -> KeyringBackend:
+        raise RuntimeError
 
-    found = look(tmp_path, keyring_name=failing)
-    assert (found["keyring"].state, found["keyring"].detail) == (
-        "missing",
-        "the keyring did not answer",
-    )
+    found = look(tmp_path, open_backend=failing)
+    assert found["keyring"].state == "missing"
+    assert "the keyring failed" in found["keyring"].detail
+
+
+@pytest.mark.parametrize(
+    ("choice", "name", "state"), [("auto", "note", "note"), ("gemini", "answers", "missing")]
+)
+def test_a_keyring_that_is_silent_is_told_after_a_short_while(
+    tmp_path: Path, choice: str, name: str, state: str
+) -> None:
+    KeyringStore(tmp_path, MemoryKeyring).keep("GEMINI_API_KEY", KEY)
+    never = threading.Event()
+
+    def silent() -> KeyringBackend:
+        never.wait()
+        raise AssertionError
+
+    try:
+        found = look(tmp_path, choice=choice, open_backend=silent, keyring_seconds=0.02)
+    finally:
+        never.set()
+    assert found[name].state == state
+    for told in (found[name], found["keyring"]):
+        assert "the keyring did not answer within 0.02 s" in told.detail
 
 
 def test_a_damaged_list_of_keys_is_broken(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """`prompt`: what a model would be sent, as text and as JSON; none is asked, and nothing is kept."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,11 +12,28 @@ from PIL import Image
 from core.errors import ExitCode
 from modules.commands.command import ShowPrompt
 from modules.commands.parser import parse_command
+from modules.models.credentials.keys import LIST_FILE
+from tests.command_line import ROOT, environment
 from tests.commands.by_hand import Hand, entry
 
 REQUEST = "what is 19 times 29?"
 FREE_SERVER = {"type": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"}
 """Nobody listens there: who asked a model would notice."""
+
+SILENT_KEYRING = """\
+import sys, threading
+from keyring.backend import KeyringBackend
+
+class Silent(KeyringBackend):
+    priority = 1
+
+    def get_password(self, service, username):
+        print("asked", file=sys.stderr, flush=True)
+        threading.Event().wait()
+
+    def set_password(self, service, username, password):
+        raise NotImplementedError
+"""
 
 
 @pytest.fixture
@@ -122,3 +142,21 @@ def test_a_script_is_not_used_up(desk: Hand) -> None:
     assert done.code == ExitCode.ANSWERED
     assert "left over" not in done.err
     assert "never asked for" not in done.out
+
+
+def test_ctrl_c_ends_a_wait_for_the_keyring(tmp_path: Path) -> None:
+    (tmp_path / LIST_FILE).write_text('{"names": ["GEMINI_API_KEY"]}', encoding="utf-8")
+    (tmp_path / "silent_keyring.py").write_text(SILENT_KEYRING, encoding="utf-8")
+    keyring = {"PYTHONPATH": str(tmp_path), "PYTHON_KEYRING_BACKEND": "silent_keyring.Silent"}
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "agent.py", "prompt", REQUEST, "--model", "gemini"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path, **keyring),
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "asked\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)  # the keyring would be waited for longer
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")

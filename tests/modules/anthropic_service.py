@@ -1,30 +1,17 @@
 """The Anthropic backend, and events and errors of the Messages API for `fake_service` to send."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
-import pytest
+from contextlib import AbstractAsyncContextManager
 
 from config.models_file import ModelEntry
-from core.errors import ModelUnavailable
-from core.ports import (
-    ModelReply,
-    ModelRequest,
-)
 from core.values import Json, JsonObject
 from modules.models.anthropic import AnthropicModel
 from modules.models.credentials.api_key import ApiKey
-from modules.models.serving.reply import collect_reply
-from tests.modules.fake_service import FakeService, fake_service
+from tests.modules.sdk_checks import SdkService, opened
 
 KEY = "sk-ant-test-0123456789"
-
-
+VARIABLE = "ANTHROPIC_API_KEY"
 MODEL = "claude-sonnet-5-5"
-
-
-REQUEST = ModelRequest("decision", "Plan this: {}")
 
 
 def event(kind: str, **fields: Json) -> bytes:
@@ -75,44 +62,20 @@ def refusal(kind: str, message: str, **details: Json) -> JsonObject:
     return {"type": "error", "error": error, "request_id": "req_1"}
 
 
-@asynccontextmanager
-async def claude(url: str, key: str = KEY, /, **fields: object) -> AsyncGenerator[AnthropicModel]:
-    entry = ModelEntry.model_validate(
-        {
-            "type": "anthropic",
-            "model": MODEL,
-            "base_url": url,
-            "timeout_seconds": 10.0,
-            **fields,
-        }
-    )
-    model = AnthropicModel(entry, ApiKey(key, "ANTHROPIC_API_KEY"))
-    try:
-        yield model
-    finally:
-        await model.aclose()
-        await model.aclose()
+def claude(
+    url: str, key: str = KEY, /, **fields: object
+) -> AbstractAsyncContextManager[AnthropicModel]:
+    fixed = {"type": "anthropic", "model": MODEL, "base_url": url, "timeout_seconds": 10.0}
+    entry = ModelEntry.model_validate({**fixed, **fields})
+    return opened(AnthropicModel(entry, ApiKey(key, VARIABLE)))
 
 
-async def ask(model: AnthropicModel, request: ModelRequest = REQUEST) -> ModelReply:
-    return await collect_reply(model, model.stream(request))
-
-
-async def asked_body(request: ModelRequest, **fields: object) -> JsonObject:
-    """What the server is sent for a request."""
-    async with fake_service() as fake:
-        fake.streams(begin(), text("x"), end())
-        async with claude(fake.url, **fields) as model:
-            await ask(model, request)
-    return fake.bodies[0]
-
-
-async def failure(fake: FakeService, **fields: object) -> ModelUnavailable:
-    """The error that the user gets for what the server says."""
-    async with claude(fake.url, **fields) as model:
-        with pytest.raises(ModelUnavailable) as caught:
-            await ask(model)
-    assert KEY not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__ or caught.value.__context__ is None
-    return caught.value
+SERVICE = SdkService(
+    claude,
+    KEY,
+    VARIABLE,
+    key_header="authorization: Bearer ",
+    began=begin() + text("x"),
+    whole=begin() + text("x") + end(),
+)
+asked_body, failure = SERVICE.asked_body, SERVICE.failure

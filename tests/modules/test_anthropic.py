@@ -1,9 +1,5 @@
 """The Anthropic backend against a server on loopback that speaks the Messages API's events."""
 
-import asyncio
-import json
-import logging
-
 import pytest
 
 from config.models_file import Price
@@ -22,8 +18,7 @@ from modules.models.serving.chosen import ChosenModel
 from tests.modules.anthropic_service import (
     KEY,
     MODEL,
-    REQUEST,
-    ask,
+    SERVICE,
     begin,
     block,
     claude,
@@ -34,6 +29,13 @@ from tests.modules.anthropic_service import (
     text,
 )
 from tests.modules.fake_service import fake_service
+from tests.modules.sdk_checks import REQUEST, SdkChecks, ask
+
+
+class TestAnthropic(SdkChecks):
+    """What it has in common with its like."""
+
+    service = SERVICE
 
 
 async def test_a_prompt_is_answered_with_text_and_tokens_over_one_connection() -> None:
@@ -103,23 +105,6 @@ async def test_arguments_that_are_no_json_object_are_none() -> None:
             assert (await ask(model)).tool_calls == (NativeToolCall("add", {}),)
 
 
-async def test_the_key_travels_in_a_header_and_shows_nowhere_else(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with fake_service() as fake:
-        fake.streams(begin(), text("x"), end())
-        async with claude(fake.url) as model:
-            await ask(model)
-            assert KEY not in repr(model)
-            assert model.name == f"anthropic:{MODEL}"
-    request_line, _, headers = fake.heads[0].partition("\r\n")
-    assert KEY not in request_line
-    assert KEY not in json.dumps(fake.bodies[0])
-    assert f"authorization: bearer {KEY}" in headers.lower()
-    assert KEY not in caplog.text
-
-
 async def test_nothing_in_the_environment_reroutes_or_rekeys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -139,23 +124,6 @@ async def test_nothing_in_the_environment_reroutes_or_rekeys(
     assert "other" not in fake.heads[0]
     assert fake.heads[0].lower().count("authorization:") == 1
     assert "x-api-key" not in fake.heads[0].lower()
-
-
-async def test_requests_at_once_share_one_client() -> None:
-    async with fake_service() as fake:
-        fake.streams(begin(), text("x"), end())
-        async with claude(fake.url) as model:
-            replies = await asyncio.gather(*(ask(model) for _ in range(5)))
-    assert [reply.text for reply in replies] == ["x"] * 5
-
-
-async def test_a_model_that_was_closed_opens_again() -> None:
-    async with fake_service() as fake:
-        fake.streams(begin(), text("x"), end())
-        async with claude(fake.url) as model:
-            await ask(model)
-            await model.aclose()
-            assert (await ask(model)).text == "x"
 
 
 @pytest.mark.parametrize(
@@ -341,52 +309,3 @@ async def test_values_of_another_kind_are_passed_over() -> None:
         fake.streams(*odd, text("x"), end())
         async with claude(fake.url) as model:
             assert (await ask(model)).text == "x"
-
-
-async def test_a_server_that_never_answers_is_given_up() -> None:
-    async with fake_service() as fake:
-        fake.is_silent()
-        async with asyncio.timeout(10):
-            error = await failure(fake, timeout_seconds=0.2)
-    assert "did not answer within 0.2 s" in str(error)
-    assert error.transient
-
-
-async def test_a_server_that_is_not_there_is_a_network_matter() -> None:
-    async with fake_service() as fake:
-        pass
-    error = await failure(fake)
-    assert "(ConnectError); check the network connection" in str(error)
-    assert error.transient
-
-
-async def test_a_key_that_no_header_can_hold_does_not_show() -> None:
-    async with claude("http://127.0.0.1:1", "geheim\nschlüssel") as model:
-        with pytest.raises(ModelUnavailable, match="check ANTHROPIC_API_KEY") as caught:
-            await ask(model)
-    assert "geheim" not in str(caught.value)
-
-
-async def test_a_cancelled_request_stays_cancelled_and_the_server_sees_it() -> None:
-    async with fake_service() as fake:
-        fake.streams(begin(), ending="hang")
-        async with claude(fake.url) as model:
-            task = asyncio.create_task(ask(model))
-            async with asyncio.timeout(10):
-                await fake.asked.wait()
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                await fake.left.wait()
-
-
-async def test_closing_the_stream_closes_the_connection_at_once() -> None:
-    async with fake_service() as fake:
-        fake.streams(begin(), text("x"), ending="hang")
-        async with claude(fake.url) as model, asyncio.timeout(10):
-            stream = model.stream(REQUEST)
-            assert await anext(stream) == TextDelta("x")
-            await stream.aclose()
-            await fake.left.wait()
-            fake.streams(begin(), text("y"), end())
-            assert (await ask(model)).text == "y"

@@ -1,6 +1,7 @@
 """What the Anthropic backend asks for, by request, entry and family of the model."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,12 +13,8 @@ from core.ports import (
 )
 from core.values import Json, JsonObject
 from modules.models.claude.family import ClaudeFamily
-from tests.modules.anthropic_service import (
-    MODEL,
-    REQUEST,
-    asked_body,
-    claude,
-)
+from tests.modules.anthropic_service import MODEL, asked_body, claude
+from tests.modules.sdk_checks import REQUEST
 
 
 async def test_the_stable_prefix_is_the_system_message_and_is_cached_where_that_pays() -> None:
@@ -129,6 +126,16 @@ async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_th
     assert (await asked_body(short))["max_tokens"] == 100 + 16_384
     assert (await asked_body(short, thinking="off"))["max_tokens"] == 100
     assert (await asked_body(short, max_output_tokens=600))["max_tokens"] == 600
+
+
+async def test_no_room_to_think_comes_on_top_of_a_hard_bound() -> None:
+    bounded = replace(REQUEST, max_output_tokens=1900, hard_output_tokens=2000)
+    body = await asked_body(bounded, model="claude-haiku-4-5", thinking="high")
+    assert body["max_tokens"] == 2000
+    assert "thinking" not in body  # for the half of it is less than the least budget
+    alone = replace(REQUEST, hard_output_tokens=2000)
+    assert (await asked_body(alone, max_output_tokens=600))["max_tokens"] == 600
+    assert (await asked_body(alone))["max_tokens"] == 2000
 
 
 @pytest.mark.parametrize(

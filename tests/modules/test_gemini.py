@@ -1,9 +1,5 @@
 """The Gemini backend against a server on loopback that speaks streamGenerateContent's events."""
 
-import asyncio
-import json
-import logging
-
 import pytest
 
 from config.models_file import Price
@@ -24,10 +20,9 @@ from modules.models.serving.chosen import ChosenModel
 from tests.modules.fake_service import fake_service
 from tests.modules.gemini_service import (
     KEY,
-    REQUEST,
+    SERVICE,
     USAGE,
     answer,
-    ask,
     event,
     failure,
     gemini,
@@ -36,6 +31,13 @@ from tests.modules.gemini_service import (
     refusal,
     retry_in,
 )
+from tests.modules.sdk_checks import REQUEST, SdkChecks, ask
+
+
+class TestGemini(SdkChecks):
+    """What it has in common with its like."""
+
+    service = SERVICE
 
 
 async def test_a_prompt_is_answered_with_text_and_tokens_over_one_connection() -> None:
@@ -74,23 +76,6 @@ async def test_thoughts_text_and_native_calls_come_as_they_are_written() -> None
     ]
 
 
-async def test_the_key_travels_in_a_header_and_shows_nowhere_else(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with fake_service() as fake:
-        fake.streams(event(answer("x")))
-        async with gemini(fake.url) as model:
-            await ask(model)
-            assert KEY not in repr(model)
-            assert model.name == "gemini:gemini-test"
-    request_line, _, headers = fake.heads[0].partition("\r\n")
-    assert KEY not in request_line
-    assert KEY not in json.dumps(fake.bodies[0])
-    assert f"x-goog-api-key: {KEY}" in headers
-    assert KEY not in caplog.text
-
-
 async def test_nothing_in_the_environment_reroutes_or_rekeys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,28 +99,11 @@ async def test_nothing_in_the_environment_reroutes_or_rekeys(
     assert "Other" not in fake.heads[0]
 
 
-async def test_requests_at_once_share_one_client() -> None:
-    async with fake_service() as fake:
-        fake.streams(event(answer("x")))
-        async with gemini(fake.url) as model:
-            replies = await asyncio.gather(*(ask(model) for _ in range(5)))
-    assert [reply.text for reply in replies] == ["x"] * 5
-
-
 async def test_a_reply_without_token_counts_is_a_reply() -> None:
     async with fake_service() as fake:
         fake.streams(event(answer("x", usageMetadata=None)))
         async with gemini(fake.url) as model:
             assert (await ask(model)).usage == Usage(model_calls=1)
-
-
-async def test_a_model_that_was_closed_opens_again() -> None:
-    async with fake_service() as fake:
-        fake.streams(event(answer("x")))
-        async with gemini(fake.url) as model:
-            await ask(model)
-            await model.aclose()
-            assert (await ask(model)).text == "x"
 
 
 @pytest.mark.parametrize(
@@ -325,61 +293,3 @@ async def test_a_reply_that_is_compressed_unasked_is_not_blown_up() -> None:
         fake.answers(200, b"\x1f\x8b\x08" + b"\0" * 50, "Content-Encoding: gzip\r\n")
         assert "can't be read" in str(await failure(fake))
     assert "accept-encoding: identity" in fake.heads[0].lower()
-
-
-async def test_a_server_that_never_answers_is_given_up() -> None:
-    async with fake_service() as fake:
-        fake.is_silent()
-        async with asyncio.timeout(10):
-            error = await failure(fake, timeout_seconds=0.2)
-    assert "did not answer within 0.2 s" in str(error)
-    assert error.transient
-
-
-async def test_a_server_that_is_not_there_is_a_network_matter() -> None:
-    async with fake_service() as fake:
-        pass
-    error = await failure(fake)
-    assert "check the network connection" in str(error)
-    assert error.transient
-
-
-async def test_a_key_that_no_header_can_hold_does_not_show() -> None:
-    for key in ("geheim\nschlüssel", "geheim\r\nx: y", ""):
-        async with gemini("http://127.0.0.1:1", key) as model:
-            with pytest.raises(ModelUnavailable, match="check GEMINI_API_KEY") as caught:
-                await ask(model)
-        assert "geheim" not in str(caught.value)
-
-
-async def test_settings_that_are_no_use_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "no-proxy://x")
-    monkeypatch.setenv("SSL_CERT_FILE", "")
-    async with gemini("https://gemini.invalid") as model:
-        with pytest.raises(ModelUnavailable, match="check HTTPS_PROXY"):
-            await ask(model)
-
-
-async def test_a_cancelled_request_stays_cancelled_and_the_server_sees_it() -> None:
-    async with fake_service() as fake:
-        fake.is_silent()
-        async with gemini(fake.url) as model:
-            task = asyncio.create_task(ask(model))
-            async with asyncio.timeout(10):
-                await fake.asked.wait()
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                await fake.left.wait()
-
-
-async def test_closing_the_stream_closes_the_connection_at_once() -> None:
-    async with fake_service() as fake:
-        fake.streams(event(answer("x", reason=None)), ending="hang")
-        async with gemini(fake.url) as model, asyncio.timeout(10):
-            stream = model.stream(REQUEST)
-            assert await anext(stream) == TextDelta("x")
-            await stream.aclose()
-            await fake.left.wait()
-            fake.streams(event(answer("y")))
-            assert (await ask(model)).text == "y"

@@ -8,9 +8,10 @@ from core.ports import (
     ModelRequest,
     ModelTraits,
 )
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.models.google.family import GeminiFamily
-from tests.modules.gemini_service import REQUEST, asked_body, gemini
+from tests.modules.gemini_service import asked_body, gemini
+from tests.modules.sdk_checks import REQUEST
 
 
 async def test_the_stable_prefix_is_the_system_message() -> None:
@@ -109,12 +110,26 @@ async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_th
     thinking = await asked_body(short, model="gemini-2.5-flash")
     plain = await asked_body(short, model="gemini-2.5-flash", thinking="off")
     capped = await asked_body(short, model="gemini-2.5-flash", max_output_tokens=600)
-    limits = [
-        config["maxOutputTokens"]
-        for body in (thinking, plain, capped)
-        if isinstance(config := body["generationConfig"], dict)
-    ]
+    limits = [output_limit(body) for body in (thinking, plain, capped)]
     assert limits == [100 + 16_384, 100, 600]
+
+
+async def test_no_room_to_think_comes_on_top_of_a_hard_bound() -> None:
+    bounded = ModelRequest("decision", "x", max_output_tokens=100, hard_output_tokens=300)
+    alone = ModelRequest("decision", "x", hard_output_tokens=300)
+    thinking = await asked_body(bounded, model="gemini-2.5-flash")
+    plain = await asked_body(bounded, model="gemini-2.5-flash", thinking="off")
+    unasked = await asked_body(alone, model="gemini-2.5-flash")
+    capped = await asked_body(alone, model="gemini-2.5-flash", max_output_tokens=200)
+    limits = [output_limit(body) for body in (thinking, plain, unasked, capped)]
+    assert limits == [300, 100, 300, 200]
+
+
+def output_limit(body: JsonObject) -> Json:
+    """The bound on what is written, thoughts among it."""
+    config = body["generationConfig"]
+    assert isinstance(config, dict)
+    return config["maxOutputTokens"]
 
 
 async def test_traits_follow_the_documentation_and_the_entry() -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -51,6 +52,12 @@ async def test_a_reply_comes_in_pieces_with_what_it_took(model: LocalModel) -> N
     assert isinstance(end, ReplyEnd)
     assert (end.usage.input_tokens, end.usage.cached_tokens, end.finish) == (9, 4, "length")
     assert end.usage.output_tokens == DEFAULT_OUTPUT_TOKENS
+
+
+async def test_no_more_is_written_than_the_hard_bound_says(model: LocalModel) -> None:
+    request = replace(asked("one two"), max_output_tokens=9, hard_output_tokens=3)
+    reply = await collect_reply(model, model.stream(request))
+    assert (reply.usage.output_tokens, reply.truncated) == (3, True)
     assert model.name == "local:tiny"
 
 

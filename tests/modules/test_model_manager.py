@@ -12,7 +12,7 @@ from config.models_file import ModelsFile, Price
 from config.schema import LlmSection
 from core.errors import BudgetSpent, ConfigurationError, ModelUnavailable
 from core.events import ModelReplaced
-from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits
+from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits, ReplyEnd
 from core.turn import Usage
 from modules.model_manager import ModelManager, choose_model
 from modules.models.recorded import RecordingModel
@@ -200,10 +200,10 @@ async def test_a_run_ends_when_its_tokens_are_used_and_the_next_begins_anew() ->
             BudgetSpent, match=r"used 100 tokens, and 100 are allowed.*--max-tokens.*llm\.max_tok"
         ):
             await manager.generate(DECISION)
-    assert [request.max_output_tokens for request in script.requests] == [100, 10]
+    assert [bounds(request) for request in script.requests] == [(None, 100), (10, 30)]
     with manager.telling(Heard()):
         assert (await manager.generate(replace(DECISION, max_output_tokens=500))).text == "z"
-    assert script.requests[-1].max_output_tokens == 100
+    assert bounds(script.requests[-1]) == (500, 100)
 
 
 async def test_a_run_ends_when_its_money_is_spent() -> None:
@@ -218,14 +218,30 @@ async def test_a_run_ends_when_its_money_is_spent() -> None:
         ):
             await manager.generate(DECISION)
     # A 128th of a dollar is left of it then.
-    assert [request.max_output_tokens for request in script.requests] == [None, 3906]
+    assert [bounds(request) for request in script.requests] == [(None, None), (None, 3906)]
 
 
 async def test_a_reply_is_not_bounded_by_more_than_any_model_writes() -> None:
     script = ScriptedModel(["x"])
     limits = RunLimits(max_tokens=EVERY_MODEL_WRITES * 2)
     await ModelManager([ChosenModel(script, FREE)], limits=limits).generate(DECISION)
-    assert script.requests[0].max_output_tokens is None
+    assert bounds(script.requests[0]) == (None, None)
+
+
+async def test_a_reply_that_is_bounded_anyway_gets_all_that_is_left_for_its_thinking() -> None:
+    script = ScriptedModel(["x", "y"])
+    manager = ModelManager(
+        [ChosenModel(script, FREE)], limits=RunLimits(max_tokens=EVERY_MODEL_WRITES * 2)
+    )
+    request = replace(DECISION, max_output_tokens=10)
+    await manager.generate(request)
+    await manager.generate(replace(request, hard_output_tokens=50))
+    assert [bounds(asked) for asked in script.requests] == [(10, EVERY_MODEL_WRITES * 2), (10, 50)]
+
+
+def bounds(request: ModelRequest) -> tuple[int | None, int | None]:
+    """Of the reply, and of all that is written."""
+    return request.max_output_tokens, request.hard_output_tokens
 
 
 async def test_a_spent_budget_stops_retries_and_stand_ins() -> None:
@@ -239,6 +255,15 @@ async def test_a_spent_budget_stops_retries_and_stand_ins() -> None:
         with pytest.raises(BudgetSpent):
             await manager.generate(DECISION)
     assert manager.leftover == 1
+
+
+async def test_a_reply_without_text_that_took_the_rest_of_the_budget_says_so() -> None:
+    model = HeldModel()
+    model.put(ReplyEnd(Usage(1, 60, 100), "length"), ModelUnavailable("gave a reply without text"))
+    manager = ModelManager([ChosenModel(model, FREE)], limits=RunLimits(max_tokens=100))
+    with pytest.raises(BudgetSpent, match="used 160 tokens, and 100 are allowed") as caught:
+        await manager.generate(DECISION)
+    assert caught.value.__suppress_context__
 
 
 def test_money_cannot_be_limited_where_a_price_is_unknown() -> None:
@@ -318,7 +343,7 @@ async def test_a_limit_of_the_command_line_goes_before_that_of_the_profile(tmp_p
     await manager.generate(DECISION)
     script = manager.models[0].model
     assert isinstance(script, ScriptedModel)
-    assert script.requests[0].max_output_tokens == 2
+    assert script.requests[0].hard_output_tokens == 2
 
 
 async def test_without_a_redactor_errors_lose_the_secrets_of_the_environment(

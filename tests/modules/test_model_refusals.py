@@ -6,8 +6,8 @@ from email.utils import format_datetime
 
 import pytest
 
+from core.retry_after import PAUSE_SECONDS_MAX
 from core.values import JsonObject
-from modules.models.wire.client import RETRY_AFTER_SECONDS_MAX
 from tests.core.http_server import Exchange
 from tests.modules.model_server import KEY, refuses, sends
 from tests.modules.wired import posted, refusal
@@ -58,13 +58,13 @@ async def test_a_quota_that_is_used_up_does_not_come_back_by_waiting(field: str)
         ({"retry-after": "7"}, 7),
         ({"retry-after": "0.25"}, 0.25),
         ({"retry-after": "20", "retry-after-ms": "1500"}, 1.5),
-        ({"retry-after": "9" * 18}, RETRY_AFTER_SECONDS_MAX),
+        ({"retry-after": "9" * 18}, PAUSE_SECONDS_MAX),
         ({"retry-after": "9" * 40}, None),
         ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, RETRY_AFTER_SECONDS_MAX),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, PAUSE_SECONDS_MAX),
         ({}, None),
     ],
     ids=str,

@@ -124,6 +124,12 @@ async def test_images_and_a_schema_go_along_to_a_model_that_sees() -> None:
         assert model.traits.images
 
 
+async def test_no_more_is_written_than_the_hard_bound_says() -> None:
+    async with ollama_server() as fake, ollama(fake) as model:
+        await deltas(model, replace(REQUEST, max_output_tokens=90, hard_output_tokens=40))
+        assert fake.options()["num_predict"] == 40
+
+
 async def test_images_are_refused_by_a_model_that_can_not_see() -> None:
     async with ollama_server() as fake, ollama(fake) as model:
         with pytest.raises(ModelUnavailable, match="can't see images"):

@@ -77,20 +77,22 @@ def choose_models(
     environ: Mapping[str, str],
     home: Path | None = None,
     open_backend: "OpenBackend | None" = None,
+    keyring_seconds: float | None = None,
 ) -> Choice:
     """The models of `--model`, else of the profile.
 
     A model of a chain whose key or file is missing is left out, and a note says so, as long as
     another can be used. `home` is CORTEX_HOME; `open_backend` opens the keyring, by default that
-    of the system.
+    of the system, which has `keyring_seconds` to answer, by default time to type its password.
 
     Raises:
         UsageError: `--model` names nothing that is known, or a file that can't be read.
-        ConfigurationError: the profile does, or a key is missing or can't be one.
+        ConfigurationError: the profile does, or a key is missing or can't be one; `KeyringSilent`
+            where the keyring alone could tell.
     """
     origin = FLAG_ORIGIN if flag is not None else PROFILE_ORIGIN
     text = (profile_choice if flag is None else flag).strip()
-    means = Means(models, environ, home, KeyFinder(environ, home, open_backend))
+    means = Means(models, environ, home, KeyFinder(environ, home, open_backend, keyring_seconds))
     if not text.startswith(RECORD):
         return _chain(text, origin, means)
     file, equals, names = text.removeprefix(RECORD).partition("=")

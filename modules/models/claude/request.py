@@ -18,6 +18,7 @@ from config.models_file import ModelEntry
 from core.ports import ImageInput, ModelRequest
 from core.values import Json, JsonObject
 from modules.models.claude.family import ClaudeFamily
+from modules.models.serving.output_limit import output_limit
 
 CACHED_CHARACTERS_MIN = 2000
 """A shorter prefix is below the 512 tokens that the least demanding model caches."""
@@ -62,10 +63,8 @@ def message_params(
 def _output_limit(family: ClaudeFamily, entry: ModelEntry, request: ModelRequest) -> int:
     """`max_tokens`: what the entry says is for all that is written, as it is billed."""
     most = entry.max_output_tokens or family.output_tokens
-    if request.max_output_tokens is None:
-        return most
     room = THINKING_ROOM_TOKENS if family.thinks(entry.thinking) else 0
-    return min(most, request.max_output_tokens + room)
+    return output_limit(request, most, room) or most
 
 
 def _output_config(

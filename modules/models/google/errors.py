@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.retry_after import PAUSE_SECONDS_MAX
 from core.values import Json
-from modules.models.sdk.errors import bounded_pause
 
 RENEWED_SOON_SECONDS = 600.0
 """A quota that is renewed later than so is spent, as far as a run is concerned."""
@@ -52,7 +52,7 @@ def error_details(document: Json) -> ErrorDetails:
                         case _:
                             continue
             case {"retryDelay": str() as delay} if _DURATION.fullmatch(delay):
-                pause = bounded_pause(float(delay[:-1]))
+                pause = min(float(delay[:-1]), PAUSE_SECONDS_MAX)
             case _:
                 continue
     return ErrorDetails(frozenset(reasons), frozenset(quotas), pause)

@@ -15,6 +15,7 @@ from google.genai.types import (
 from config.models_file import ModelEntry, ThinkingEffort
 from core.ports import ModelRequest
 from modules.models.google.family import GeminiFamily
+from modules.models.serving.output_limit import output_limit
 
 JSON_TYPE = "application/json"
 
@@ -40,7 +41,9 @@ def generation_config(
     return GenerateContentConfig(
         system_instruction=request.system if has_user_text and request.system else None,
         temperature=request.temperature if family.takes_temperature else None,
-        max_output_tokens=output_limit(family, entry, request),
+        max_output_tokens=output_limit(
+            request, entry.max_output_tokens, family.room_tokens(entry.thinking)
+        ),
         response_mime_type=JSON_TYPE if schema is not None else None,
         response_json_schema=schema,
         thinking_config=thinking_config(family, entry.thinking),
@@ -48,18 +51,6 @@ def generation_config(
         automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         automatic_continuation=False,
     )
-
-
-def output_limit(family: GeminiFamily, entry: ModelEntry, request: ModelRequest) -> int | None:
-    """Tokens to write at most, thoughts among them; None leaves it to the service.
-
-    A request says what its reply needs, an entry what may be billed.
-    """
-    most, asked = entry.max_output_tokens, request.max_output_tokens
-    if asked is None:
-        return most
-    needed = asked + family.room_tokens(entry.thinking)
-    return needed if most is None else min(most, needed)
 
 
 def thinking_config(family: GeminiFamily, effort: ThinkingEffort | None) -> ThinkingConfig | None:

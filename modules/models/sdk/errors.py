@@ -4,19 +4,15 @@ Exceptions of SDKs hold the request with the key in a header: ours are raised `f
 quote what the service said in one short line without the key.
 """
 
-import math
 import ssl
-from collections.abc import Iterator, Mapping
 
+from core.causes import causes
 from core.errors import ModelUnavailable
 from modules.models.credentials.api_key import ApiKey
 from modules.redaction import Redactor
 
 QUOTE_CHARACTERS_MAX = 500
 """How much of a service's text an error quotes."""
-
-PAUSE_SECONDS_MAX = 86_400.0
-"""The longest pause that a service's Retry-After is taken to mean."""
 
 HTTP_UNAUTHORIZED = 401
 HTTP_PAYMENT_REQUIRED = 402
@@ -138,7 +134,7 @@ class SdkFaults:
             return self.timed_out()
         if not isinstance(error, httpx2.TransportError | httpx2.InvalidURL | OSError):
             return None
-        for cause in _causes(error):
+        for cause in causes(error):
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return self.unavailable(
                     f"can't be trusted: its certificate is refused ({cause.verify_message}); "
@@ -212,42 +208,3 @@ class SdkFaults:
         line = " ".join(self._redactor.text(said)[: QUOTE_CHARACTERS_MAX * 8].split())
         shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
         return shown[:QUOTE_CHARACTERS_MAX] or "no explanation"
-
-
-def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """The pause that a response asks for (RFC 9110, 10.2.3: seconds or a date), if any."""
-    value = headers.get("retry-after", "").strip()[:64]
-    if not value:
-        return None
-    try:
-        return bounded_pause(float(value))
-    except ValueError:
-        return _seconds_until(value)
-
-
-def bounded_pause(seconds: float) -> float | None:
-    """A pause that can be one: no number below zero, and none that never ends."""
-    return min(max(seconds, 0.0), PAUSE_SECONDS_MAX) if math.isfinite(seconds) else None
-
-
-def _seconds_until(date: str) -> float | None:
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
-    try:
-        moment = parsedate_to_datetime(date)
-    except (ValueError, OverflowError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return bounded_pause((moment - datetime.now(UTC)).total_seconds())
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what stands behind it, each once."""
-    seen = set[int]()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__

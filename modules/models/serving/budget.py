@@ -1,6 +1,7 @@
 """What one run may use of its models: tokens, and money."""
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from config.models_file import Price
 from core.errors import BudgetSpent, ConfigurationError
@@ -45,8 +46,7 @@ class Budget:
     """What one run has used so far, held against its limits.
 
     A request is held back when the limits are reached before it. One that was sent may pass them:
-    how many tokens its prompt has, only its usage tells, and models that think get room for it on
-    top of the reply's. So may those that are under way at once.
+    how many tokens its prompt has, only its usage tells. So may those that are under way at once.
     """
 
     def __init__(self, limits: RunLimits = NO_LIMITS) -> None:
@@ -58,40 +58,47 @@ class Budget:
         """Add what a request took, with its cost."""
         self.spent += usage
 
+    @property
+    def exhausted(self) -> BudgetSpent | None:
+        """The error of a run that may use no more; None while it may."""
+        limit, used = self._limits.max_tokens, self.spent.tokens
+        if limit is not None and used >= limit:
+            return BudgetSpent(
+                f"the run is stopped: it has used {used:,} tokens, and {limit:,} are allowed; "
+                "allow more with --max-tokens, or llm.max_tokens in the profile"
+            )
+        most, cost = self._limits.max_cost, self.spent.cost
+        if most is not None and cost >= most:
+            return BudgetSpent(
+                f"the run is stopped: its model has cost {dollars(cost)}, and {dollars(most)} are "
+                "allowed; allow more with --max-cost, or llm.max_cost in the profile"
+            )
+        return None
+
     def admit(self, request: ModelRequest, price: Price | None) -> ModelRequest:
-        """`request`, with its reply bounded by what is left; `price` is that of the model.
+        """`request`, with all that is written bounded by what is left; `price` is the model's.
 
         Raises:
             BudgetSpent: nothing is left.
         """
+        if (exhausted := self.exhausted) is not None:
+            raise exhausted
         room = min(self._tokens_left(), self._tokens_to_buy(price))
-        wanted = request.max_output_tokens or EVERY_MODEL_WRITES
-        return replace(request, max_output_tokens=int(room)) if room < wanted else request
+        if request.max_output_tokens is None and room >= EVERY_MODEL_WRITES:
+            return request
+        hard = min(room, request.hard_output_tokens or inf)
+        return replace(request, hard_output_tokens=int(hard)) if hard < inf else request
 
     def _tokens_left(self) -> float:
-        limit, used = self._limits.max_tokens, self.spent.tokens
-        if limit is None:
-            return float("inf")
-        if used >= limit:
-            raise BudgetSpent(
-                f"the run is stopped: it has used {used:,} tokens, and {limit:,} are allowed; "
-                "allow more with --max-tokens, or llm.max_tokens in the profile"
-            )
-        return limit - used
+        limit = self._limits.max_tokens
+        return inf if limit is None else limit - self.spent.tokens
 
     def _tokens_to_buy(self, price: Price | None) -> float:
         """How many tokens of output the rest of the money buys; at least one."""
-        limit, used = self._limits.max_cost, self.spent.cost
-        if limit is None:
-            return float("inf")
-        if used >= limit:
-            raise BudgetSpent(
-                f"the run is stopped: its model has cost {dollars(used)}, and {dollars(limit)} are "
-                "allowed; allow more with --max-cost, or llm.max_cost in the profile"
-            )
-        if price is None or not price.output:
-            return float("inf")
-        return max((limit - used) / price.output * TOKENS_PER_PRICE, 1)
+        limit = self._limits.max_cost
+        if limit is None or price is None or not price.output:
+            return inf
+        return max((limit - self.spent.cost) / price.output * TOKENS_PER_PRICE, 1)
 
 
 def dollars(amount: float) -> str:

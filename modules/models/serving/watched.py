@@ -73,8 +73,10 @@ class WatchedModel:
                 # Written so that a pause that is no number is not waited for either.
                 too_long = not asked_for <= LONGEST_PAUSE_SECONDS
                 if too_long or not error.transient or tries > self._retries:
+                    # A reply of no use may be one that the budget cut off.
+                    spent = run.budget.exhausted
                     # A cause could hold what the redactor takes out.
-                    raise self._given_up(error, reason, tries) from None
+                    raise spent or self._given_up(error, reason, tries) from None
             await run.tell(ModelRetried(self.name, reason, tries, pause))
             await self._pace.sleep(pause)
 

@@ -17,14 +17,13 @@ import json
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic_core import to_json
 
 from config.http_address import is_loopback
 from config.models_file import REQUEST_TIMEOUT_SECONDS
+from core.retry_after import retry_after_seconds
 from core.values import JsonObject
 from core.version import __version__
 from modules.models.credentials.api_key import ApiKey
@@ -45,9 +44,6 @@ CONNECTIONS_MAX = 100
 
 KEEPALIVE_SECONDS = 4.0
 """How long a connection is kept idle: uvicorn, which many local servers run on, closes after 5."""
-
-RETRY_AFTER_SECONDS_MAX = 86_400.0
-"""A service that asks for a longer pause is taken to ask for this one."""
 
 Method: TypeAlias = Literal["GET", "POST"]
 
@@ -139,7 +135,7 @@ class ModelWire:
             return self._faults.redirect(status, _origin(response))
         body = await reply.beginning()
         error = self._faults.error_document(json_value(body), body)
-        return self._faults.refusal(status, error, _retry_after_seconds(response))
+        return self._faults.refusal(status, error, retry_after_seconds(response.headers))
 
     async def _open(self) -> "httpx2.AsyncClient":
         async with self._opening:
@@ -223,32 +219,3 @@ def _origin(response: "httpx2.Response") -> str:
         target = response.url.join(response.headers.get("location", ""))
         return f"{target.scheme}://{target.host}"
     return ""
-
-
-def _retry_after_seconds(response: "httpx2.Response") -> float | None:
-    """The pause that a service asks for, in bounds.
-
-    `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), or OpenAI's finer `retry-after-ms`.
-    """
-    fine, coarse = (response.headers.get(name, "") for name in ("retry-after-ms", "retry-after"))
-    if (milliseconds := _number(fine)) is not None:
-        return min(milliseconds / 1000, RETRY_AFTER_SECONDS_MAX)
-    if (seconds := _number(coarse)) is not None:
-        return min(seconds, RETRY_AFTER_SECONDS_MAX)
-    try:
-        when = parsedate_to_datetime(coarse)
-    except (ValueError, OverflowError):
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    pause = (when - datetime.now(UTC)).total_seconds()
-    return min(max(0.0, pause), RETRY_AFTER_SECONDS_MAX)
-
-
-def _number(text: str) -> float | None:
-    """A decimal number of few digits, such as OpenAI and Groq send with fractions too."""
-    whole, _, fraction = text.strip().partition(".")
-    digits = whole + fraction
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > 20:
-        return None
-    return float(f"{whole or '0'}.{fraction or '0'}")

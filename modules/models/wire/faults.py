@@ -7,12 +7,11 @@ some quote headers; what a service says is, in one short line without our key, w
 import re
 import socket
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import cast
 from urllib.parse import urlsplit
 
+from core.causes import causes
 from core.errors import ModelUnavailable
 from core.values import Json
 from modules.models.credentials.api_key import ApiKey
@@ -99,15 +98,15 @@ class WireFaults:
 
     def unconnected(self, error: Exception) -> ModelUnavailable:
         """A request that got no answer at all, from what the HTTP library raised."""
-        causes = list(_causes(error))
-        for cause in causes:
+        behind = list(causes(error))
+        for cause in behind:
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return self._fault(
                     f"can't be trusted: the certificate of {self._place} is refused "
                     f"({cause.verify_message}); check base_url, SSL_CERT_FILE and this "
                     "machine's clock"
                 )
-        return self._fault(self._why_unconnected(error, causes), transient=True)
+        return self._fault(self._why_unconnected(error, behind), transient=True)
 
     def unsendable(self, reason: str) -> ModelUnavailable:
         """A request that can't be sent as things are set."""
@@ -194,7 +193,7 @@ class WireFaults:
             return error
         return ServiceError("" if _HTML.match(body) else body.decode("utf-8", "replace"))
 
-    def _why_unconnected(self, error: Exception, causes: list[BaseException]) -> str:
+    def _why_unconnected(self, error: Exception, behind: list[BaseException]) -> str:
         kind, then = type(error).__name__, self._advice.unreachable
         if kind == "ConnectTimeout":
             return f"can't be reached: {self._place} takes no connection; {then}"
@@ -202,7 +201,7 @@ class WireFaults:
             return "can't be reached: the proxy of the environment refuses; check HTTPS_PROXY"
         if kind.endswith("Timeout"):
             return f"did not answer: {self._place} was silent for {self._idle_seconds:g} s; {then}"
-        for cause in causes:
+        for cause in behind:
             if isinstance(cause, socket.gaierror):
                 return f"can't be reached: no address is known for host '{self._host}'; {then}"
             if isinstance(cause, ConnectionRefusedError):
@@ -267,17 +266,3 @@ class WireFaults:
             transient=transient,
             retry_after_seconds=retry_after_seconds,
         )
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and everything that stands behind it, also in groups, each once."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        cause = waiting.pop()
-        if id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        if isinstance(cause, BaseExceptionGroup):
-            waiting += cast("BaseExceptionGroup[BaseException]", cause).exceptions
-        waiting += [before for before in (cause.__cause__, cause.__context__) if before is not None]
