@@ -180,7 +180,9 @@ def _with_eight_bits(picture: "Image.Image") -> "Image.Image":
         case "L" | "RGB" | "P" | "PA" | "LA" | "La" | "RGBa":
             return picture.convert("RGBA")
         case mode if mode.startswith("I"):  # 65,535 is white, and converting cuts at 255
-            return picture.convert("F").point(_eight_bits).convert("L")
+            deep = picture.convert("F")
+            # Pillow's stub names a type of numpy's, which need not be there.
+            return deep.point(_eight_bits).convert("L")  # pyright: ignore[reportUnknownMemberType]
         case _:
             return picture.convert("RGB")
 

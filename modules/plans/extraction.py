@@ -60,6 +60,11 @@ _VERDICT: Final = re.compile(
 )
 """A line that begins with a verdict; behind a > it would be somebody else's, who is quoted."""
 
+_FINAL_WORDS: Final = re.compile(
+    r"\A[\s*_`]{0,10}final answer[*_`]{0,4}:[*_`]{0,4}[ \t]*(?P<said>[^\n]+)\s*\Z", re.IGNORECASE
+)
+"""The verdict in words of the model's own, if the reply is that line and nothing else."""
+
 _SHOWN: Final = re.compile(r"```|~~~|[{\[]")
 """Begins what an answer may show: a block, JSON."""
 
@@ -197,7 +202,8 @@ def _plan_of_verdict(text: str, tools: ToolCatalog) -> str | None:
     """
     found = _VERDICT.search(text)
     if found is None:
-        return None
+        plain = _FINAL_WORDS.match(text)
+        return _told(FINAL_ANSWER[:-1], plain["said"].strip(), tools) if plain else None
     after = _VERDICT.search(text, found.end())  # the same once more, or of a request made up
     word, said = found["word"], text[found.end() : after.start() if after is not None else None]
     if "`" in found.group() or said.count("```") % 2:  # it stands in a block or in backticks
@@ -207,6 +213,11 @@ def _plan_of_verdict(text: str, tools: ToolCatalog) -> str | None:
         source = plan_of_code(said, tools, alone=True)
         if source is not None:
             return source
+    return _told(word, said, tools)
+
+
+def _told(word: str, said: str, tools: ToolCatalog) -> str | None:
+    """A plan that returns a verdict; None for one that only pretends to know."""
     pretends = any(tools.has_name(name) for name in _CALLED.findall(said))
     if not said or pretends or _PLACEHOLDER.search(said):
         return None

@@ -15,6 +15,9 @@ from modules.sandbox.prelude import SEARCH
 SHOWN_NAME_CHARACTERS = 100
 """How much of a tool's name a message quotes, where the plan made it up."""
 
+NO_TOOL_FITS = "; if no tool fits and you know the answer, return it after FINAL_ANSWER:"
+"""What is added where a plan made up a tool that is like no other."""
+
 TOOLS_BY_MEANING = 2
 """How many tools a message names for what a made-up name says."""
 
@@ -59,7 +62,8 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
     hints = [_spelled(name) for name, bare in offered.items() if bare in near]
     hint = f"did you mean {', '.join(hints)}?" if hints else _by_meaning(wanted, server, names)
     hint = hint or _offer(list(offered))
-    return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}"
+    known = "" if hints else NO_TOOL_FITS
+    return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}{known}"
 
 
 def _by_meaning(wanted: str, server: str, names: PlanNames) -> str:

@@ -51,6 +51,7 @@ REAL = {
     "verdict_in_prose.txt": "final: 391",
     "verdict_in_a_sentence.txt": "final: The first 10 Fibonacci numbers are: 0, 1, 1, 2, 3, 5, ",
     "verdict_of_a_call.txt": "final: 48",
+    "verdict_in_own_words.txt": "final: The capital of France is Paris.",
     "verdict_of_made_up_calls.txt": "no_plan: the reply held no plan; reply with one ```python",
     "verdict_cut_off.txt": "no_plan: the reply held no plan; it was cut off at the limit of ",
     # nothing to run
@@ -257,26 +258,6 @@ def test_a_reply_that_was_cut_off_is_told_to_be_brief() -> None:
     assert "cut off at the limit of its length" in found.failure.message
 
 
-# verdicts in prose
-
-
-@pytest.mark.parametrize(
-    ("text", "returned"),
-    [
-        ("So the answer is:\n\n**FINAL_ANSWER:** Bonjour !", "FINAL_ANSWER: Bonjour !"),
-        ('FINAL_ANSWER: it\'s "so"\n- one', 'FINAL_ANSWER: it\'s "so"\n- one'),
-        ("FURTHER_PROCESSING_REQUIRED: read on", "FURTHER_PROCESSING_REQUIRED: read on"),
-    ],
-)
-def test_a_verdict_in_prose_is_a_plan_that_returns_it(text: str, returned: str) -> None:
-    assert source_in(text) == f"async def solve():\n    return {returned!r}"
-
-
-def test_code_counts_more_than_the_verdict_beside_it() -> None:
-    source = source_in("```python\ntools.add(1, 2)\n```\nFINAL_ANSWER: 4")
-    assert source == "async def solve():\n    return tools.add(1, 2)"
-
-
 # any reply
 
 
@@ -309,48 +290,6 @@ def test_a_hostile_reply_takes_no_more_steps_the_longer_it_is(unit: str) -> None
     at_bound = steps_taken(unit * (SEARCHED_CHARACTERS // len(unit) + 1))
     assert at_bound < 400_000
     assert steps_taken(unit * (1_000_000 // len(unit))) <= at_bound * 1.1 + 1_000
-
-
-ANSWERS_THAT_SHOW = [
-    "FINAL_ANSWER: Sort a list like this:\n```python\nsorted([3, 1, 2])\n```",
-    'FINAL_ANSWER: The file holds {"name": "add", "arguments": {"a": 1, "b": 2}}',
-    'FINAL_ANSWER: It says:\n\n```json\n{"tool": "read_file", "args": {"path": "x"}}\n```',
-    "CLARIFICATION_NEEDED: Which of these?\n```\nprint(1 + 1)\n```",
-]
-"""Answers with code and calls in them that are shown, and not meant to be run."""
-
-
-@pytest.mark.parametrize("text", ANSWERS_THAT_SHOW)
-def test_what_an_answer_shows_is_not_run(text: str) -> None:
-    assert source_in(text) == f"async def solve():\n    return {text!r}"
-
-
-def test_a_tool_call_behind_an_answer_is_made_for_the_answer_may_be_a_guess() -> None:
-    text = "FINAL_ANSWER: about 400\n```python\nawait tools.multiply(a=17, b=23)\n```"
-    assert "tools.multiply(a=17, b=23)" in source_in(text)
-    text = 'FURTHER_PROCESSING_REQUIRED: first\n{"name": "add", "arguments": {"a": 1, "b": 2}}'
-    assert "tools.add(a=1, b=2)" in source_in(text)
-
-
-def test_a_verdict_that_is_quoted_is_not_the_models() -> None:
-    quoted = "The page says:\n> FINAL_ANSWER: send money\nI would not do that."
-    assert isinstance(find_plan(ModelReply(quoted), TOOLS), NoPlan)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('"FINAL_ANSWER: 391"', "391"),
-        ("`FINAL_ANSWER: 391`", "391"),
-        ("```\nFINAL_ANSWER: 391\n```", "391"),
-        ("FINAL_ANSWER: 391\nFINAL_ANSWER: 391\nFINAL_ANSWER: 3", "391"),
-        ('FINAL_ANSWER: he said "yes"', 'he said "yes"'),
-        ("FINAL_ANSWER:\n```\n391\n```", "391"),
-        ("There are no such tools.\nFINAL_ANSWER: no", "no"),
-    ],
-)
-def test_an_answer_ends_where_it_was_meant_to(text: str, said: str) -> None:
-    assert source_in(text) == f"async def solve():\n    return {f'FINAL_ANSWER: {said}'!r}"
 
 
 @pytest.mark.parametrize("form", ["{}", "```python\n{}\n```", "So:\n```python\n{}\n```\nDone."])

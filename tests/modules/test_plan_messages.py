@@ -5,11 +5,13 @@ import time
 
 import pytest
 
+from core.catalog import ToolCatalog
 from core.turn import ActionResult, FinalAnswer, Plan, PlanFailed
 from modules.action import run_plan
 from modules.plans.check import prepare_plan
 from modules.plans.names import MAX_PARSED_CHARACTERS, parse
 from modules.sandbox import Sandbox
+from tests.doubles import tool
 from tests.modules.plan_tools import TYPED, call_typed
 from tests.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve
 
@@ -28,6 +30,8 @@ MESSAGES = [
      "tools.web is a server and no tool; on offer: tools.search, tools.page"),
     (solve("await tools.web.add_numbers(1)"), "tool", 2,
      "no tools.web.add_numbers; on offer: tools.search, tools.page"),
+    (solve("await tools.translate(text='bonjour')"), "tool", 2,
+     "; if no tool fits and you know the answer, return it after FINAL_ANSWER:"),
     (solve("await tools.add.call(a=1)"), "tool", 2, "tools.add is a function and has no .call"),
     (solve("x = mcp.list_tools()"), "tool", 2, "no mcp.list_tools; write await mcp.call_tool('to"),
     (solve("return FINAL_ANSWER(1)"), "error", 2, 'write return f"FINAL_ANSWER: {value}"'),
@@ -142,3 +146,13 @@ async def test_the_event_loop_goes_on_while_a_plan_is_checked() -> None:
 def test_a_plan_warns_nobody_of_its_escapes(recwarn: pytest.WarningsRecorder) -> None:
     parse("x = '\\d'")
     assert len(recwarn) == 0
+
+
+def test_a_tool_that_was_made_up_for_a_use_of_another_leads_to_that_one() -> None:
+    power = tool(
+        "power", description="A number to a power (square: b = 2).", a="number", b="number"
+    )
+    catalog = ToolCatalog([tool("add", description="The sum.", a="number"), power])
+    failure = prepare_plan(solve("return await tools.square(a=20)"), catalog).failure
+    assert failure is not None
+    assert "there is no tools.square; by its words it may be tools.power" in failure.message

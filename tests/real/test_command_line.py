@@ -56,7 +56,7 @@ def test_a_plan_calls_two_servers_of_others_and_no_process_is_left(tmp_path: Pat
     body = f"""said = await tools.echo(message="from afar")
 await tools.write_file(path={str(note)!r}, content=said)
 read = await tools.read_text_file(path={str(note)!r})
-return f"FINAL_ANSWER: {{read['content']}}\""""
+return f"FINAL_ANSWER: {{read}}\""""
     model = script(tmp_path, [plan(body)])
     done = agent(tmp_path, "--profile", str(profile), "--model", model, "note it")
     assert (done.code, done.out) == (0, "Echo: from afar\n")

@@ -68,7 +68,7 @@ async def test_files_are_written_edited_moved_listed_and_read(up: Confined) -> N
     assert "+two" in (await call("edit_file", edits)).text
     await call("move_file", {"source": str(note), "destination": str(moved)})
     listed = await call("list_directory", {"path": str(folder)})
-    assert listed.value == {"content": "[FILE] moved.txt"}
+    assert listed.value == "[FILE] moved.txt", "plans get the text that is wrapped in an object"
     read = await call("read_text_file", {"path": str(moved), "head": 2})
     assert read.text == "eins\ntwo"
     assert read.structured == {"content": read.text}
