@@ -122,6 +122,10 @@ class ToolCatalog:
         """How well each known tool fits the request; see `core.ranking.ToolIndex.scores`."""
         return self._names.index.scores(request)
 
+    def is_near(self, request: str) -> bool:
+        """Whether some known tool has more than a passing word in common with the request."""
+        return self._names.index.is_near(request)
+
     def search(self, words: str, limit: int) -> list[ToolSpec]:
         """The known tools, offered or not, that fit the words; the best first, `limit` at most."""
         return self._names.index.search(words, limit)

@@ -39,6 +39,7 @@ from core.observation import (
     clarified_input,
     next_input,
     observation_room,
+    refuse_rereading,
     shorten,
     unread_text,
 )
@@ -201,6 +202,7 @@ class AgentLoop:
                     result, repairs = await self._act(plan, decision.tools, failed, emit)
                 case _:
                     assert_never(decision.reply)
+            result = refuse_rereading(result, self._read)
             seconds = self._clock() - started
             step = Step(number, attempt, perception, plan, result, seconds, repairs)
             self._steps.append(step)

@@ -1,9 +1,9 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from core.json_preview import json_start
-from core.turn import PlanFailed, ToolCall
+from core.turn import ActionResult, FurtherProcessing, PlanFailed, PlanFailure, ToolCall
 
 OBSERVATION_CHARACTERS = 20_000
 """How much of a step's text the next step sees at most, about 5,000 tokens."""
@@ -60,6 +60,21 @@ def unread_text(result: PlanFailed) -> str | None:
         return None
     text = last.result.strip()
     return text if " " in text or "\n" in text else None
+
+
+def refuse_rereading(result: ActionResult, read: Collection[str]) -> ActionResult:
+    """A plan's result; a failure where it asks for a text to be read that was read before.
+
+    The next step would be this one again, and small models spend all steps so.
+    """
+    if not isinstance(result, FurtherProcessing) or result.text not in read:
+        return result
+    failure = PlanFailure(
+        "repeated",
+        "this text was read before and stands in the request above; return FINAL_ANSWER: with "
+        "what it says about the request, or get something else",
+    )
+    return PlanFailed(failure, result.calls, result.found)
 
 
 def calls_told(calls: Sequence[ToolCall]) -> str:

@@ -54,6 +54,9 @@ No words like "all", "if" and "or": a tool that does not know them must not be c
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 """A word, also of `snake_case` and `camelCase`."""
 
+PASSING_MATCH: Final = 1.1
+"""A score below this share of what the rarest word counts, once in a description, says nothing."""
+
 _ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "e")
 _SHORTEST_STEM: Final = 3
 
@@ -118,6 +121,11 @@ class ToolIndex:
         sums = self._sums(words)
         return [self._tools[p] for p in sorted(sums, key=lambda p: (-sums[p], p))[:limit]]
 
+    def is_near(self, request: str) -> bool:
+        """Whether some tool shares more with the request than one word of its description."""
+        scores = self._sums(request).values()
+        return bool(scores) and max(scores) >= PASSING_MATCH * _telling(len(self._tools), 1)
+
     def _sums(self, request: str) -> dict[int, float]:
         """Scores above 0, by the tools' positions; a word that comes twice counts once."""
         sums: dict[int, float] = defaultdict(float)
@@ -128,11 +136,16 @@ class ToolIndex:
 
     def _parts(self, held: Sequence[tuple[int, float]]) -> Iterator[tuple[int, float]]:
         """What a word adds to the sum of each tool that has it."""
-        telling = math.log(1 + (len(self._tools) - len(held) + 0.5) / (len(held) + 0.5))
+        telling = _telling(len(self._tools), len(held))
         for position, weight in held:
             relative = self._lengths[position] / self._mean_length
             length = 1 - LENGTH_PENALTY + LENGTH_PENALTY * relative
             yield position, telling * weight * (SATURATION + 1) / (weight + SATURATION * length)
+
+
+def _telling(tools: int, holders: int) -> float:
+    """What a word says about which tool is meant, if `holders` of all tools have it."""
+    return math.log(1 + (tools - holders + 0.5) / (holders + 0.5))
 
 
 class _KnownStems(dict[str, str]):

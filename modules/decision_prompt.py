@@ -9,6 +9,7 @@ from core.ports import DecisionInputs
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import CLARIFICATION, Attempt, Exchange, PerceptionResult, ToolCall
 from modules.filled_prompt import FilledPrompt, fill_from
+from modules.offline.pieces import pieces_of
 from modules.plan_examples import plan_examples
 from modules.sandbox.prelude import PLAN_LANGUAGE_NOTES
 from modules.tools import load_prompt, summarize_tools
@@ -46,6 +47,41 @@ MAY_NOT_ASK = (
     "If the request can be read in several ways, take the likeliest and say in the answer which."
 )
 """What a plan is to do about an ambiguous request, with and without somebody to ask."""
+
+NO_TOOL_NEAR = (
+    "No tool's description is like this request. Unless one does just what is asked, call none: "
+    'return "FINAL_ANSWER: " with the answer in your own words.'
+)
+"""Follows a request that shares no words with any tool; small models heed what stands last."""
+
+_ENGLISH_TEXT = (
+    "the what who whom whose which how does of and you your these this that with hello hi hey "
+    "please thank thanks into for"
+)
+ENGLISH_WORDS = frozenset(_ENGLISH_TEXT.split())
+"""One of them shows that a request is in the language that most tools are described in: that it
+shares no words with them says nothing in any other."""
+
+READ_ALREADY = (
+    "What the last step produced stands above; nothing is gained by getting it again. If "
+    'it holds the answer, return "FINAL_ANSWER: " with that answer in your own words.'
+)
+"""Follows a request whose text was got in an earlier step."""
+
+PRESENT_WORDS = frozenset(
+    (
+        "now",
+        "today",
+        "today's",
+        "tonight",
+        "yesterday",
+        "tomorrow",
+        "current",
+        "currently",
+        "latest",
+    )
+)
+"""One of them asks for what no model knows by heart."""
 
 LAST_TRY = (
     "This is the last try. The plans above went wrong: take a different approach, with another "
@@ -98,7 +134,7 @@ def _request_values(inputs: DecisionInputs, image_note: str) -> dict[str, str]:
         "images": image_note,
         "user_input": inputs.user_input,
         "step": f"{inputs.step} of {inputs.max_steps}",
-        "failures": _failures_text(inputs),
+        "failures": _closing_text(inputs),
     }
 
 
@@ -106,6 +142,19 @@ def _perception_text(perception: PerceptionResult) -> str:
     hint = f"; a tool that may fit: {perception.tool_hint}" if perception.tool_hint else ""
     entities = f"; about: {', '.join(perception.entities)}" if perception.entities else ""
     return f"{perception.intent}{entities}{hint}"
+
+
+def _is_for_no_tool(inputs: DecisionInputs) -> bool:
+    """Whether nothing hints at a tool: neither perception nor words, nor numbers, paths or URLs."""
+    if inputs.observation is not None or inputs.perception.tool_hint or not len(inputs.tools):
+        return False
+    pieces = pieces_of(inputs.user_input[:REQUEST_CHARACTERS])
+    if not {piece.kind for piece in pieces} <= {"word", "mark", "quoted"}:
+        return False
+    words = {piece.text.lower() for piece in pieces}
+    if not words & ENGLISH_WORDS or words & PRESENT_WORDS:
+        return False
+    return not inputs.tools.is_near(inputs.user_input)
 
 
 def _history_text(history: Sequence[Exchange]) -> str:
@@ -117,11 +166,18 @@ def _history_text(history: Sequence[Exchange]) -> str:
     )
 
 
+def _closing_text(inputs: DecisionInputs) -> str:
+    """What stands behind the request: what went wrong before, else what may not be needed."""
+    if inputs.failed:
+        return _failures_text(inputs)
+    if inputs.observation is not None:
+        return READ_ALREADY
+    return NO_TOOL_NEAR if _is_for_no_tool(inputs) else ""
+
+
 def _failures_text(inputs: DecisionInputs) -> str:
     """What went wrong before in this step, and what of it need not or must not be done again."""
     failed = inputs.failed
-    if not failed:
-        return ""
     parts = [
         f"Plan {number} failed:\n{_short(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
         f"→ {attempt.failure}"
@@ -129,6 +185,8 @@ def _failures_text(inputs: DecisionInputs) -> str:
     ]
     parts += _calls_so_far(failed, inputs.tools)
     parts.append(LAST_TRY if inputs.last_try else REPEATED if _is_repeated(failed) else AGAIN)
+    if _is_for_no_tool(inputs):
+        parts.append(NO_TOOL_NEAR)
     if inputs.shortlist:
         parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""The worked examples of the decision prompts: a pool for each plan style, a few for each prompt.
+"""The worked examples of the decision prompts: a pool for each plan style, some for each prompt.
 
 Six examples were clearly better than three with a small model (figures on the design page). They
 are chosen by the tools that are on offer, never by the request, so that the beginning of the
@@ -13,8 +13,14 @@ from core.catalog import ToolCatalog
 from core.turn import PlanStyle
 from modules.tools import load_prompt
 
-EXAMPLES_SHOWN = 7
-"""How many examples a prompt holds."""
+EXAMPLES_MAX = 14
+"""How many examples a prompt holds at most."""
+
+EXAMPLES_MIN = 7
+"""... and at least, even if their tools are not at hand."""
+
+UNFIT = 3
+"""The rank of an example whose tools are not all at hand."""
 
 _EXAMPLE = re.compile(
     r"^(?P<title>[^\n]+):\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -55,10 +61,11 @@ def parse_examples(text: str) -> tuple[str, list[Example]]:
 
 
 def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Example]:
-    """At most `EXAMPLES_SHOWN` of them, in their order.
+    """At most `EXAMPLES_MAX` of them, in their order.
 
-    First one that needs no tool, to show that this may be so; then those whose tools are all
-    there, one for each server before others; then any, which show the form at least.
+    First those that need no tool, to show that this may be so; then those whose tools are all
+    there, one for each server before others; then any, which show the form at least, until there
+    are `EXAMPLES_MIN`.
     """
     servers = {name: tool.server for tool in tools for name in (tool.identifier, tool.name)}
     shown_servers: set[str] = set()
@@ -67,12 +74,14 @@ def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Exa
         if not example.tools:
             return 0
         if not example.tools <= servers.keys():
-            return 3
+            return UNFIT
         news = {servers[name] for name in example.tools} - shown_servers
         shown_servers.update(news)
         return 1 if news else 2
 
-    best = sorted(examples, key=rank)[:EXAMPLES_SHOWN]
+    ranked = sorted(((rank(example), example) for example in examples), key=lambda pair: pair[0])
+    fitting = sum(order < UNFIT for order, _ in ranked)
+    best = [example for _, example in ranked[: min(EXAMPLES_MAX, max(EXAMPLES_MIN, fitting))]]
     return [example for example in examples if example in best]
 
 

@@ -24,7 +24,7 @@ from tests.evals.numbers_in_text import (
     holds_time,
     numbers_in,
 )
-from tests.evals.options import parse_options
+from tests.evals.options import Shard, parse_options
 from tests.evals.questions import Question, choose, load_questions
 from tests.evals.records import Record
 from tests.evals.report import paired, way_table
@@ -258,10 +258,17 @@ def record(verdict: str) -> Record:
 
 
 def test_options_that_mean_nothing_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in (["sleep"], ["--only", "("], ["--limit", "0"], ["--part", "half"]):
+    for argv in (
+        ["sleep"],
+        ["--only", "("],
+        ["--limit", "0"],
+        ["--part", "half"],
+        ["--shard", "5/4"],
+    ):
         with pytest.raises(SystemExit, match="2"):
             parse_options(argv)
     assert "no such study: sleep" in capsys.readouterr().err
     assert parse_options(["--variant", "mcp", "--variant", "always"]).manner == Manner(
         "mcp", "always"
     )
+    assert parse_options(["--shard", "2/4"]).shard == Shard(1, 4)

@@ -9,6 +9,8 @@ import pytest
 
 from config.settings import Places
 from core.content import ToolResult
+from core.errors import ModelUnavailable
+from core.ports import ModelRequest
 from core.values import JsonObject
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
@@ -19,11 +21,14 @@ from tests.evals.answered import Answered
 from tests.evals.dialogue import FormUnknown, PlainForm, RenderedPrompt, Said, TemplateForm
 from tests.evals.json_calls import ENOUGH, ROUNDS, JsonWay
 from tests.evals.judging import OUTAGES_IN_A_ROW, Judge, Outage
+from tests.evals.options import Shard
 from tests.evals.plans_way import PlansWay
 from tests.evals.questions import Question
 from tests.evals.records import Results
+from tests.evals.served import ServedWeights
 from tests.evals.stage import Manner, Stage
 from tests.evals.workplace import Workplace
+from tests.modules.fake_service import fake_service
 
 QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", number=5)
 
@@ -140,6 +145,39 @@ async def test_an_evaluation_goes_on_where_it_was_interrupted(
     assert [r.first_try for r in records.values()] == [True, False, False]
     assert len(file.read_text().splitlines()) == 3
     assert Results.open(file).other_code("other") == 3
+
+
+async def test_of_several_processes_each_asks_its_own_requests(nowhere: Workplace) -> None:
+    questions = [QUESTION.model_copy(update={"id": f"sum-{n}"}) for n in range(5)]
+    way = TableWay(*[Answered("done", "5")] * 2)
+    judge = Judge(nowhere, Results(None), "code", Shard(1, 2))
+    assert [*await judge.ask_all(way, questions)] == ["own/sum-1", "own/sum-3"]
+
+
+async def test_served_weights_are_given_the_same_prompt_as_local_ones() -> None:
+    reply: JsonObject = {
+        "content": "hello",
+        "stop_type": "eos",
+        "tokens_evaluated": 90,
+        "tokens_predicted": 3,
+        "timings": {"prompt_n": 20},
+    }
+    async with fake_service() as service:
+        service.answers(200, reply)
+        manager = ModelManager(ServedWeights(service.url, "qwen", 4096))
+        request = ModelRequest("text", "Be brief. Hi!", prefix_characters=10, temperature=0.3)
+        assert (await manager.generate(request)).text == "hello"
+        assert (manager.usage.input_tokens, manager.usage.cached_tokens) == (90, 70)
+        service.answers(503, {"error": "loading"})
+        with pytest.raises(ModelUnavailable, match="503"):
+            await manager.generate(request)
+        await manager.aclose()
+    sent = service.bodies[0]
+    assert sent["prompt"] == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi!<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert sent["temperature"] == 0.3
 
 
 async def test_an_outage_is_no_answer_and_many_of_them_end_the_study(nowhere: Workplace) -> None:

@@ -15,7 +15,10 @@ from modules.sandbox.prelude import SEARCH
 SHOWN_NAME_CHARACTERS = 100
 """How much of a tool's name a message quotes, where the plan made it up."""
 
-NO_TOOL_FITS = "; if no tool fits and you know the answer, return it after FINAL_ANSWER:"
+NO_TOOL_FITS = (
+    "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
+    "know after FINAL_ANSWER:"
+)
 """What is added where a plan made up a tool that is like no other."""
 
 TOOLS_BY_MEANING = 2

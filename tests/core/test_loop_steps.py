@@ -80,6 +80,20 @@ def test_only_text_of_the_last_call_goes_on(result: PlanFailed, text: str | None
     assert unread_text(result) == text
 
 
+async def test_a_plan_that_would_read_the_same_text_again_costs_a_lifeline_and_no_step() -> None:
+    reads = FurtherProcessing(PAGE, (call(PAGE),))
+    fakes = FakeParts(
+        [Plan("reads"), Plan("reads again"), Plan("answers")],
+        {"reads": [reads], "reads again": [reads], "answers": [FinalAnswer("1782")]},
+    )
+    outcome, events = await run(context(fakes, request="When was the harbour built?"))
+    assert outcome.answer == "1782"
+    assert [event.step for event in events if isinstance(event, Retrying)] == [2]
+    assert [step.number for step in outcome.steps] == [1, 2, 2]
+    assert "was read before" in str(fakes.inputs[2].failed[0].failure)
+    assert fakes.inputs[2].failed[0].calls == reads.calls
+
+
 async def test_the_last_step_spends_its_lifelines_on_such_text() -> None:
     failed = PlanFailed(FAILURE, (call(PAGE),))
     fakes = FakeParts([Plan("a"), Plan("b")], {"a": [failed], "b": [FinalAnswer("x")]})

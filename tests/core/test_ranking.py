@@ -80,6 +80,15 @@ def test_a_search_gives_only_what_shares_a_word() -> None:
     assert index.search("the of a", 10) == []
 
 
+def test_a_passing_word_of_a_description_is_not_near_and_a_name_is() -> None:
+    others = [described(f"t{n}", f"thing {n}") for n in range(20)]
+    index = ToolIndex([*others, described("read_file", "Read a text; the most that fits.")])
+    assert not index.is_near("which language do most people speak?")
+    assert not index.is_near("who wrote Hamlet?")
+    assert index.is_near("what does the file say?")
+    assert not ToolIndex([]).is_near("read the file")
+
+
 def test_a_catalogue_ranks_what_it_knows_not_only_what_it_offers() -> None:
     catalog = ToolCatalog(TOOLS).offering(TOOLS[:1])
     assert [t.name for t in catalog] == ["sendMessage"]

@@ -57,15 +57,15 @@ async def _evaluate(options: Options, place: Workplace, home: Path) -> None:
     name = options.model if needs_model else "offline"
     states = place.root / "state"
     async with (
-        opened(name, places, states) as model,
-        opened(name, places, states, is_rendered=True) as rendered,
+        opened(name, places, states, served=options.served) as model,
+        opened(name, places, states, served=options.served, is_rendered=True) as rendered,
     ):
         print_machine()
         show(f"model {model.name}{_engine(model.name)}, program {code}, records {file}", [])
         evaluation = Evaluation(
             options,
             Stage(place, places, model, rendered),
-            Judge(place, results, code),
+            Judge(place, results, code, options.shard),
             weights(options.model),
         )
         for study in options.studies:

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.evals.answered import Answered, Way
 from tests.evals.checks import what_is_wrong
+from tests.evals.options import Shard
 from tests.evals.questions import Question
 from tests.evals.records import Record, Results, Verdict
 from tests.evals.stage import say
@@ -28,11 +29,15 @@ class Outage(Exception):
 
 @dataclass(frozen=True)
 class Judge:
-    """Where answers are checked and kept; `code` names the program that is measured."""
+    """Where answers are checked and kept; `code` names the program that is measured.
+
+    Of the requests that are not known, those of `shard` are asked.
+    """
 
     workplace: Workplace
     results: Results
     code: str
+    shard: Shard = field(default_factory=Shard)
 
     async def ask_all(self, way: Way, questions: Sequence[Question]) -> dict[str, Record]:
         """The records of all questions in this way; those that are known are not asked again.
@@ -41,7 +46,8 @@ class Judge:
             Outage: several requests after one another were not answered at all.
         """
         known = self.results.of(way.name, way.model, [q.key for q in questions])
-        left = [question for question in questions if question.key not in known]
+        mine = questions[self.shard.index :: self.shard.count]
+        left = [question for question in mine if question.key not in known]
         if left:
             say(f"{way.name}: {len(left)} requests to {way.model}")
         outages = 0

@@ -52,18 +52,30 @@ class KeptOpen:
 
 @asynccontextmanager
 async def opened(
-    name: str | None, places: Places, state_folder: Path, *, is_rendered: bool = False
+    name: str | None,
+    places: Places,
+    state_folder: Path,
+    *,
+    served: str | None = None,
+    is_rendered: bool = False,
 ) -> AsyncGenerator[TextModel]:
     """The model called `name` as `agent.py --model` takes it, by default the local one.
 
     A local model keeps in `state_folder` what it has read of prompts; with `is_rendered`, these
-    hold the marks of its chat template themselves. It loads its weights at the first request.
+    hold the marks of its chat template themselves. It loads its weights at the first request. If
+    `served` is the address of a `llama-server` that runs the same file, that one answers.
 
     Raises:
         ModelMissing: the default one is not on this machine.
         UserError: there is no model of that name.
     """
-    model = _model(name, places, state_folder, is_rendered=is_rendered)
+    file = weights(name)
+    if served is not None and file is not None:
+        from tests.evals.served import ServedWeights
+
+        model: TextModel = ServedWeights(served, file.stem, CONTEXT_TOKENS)
+    else:
+        model = _model(name, places, state_folder, is_rendered=is_rendered)
     try:
         yield KeptOpen(model)
     finally:

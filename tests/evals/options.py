@@ -27,6 +27,14 @@ gsm8k       word problems with the math tools and without any server
 
 
 @dataclass(frozen=True)
+class Shard:
+    """The part of the requests that this process asks: number `index` (from 0) of `count`."""
+
+    index: int = 0
+    count: int = 1
+
+
+@dataclass(frozen=True)
 class Options:
     """What to measure, and how; `results` is the file to go on with."""
 
@@ -40,6 +48,8 @@ class Options:
     manner: Manner
     results: Path | None
     work: Path | None
+    served: str | None
+    shard: Shard
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -52,6 +62,9 @@ def parse_options(argv: Sequence[str]) -> Options:
         re.compile(given.only)
     except re.error as error:
         parser.error(f"--only {given.only!r} is no regular expression: {error}")
+    shard = _shard(given.shard)
+    if shard is None:
+        parser.error(f"--shard {given.shard!r} is not like 1/4, the first of four parts")
     quick: bool = given.quick
     limit: int | None = given.limit
     if limit is not None and limit < 1:
@@ -67,6 +80,8 @@ def parse_options(argv: Sequence[str]) -> Options:
         manner=_manner(given.variant),
         results=given.results,
         work=given.work,
+        served=given.served,
+        shard=shard,
     )
 
 
@@ -100,9 +115,23 @@ def _parser() -> argparse.ArgumentParser:
         "--results", type=Path, metavar="FILE", help="keep records here, and go on with those there"
     )
     parser.add_argument(
+        "--served", metavar="URL", help="a llama-server that runs the same GGUF file"
+    )
+    parser.add_argument(
+        "--shard", default="1/1", metavar="K/N", help="only the K-th of N parts, for a process each"
+    )
+    parser.add_argument(
         "--work", type=Path, metavar="FOLDER", help="for files that requests are about"
     )
     return parser
+
+
+def _shard(text: str) -> Shard | None:
+    """`2/4` as a shard; None if it is none."""
+    found = re.fullmatch(r"([1-9]\d?)/([1-9]\d?)", text)
+    if found is None or int(found[1]) > int(found[2]):
+        return None
+    return Shard(int(found[1]) - 1, int(found[2]))
 
 
 def _manner(variants: Sequence[str]) -> Manner:

@@ -27,6 +27,8 @@ from modules.decision_prompt import (
     LAST_TRY,
     MAY_ASK,
     MAY_NOT_ASK,
+    NO_TOOL_NEAR,
+    READ_ALREADY,
     REPEATED,
     UNSURE_CALLS,
     decision_prompt,
@@ -94,6 +96,27 @@ def test_persona_history_and_step_reach_the_prompt() -> None:
     ).text
     for text in ("cheerful", "high", "curious", "add 5 and 7", "12", "halving", "2 of 3"):
         assert text in prompt
+
+
+def test_a_request_that_is_like_no_tool_is_told_so() -> None:
+    def is_told(request: str, perception: PerceptionResult | None = None, **more: str) -> bool:
+        inputs = replace(INPUTS, user_input=request, perception=perception or PerceptionResult())
+        return NO_TOOL_NEAR in decision_prompt(replace(inputs, **more), PROMPTS[0], profile()).text
+
+    assert is_told("Who wrote Hamlet?")
+    assert not is_told("Wie ist das Wetter?"), "descriptions are in English"
+    assert not is_told("Who is the president of France now?"), "nobody knows that by heart"
+    assert not is_told("Add them up")
+    assert not is_told("What is 7 squared?"), "numbers may be for a tool"
+    assert not is_told("What does /home/ann/a.txt say?")
+    assert not is_told("Who wrote Hamlet?", PerceptionResult(tool_hint="add"))
+    assert not is_told("Who wrote Hamlet?", observation="Shakespeare did")
+
+
+def test_a_step_that_has_a_text_to_read_is_told_to_answer_from_it() -> None:
+    inputs = replace(INPUTS, step=2, observation="Rent 640 euros")
+    assert READ_ALREADY in decision_prompt(inputs, PROMPTS[0], profile()).text
+    assert READ_ALREADY not in decision_prompt(INPUTS, PROMPTS[0], profile()).text
 
 
 def test_a_retry_tells_plan_error_line_and_what_succeeded() -> None:

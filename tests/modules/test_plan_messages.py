@@ -31,7 +31,8 @@ MESSAGES = [
     (solve("await tools.web.add_numbers(1)"), "tool", 2,
      "no tools.web.add_numbers; on offer: tools.search, tools.page"),
     (solve("await tools.translate(text='bonjour')"), "tool", 2,
-     "; if no tool fits and you know the answer, return it after FINAL_ANSWER:"),
+     "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
+     "know after FINAL_ANSWER:"),
     (solve("await tools.add.call(a=1)"), "tool", 2, "tools.add is a function and has no .call"),
     (solve("x = mcp.list_tools()"), "tool", 2, "no mcp.list_tools; write await mcp.call_tool('to"),
     (solve("return FINAL_ANSWER(1)"), "error", 2, 'write return f"FINAL_ANSWER: {value}"'),
