@@ -1,7 +1,7 @@
 """The same weights behind llama.cpp's own server, which answers several requests at once.
 
-A batch of four tokens costs a processor hardly more than one, so four evaluations side by side
-(`--served URL --shard 1/4` and so on) take a good third of the time. The prompts are to the letter
+A batch of four tokens takes two cores hardly longer than one (0.145 s against 0.114 s), so four
+evaluations run side by side: `--served URL --shard 1/4` and so on. The prompts are to the letter
 those of the local backend.
 """
 

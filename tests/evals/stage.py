@@ -103,17 +103,25 @@ class Stage:
     async def conversation(
         self, manner: Manner, names: Sequence[ServerName]
     ) -> AsyncGenerator[Conversation]:
-        """The real thing, open."""
+        """The real thing, open, with every server at work.
+
+        Raises:
+            PartsMissing: one did not start; without it other things would be measured.
+        """
         profile = self.profile(manner)
+        dispatcher = self.dispatcher(names)
         conversation = Conversation(
             profile,
             self.manager(),
-            self.dispatcher(names),
+            dispatcher,
             Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require),
             self.places.home / profile.memory.storage.base_dir,
             _hear_nothing,
         )
         async with conversation:
+            await dispatcher.initialize()
+            if dispatcher.failures:
+                raise PartsMissing(f"servers did not start: {dispatcher.failures}")
             yield conversation
 
     def _spec(self, name: ServerName, bundled: dict[str, ServerSpec]) -> ServerSpec:
