@@ -62,9 +62,18 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
-# Planning with a real model; LLM= names another than the GGUF file of fetch_local_model.py.
+# Quality. EVAL=retrieval and EVAL=extraction are about documents; any other names a study of
+# planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py).
 eval: $(READY) $(REAL)
+ifeq ($(filter-out retrieval extraction,$(EVAL)),$(EVAL))
 	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
+endif
+ifneq ($(if $(EVAL),$(filter retrieval,$(EVAL)),all),)
+	$(BIN)/python -m tests.evals.retrieval
+endif
+ifneq ($(if $(EVAL),$(filter extraction,$(EVAL)),all),)
+	$(BIN)/python -m tests.evals.extraction
+endif
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
 
+from config.documents import DEFAULT_FOLDERS, DEFAULT_INDEX_FOLDER
 from config.http_address import url_problem
 from config.servers import (
     CALL_TIMEOUT_SECONDS,
@@ -37,6 +38,10 @@ Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
 
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 """A whole number of things; every field says its own bounds, which would not add up with these."""
+
+
+FolderName: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
+"""A path of a folder."""
 
 
 class _Section(BaseModel):
@@ -137,6 +142,28 @@ class PersonaSection(_Section):
     behavior_tags: tuple[str, ...] = ()
 
 
+class DocumentsSection(_Section):
+    """What the bundled documents server reads and how it searches; see `servers.rag.options`.
+
+    `folders` and `index_folder` are relative to CORTEX_HOME. `ignore` holds patterns as in
+    .gitignore. `embedder` and `captions` are `auto`, `none`, or name what computes vectors and
+    reads pictures; `vectors` says where nearest vectors are looked up. `word_weight` is the share
+    of the words' score in a hybrid search. `file_bytes` and `files` bound what is indexed.
+    """
+
+    folders: tuple[FolderName, ...] = Field(default=DEFAULT_FOLDERS, min_length=1)
+    index_folder: FolderName = DEFAULT_INDEX_FOLDER
+    ignore: tuple[str, ...] = ()
+    chunking: Literal["structure", "llm"] = "structure"
+    embedder: str = Field(default="auto", pattern=r"^(auto|none|minilm|(ollama|gemini):\S+)$")
+    captions: str = Field(default="auto", pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")
+    vectors: str = Field(default="faiss", pattern=r"^(faiss|milvus:\S+)$")
+    word_weight: float = Field(default=0.55, strict=True, ge=0, le=1)
+    file_bytes: Count = Field(default=100 * _MEBIBYTE, ge=1)
+    files: Count = Field(default=200_000, ge=1)
+    watch: StrictBool = True
+
+
 class ServerEntry(_Section):
     """One MCP server: a program, or a URL that is spoken to over Streamable HTTP.
 
@@ -213,6 +240,7 @@ class AgentProfile(_Section):
     llm: LlmSection = LlmSection()
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()
+    documents: DocumentsSection = DocumentsSection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     @field_validator("mcp_servers")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from config.documents import with_documents
 from config.expansion import MIN_SECRET_CHARACTERS, names_a_secret
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
 from config.servers import ServerSpec, plan_name, server_spec
@@ -43,8 +44,10 @@ def server_list(
     """
     origin = _origin(profile_file)
     gathered = _Gathered()
+    documents = profile.documents.model_dump(mode="json", exclude_unset=True)
     for server in profile.mcp_servers:
         spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
+        spec = with_documents(spec, documents, places.root, places.home, environ)
         gathered.add(spec, is_disabled=server.disabled)
     return _with_files(gathered, places, mcp_files, environ)
 
@@ -67,8 +70,10 @@ def raw_server_list(
     """
     origin = _origin(profile_file)
     gathered = _Gathered()
+    documents = cast("Mapping[str, object]", document.get("documents") or {})
     for entry in cast("Sequence[Mapping[str, object]]", document.get("mcp_servers") or ()):
         spec = server_spec(entry, places.root, profile_file.parent, environ=environ, origin=origin)
+        spec = with_documents(spec, documents, places.root, places.home, environ)
         gathered.add(spec, is_disabled=entry.get("disabled") is True)
     return _with_files(gathered, places, mcp_files, environ)
 

@@ -227,10 +227,14 @@ class _Run:
         import signal
 
         from modules.commands.at_prompt import PromptCommands
+        from modules.commands.docs import PromptDocuments
         from modules.terminal.repl import interrupting
 
         task = asyncio.current_task()
-        commands = PromptCommands(dispatcher, progress.say, conversation.session_usage)
+        documents = PromptDocuments(self._places, self._profile_file, os.environ, progress.say)
+        commands = PromptCommands(
+            dispatcher, progress.say, conversation.session_usage, documents.run
+        )
 
         def end() -> None:
             if task is not None:

@@ -36,6 +36,7 @@ commands (only as the very first word; quoted with others, or behind --, it is a
   prompt    show what a model would be sent; see: agent.py prompt --help
   models    list models, and fetch one with Ollama; see: agent.py models --help
   auth      keep keys of models in the system's keyring; see: agent.py auth --help
+  docs      add, list, search and remove your documents; see: agent.py docs --help
   doctor    say what works here, and which walls stand around plans; see: agent.py doctor --help
 """
 
@@ -47,13 +48,14 @@ examples:
   agent.py mcp list
   agent.py call add a=5 b=7
   agent.py run-plan plan.py --json
+  agent.py docs search "notice period of the lease"
   agent.py doctor
   agent.py -2^2                  (a minus before a digit, a dot or a bracket is a sign)
   agent.py -- -x is what?        (behind --, nothing is an option or a command)
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
 
-COMMANDS = ("mcp", "call", "run-plan", "prompt", "models", "auth", "doctor")
+COMMANDS = ("mcp", "call", "run-plan", "prompt", "models", "auth", "docs", "doctor")
 """First words that make a command of the command line."""
 
 END_OF_OPTIONS = "--"

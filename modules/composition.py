@@ -95,6 +95,7 @@ def build_dispatcher(
     from core.events import ServerLogged
     from core.mcp.hooks import Question, Reply
     from core.session import MultiMCP
+    from modules.shipped_tools import ShippedToolCache
 
     progress, questions = display.progress, display.questions
 
@@ -123,7 +124,7 @@ def build_dispatcher(
             return await questions.approve(changes)
 
     unusable, told = {spec.problem for spec in specs}, set[str]()
-    kind = ToolCache if access.use_cached_tools else FreshListings
+    kind = ShippedToolCache if access.use_cached_tools else FreshListings
     return MultiMCP(
         specs,
         cache=kind(places.cache),

@@ -9,7 +9,7 @@ division can go on into a factorial. `true`, NaN and infinity are not numbers.
 import math
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from servers.errors import ToolInputError
 
@@ -21,6 +21,12 @@ STRING_CHARACTERS_MAX = 100_000
 
 PATH_CHARACTERS_MAX = 4096
 """Longest file path (PATH_MAX of Linux)."""
+
+QUERY_CHARACTERS_MAX = 2000
+"""Longest question that documents are searched for."""
+
+TOP_K_MAX = 50
+"""How many passages one search gives at most."""
 
 QUOTED_CHARACTERS_MAX = 40
 """How much of a rejected value an error message quotes."""
@@ -96,6 +102,35 @@ WholeNumber: TypeAlias = Annotated[
 """A whole number."""
 
 
+def _check_count(count: int) -> int:
+    if not 1 <= count <= TOP_K_MAX:
+        raise ToolInputError(f"must be from 1 to {TOP_K_MAX}")
+    return count
+
+
+def _check_offset(offset: int) -> int:
+    if offset < 0:
+        raise ToolInputError("must be 0 or more")
+    return offset
+
+
+Count: TypeAlias = Annotated[
+    int,
+    PlainValidator(read_whole_number),
+    AfterValidator(_check_count),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": TOP_K_MAX}),
+]
+"""How many passages are wanted."""
+
+Offset: TypeAlias = Annotated[
+    int,
+    PlainValidator(read_whole_number),
+    AfterValidator(_check_offset),
+    WithJsonSchema({"type": "integer", "minimum": 0}),
+]
+"""How much is passed over."""
+
+
 class ToolInput(BaseModel):
     """Base of all inputs: an argument that a tool doesn't know is an error, not ignored."""
 
@@ -165,7 +200,7 @@ class RemainderInput(ToolInput):
 class AngleInput(ToolInput):
     """An angle."""
 
-    a: Number = Field(description="angle in radians")
+    a: Number = Field(description="angle in radians; math.radians(x) if it is in degrees")
 
 
 class StringInput(ToolInput):
@@ -233,3 +268,63 @@ class ThumbnailOutput(ToolOutput):
     """The size of the thumbnail that was made."""
 
     result: ThumbnailSize
+
+
+class SearchDocumentsInput(ToolInput):
+    """What to look for in the stored documents, and how."""
+
+    query: str = Field(
+        description="what to look for: a question or words",
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
+    )
+    top_k: Count = Field(default=5, description="how many passages")
+    file: str | None = Field(
+        default=None,
+        max_length=PATH_CHARACTERS_MAX,
+        description="only in this document, named as list_documents shows it",
+    )
+    mode: Literal["hybrid", "words", "vectors"] = Field(
+        default="hybrid", description="words: exact words; vectors: meaning; hybrid: both"
+    )
+
+
+class ListDocumentsInput(ToolInput):
+    """Which part of the list of documents."""
+
+    offset: Offset = Field(default=0, description="how many documents to pass over")
+
+
+class GetDocumentInput(ToolInput):
+    """Which document to read, and from where on."""
+
+    file: str = Field(
+        description="a document, named as list_documents shows it",
+        min_length=1,
+        max_length=PATH_CHARACTERS_MAX,
+    )
+    offset: Offset = Field(default=0, description="characters to pass over")
+
+
+class ExtractPdfInput(ToolInput):
+    """Which PDF to turn into markdown."""
+
+    file_path: str = Field(
+        description="a PDF inside the document folders",
+        min_length=1,
+        max_length=PATH_CHARACTERS_MAX,
+    )
+
+
+class WebpageInput(ToolInput):
+    """Which page to turn into markdown."""
+
+    url: str = Field(
+        description="an http or https address", min_length=1, max_length=PATH_CHARACTERS_MAX
+    )
+
+
+class TextOutput(ToolOutput):
+    """A text."""
+
+    result: str

@@ -1,4 +1,4 @@
-"""Runs `agent.py` as a user would: a real process, its own home, a bare environment."""
+"""Runs `agent.py` as a user would: a process of its own, its own home, a bare environment."""
 
 import json
 import os
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.forked_agent import FORK_LANG, ROOT, RUN_TIMEOUT_SECONDS, forked_agent
+
 INDIA = "Find the ASCII values of characters in INDIA and sum their exponentials"
-RUN_TIMEOUT_SECONDS = 45
 
 
 NO_MODEL_SERVER = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
@@ -32,16 +32,36 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "CORTEX_HOME": str(home),
-        "LANG": "C.UTF-8",
+        "LANG": FORK_LANG,
         **NO_MODEL_SERVER,
         **extra,
     }
 
 
 def agent(
+    home: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    stdout: int | None = None,
+) -> Finished:
+    """Run `agent.py ARGUMENTS` to its end, in a fork of a process that has imported it.
+
+    What Python itself makes of the environment at its start is the fork's own: an `env` with
+    another locale gets a fresh process. `stdout` is what it writes to, if that is not to be read.
+    """
+    environ = env or environment(home)
+    if environ.get("LANG") != FORK_LANG:
+        assert stdout is None
+        return fresh_agent(home, *arguments, stdin=stdin, env=environ)
+    code, out, err = forked_agent().run(arguments, stdin, environ, home, stdout)
+    return Finished(code, out.decode(), err.decode())
+
+
+def fresh_agent(
     home: Path, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> Finished:
-    """Run `python agent.py ARGUMENTS` to its end."""
+    """The same with `python agent.py ARGUMENTS`, as users start it, all imports included."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "agent.py"), *arguments],
         input=stdin,
@@ -52,6 +72,16 @@ def agent(
         check=False,
     )
     return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def unread(home: Path, *arguments: str) -> Finished:
+    """Run it with a stdout that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return agent(home, *arguments, stdout=writer)
+    finally:
+        os.close(writer)
 
 
 def script(folder: Path, replies: Sequence[object], name: str = "script.json") -> str:

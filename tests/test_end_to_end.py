@@ -1,4 +1,4 @@
-"""The product as its users meet it: `agent.py` as a process.
+"""The product as its users meet it: `agent.py` as a process (see `tests/forked_agent.py`).
 
 The demonstration runs with the real math server; the others with one that starts at once.
 """
@@ -22,9 +22,11 @@ from tests.command_line import (
     SUMS_SERVER,
     agent,
     environment,
+    fresh_agent,
     plan,
     script,
     session_files,
+    unread,
     without_servers,
     write_profile,
 )
@@ -33,7 +35,7 @@ ANSWER = "7.599822246093079e+33"
 
 
 def test_the_demonstration_is_answered_on_stdout_alone(tmp_path: Path) -> None:
-    done = agent(tmp_path, INDIA)
+    done = fresh_agent(tmp_path, INDIA)
     assert (done.code, done.out) == (0, f"{ANSWER}\n")
     # The README's first screen, in which only the times may differ.
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -223,18 +225,10 @@ def test_a_damaged_session_file_is_set_aside(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "agent.py"), *without_servers(tmp_path), "add 5 and 7"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert b"Traceback" not in err
-    assert b"stdout was closed" in err
+    done = unread(tmp_path, *without_servers(tmp_path), "add 5 and 7")
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    assert "stdout was closed" in done.err
 
 
 @pytest.mark.parametrize("arguments", [["go"], ["--json", "go"], ["--help"]])
@@ -242,16 +236,10 @@ def test_a_full_disk_behind_stdout_is_the_worlds_fault_and_said_in_one_line(
     tmp_path: Path, arguments: list[str]
 ) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, ROOT / "agent.py", "--quiet", *without_servers(tmp_path), *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=environment(tmp_path),
-            timeout=30,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr == b"the answer can't be written to stdout: No space left on device\n"
+        options = ["--quiet", *without_servers(tmp_path), *arguments]
+        done = agent(tmp_path, *options, stdout=full.fileno())
+    assert done.code == 1
+    assert done.err == "the answer can't be written to stdout: No space left on device\n"
 
 
 def test_what_a_model_says_on_stderr_drives_no_terminal_and_tells_no_secret(
@@ -299,7 +287,7 @@ def test_interrupting_gives_130_and_leaves_no_process(
 
 
 def test_version_and_help_are_answers_on_stdout(tmp_path: Path) -> None:
-    assert agent(tmp_path, "--version").out == f"cortex-r {__version__}\n"
+    assert fresh_agent(tmp_path, "--version").out == f"cortex-r {__version__}\n"
     done = agent(tmp_path, "--help", env=environment(tmp_path, COLUMNS="80"))
     assert done.code == 0
     for code in ("0  ", "1  ", "2  ", "3  ", "4  ", "130"):

@@ -6,7 +6,7 @@ sent to a model; `/etc/hosts: how many lines?` and the like are requests.
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
 from core.errors import ExitCode
 from core.session import MultiMCP
@@ -18,26 +18,36 @@ from modules.tools import describe_tool
 
 _COMMAND = re.compile(r"/[a-z]+")
 
-COMMANDS_TOLD = "there are /mcp, /tools and /usage, and without a slash `new`, `help` and `exit`"
+COMMANDS_TOLD = (
+    "there are /docs, /mcp, /tools and /usage, and without a slash `new`, `help` and `exit`"
+)
 
 
 class PromptCommands:
-    """`/mcp`, `/tools` and `/usage`, told on stderr, for stdout carries answers only."""
+    """`/docs`, `/mcp`, `/tools` and `/usage`, told on stderr, for stdout carries answers only."""
 
     def __init__(
         self,
         dispatcher: MultiMCP,
         say: Callable[[str, str], None],
         session_usage: Callable[[], Mapping[str, Usage]],
+        manage_documents: Callable[[str], Awaitable[ExitCode]],
     ) -> None:
-        """`say` writes one text under a stage; `session_usage` is by the names of models."""
+        """`say` writes one text under a stage; `session_usage` is by the names of models.
+
+        `manage_documents` does what the words behind `/docs` say.
+        """
         self._dispatcher = dispatcher
         self._session_usage = session_usage
         self._say = say
-        self._running: asyncio.Task[None] | None = None
+        self._manage_documents = manage_documents
+        self._running: asyncio.Task[ExitCode] | None = None
 
     async def run(self, line: str) -> ExitCode | None:
         """Do what a line says, or say what is wrong with it; None if it is a request."""
+        first, _, behind = line.strip().partition(" ")
+        if first.lower() == "/docs":
+            return await self._until_done(self._manage(behind))
         commands: dict[str, Callable[[], Coroutine[object, object, None]]] = {
             "/mcp": self._tell_servers,
             "/tools": self._tell_tools,
@@ -56,21 +66,25 @@ class PromptCommands:
                 return None
             self._say("loop", f"there is no command {name}; {COMMANDS_TOLD}")
             return ExitCode.BAD_USAGE
-        self._running = asyncio.create_task(command())
-        try:
-            await asyncio.wait({self._running})
-            if self._running.cancelled():
-                return ExitCode.INTERRUPTED
-            self._running.result()
-        finally:
-            self._running.cancel()
-            self._running = None
-        return ExitCode.ANSWERED
+        return await self._until_done(_answered(command()))
 
     def interrupt(self) -> None:
         """Stop a command that waits for servers; they start on."""
         if self._running is not None:
             self._running.cancel()
+
+    async def _until_done(self, work: Coroutine[object, object, ExitCode]) -> ExitCode:
+        """The work's exit code; `interrupt` ends it."""
+        self._running = asyncio.create_task(work)
+        try:
+            await asyncio.wait({self._running})
+            return ExitCode.INTERRUPTED if self._running.cancelled() else self._running.result()
+        finally:
+            self._running.cancel()
+            self._running = None
+
+    async def _manage(self, words: str) -> ExitCode:
+        return await self._manage_documents(words)
 
     async def _tell_servers(self) -> None:
         """Each server and how it is; starts none."""
@@ -94,6 +108,11 @@ class PromptCommands:
         catalog = self._dispatcher.catalog
         lines = [describe_tool(tool, catalog) for tool in catalog]
         self._say("mcp", "\n".join([_counted(len(lines), "tool"), *lines]))
+
+
+async def _answered(work: Coroutine[object, object, None]) -> ExitCode:
+    await work
+    return ExitCode.ANSWERED
 
 
 def _counted(count: int, thing: str) -> str:

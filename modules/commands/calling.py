@@ -8,7 +8,6 @@ from typing import Final
 
 from config.servers import ServerSpec, plan_name
 from core.content import ToolResult
-from core.dispatch.tool_cache import ToolCache
 from core.errors import CallRefused, ExitCode, ServerError, ToolTimeout, UsageError
 from core.events import ToolCallFinished, ToolCallProgress, ToolCallStarted
 from core.session import MultiMCP
@@ -21,6 +20,7 @@ from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.commands.tool_output import call_document, result_text, write_output
+from modules.shipped_tools import ShippedToolCache
 from modules.terminal.progress import Progress
 from modules.toolstubs import tool_signature
 
@@ -80,7 +80,7 @@ def _choose(name: str, around: Surroundings) -> _Choice:
         raise UsageError(f"server '{named[0].id}' is disabled {named[0].origin}; enable it there")
     if named:
         return _Choice(named)
-    cache = ToolCache(around.places.cache)
+    cache = ShippedToolCache(around.places.cache)
     known = {spec.id: cache.load(spec) for spec in around.servers.specs}
     owners = [
         spec

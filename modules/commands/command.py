@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from modules.commands.auth_command import AuthCommand
+from modules.commands.docs_command import ManageDocuments
 from modules.commands.models_command import ModelsCommand
 
 
@@ -130,6 +131,7 @@ Command: TypeAlias = (
     | RunPlanFile
     | ShowPrompt
     | Diagnose
+    | ManageDocuments
     | AuthCommand
     | ModelsCommand
 )

@@ -20,6 +20,7 @@ from modules.commands.health_configuration import (
     read_servers,
     server_checks,
 )
+from modules.commands.health_documents import documents_checks
 from modules.commands.health_models import model_checks
 from modules.commands.health_sandbox import Examine, limits_check, sandbox_checks
 from modules.commands.surroundings import Surroundings
@@ -71,6 +72,8 @@ def diagnose(
     ]
     if profile is not None and models is not None:
         checks += model_checks(profile, models, environ, places.home)
+    if profile is not None:
+        checks += documents_checks(profile, places, environ)
     if servers is not None:
         checks += server_checks(servers)
     around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)

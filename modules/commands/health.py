@@ -9,7 +9,9 @@ from typing import Final, Literal, TypeAlias
 from core.errors import ExitCode
 from core.values import JsonObject
 
-Area: TypeAlias = Literal["program", "sandbox", "files", "configuration", "model", "servers"]
+Area: TypeAlias = Literal[
+    "program", "sandbox", "files", "configuration", "model", "documents", "servers"
+]
 State: TypeAlias = Literal[
     "ok",
     "note",  # worth knowing

@@ -132,8 +132,8 @@ examples:
 
 DOCTOR_HELP = """\
 Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
-the profile, the model that would answer, the configured servers. Starts no server, writes no
-file, and shows whether keys are set, never what they are.
+the profile, the model that would answer, your documents, the configured servers. Starts no server,
+writes no file, and shows whether keys are set, never what they are.
 
 A wall that is missing is a finding; it counts as broken where sandbox.require in the profile
 names it. With --json it is one object: ok, exit_code, version, python, platform and checks (area,

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.dispatch.tool_cache import ToolCache
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from modules.commands.command import ListServers
@@ -17,6 +16,7 @@ from modules.commands.shown import (
     shown_url,
 )
 from modules.commands.surroundings import Surroundings
+from modules.shipped_tools import ShippedToolCache
 from modules.terminal.printing import shortened, table
 
 START_CHARACTERS = 60
@@ -40,7 +40,7 @@ def list_servers(command: ListServers, around: Surroundings) -> ExitCode:
 
 def _rows(around: Surroundings) -> Iterator[tuple[ServerSpec, str, int | None]]:
     """Each server, its state, and how many of its tools are in the cache."""
-    cache = ToolCache(around.places.cache)
+    cache = ShippedToolCache(around.places.cache)
     for spec in around.servers.specs:
         known = cache.load(spec)
         state = "on" if spec.problem is None else "problem"

@@ -35,6 +35,10 @@ def parse_command(argv: Sequence[str], program: str = "agent.py") -> Command:
             from modules.commands.models_parser import parse_models
 
             return parse_models(argv, program)
+        case "docs":
+            from modules.commands.docs_parser import parse_docs
+
+            return parse_docs(argv, program)
         case "auth":
             from modules.commands.auth_parser import parse_auth
 

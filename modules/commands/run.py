@@ -28,6 +28,7 @@ from modules.commands.command import (
     ShowPrompt,
     ShowStatus,
 )
+from modules.commands.docs_command import ManageDocuments
 from modules.commands.models_command import ListModels, ModelsCommand, PullModel
 from modules.commands.surroundings import Surroundings
 from modules.redaction import Redactor
@@ -58,6 +59,10 @@ def run_command(
             from modules.commands.doctor import diagnose
 
             return diagnose(command, places, complaints, environ)
+        if isinstance(command, ManageDocuments):  # another program does it, in this one's place
+            from modules.commands.docs import manage_documents
+
+            manage_documents(command, places, environ)
         if isinstance(command, SetKey | ListKeys | RemoveKey):  # needs no profile and no server
             from modules.commands.auth import run_auth
 

@@ -11,6 +11,7 @@ has two readings, is declined with the reason (`refusal`).
 | read requests | `nouns`, `commands`, `grammar` (the EBNF; whole requests), `history` ("it") |
 | build | `functions` (what names do with values), `tree` (the result of reading) |
 | write arithmetic | `operations` (tool and Python of each), `arithmetic_plans` |
+| ask documents | `document_questions` (which requests do), `document_plans` (quote what answers) |
 | use any tool | `pieces` (of a request), `ranking`, `arguments`, `tool_plans` |
 | share | `calls` (how a plan writes one), `schemas` (what a parameter takes) |
 

@@ -18,7 +18,7 @@ _BEFORE_TEXT: Final = frozenset(
 )
 """Words that may stand between a tool's words and its free text."""
 
-_SECOND_REQUEST: Final = re.compile(
+SECOND_REQUEST: Final = re.compile(
     r"\bthen\b|\n|[.;!?]\s+\S|(?:\band|,)\s+(?:also\s+|please\s+)?(?:add|answer|append|calculate|"
     r"compare|compute|copy|count|create|delete|describe|download|email|explain|export|extract|"
     r"fetch|find|format|forward|get|give|list|mail|make|multiply|open|post|print|put|read|remove|"
@@ -324,7 +324,7 @@ class _Filler:
 def _text_doubt(text: str, parameter: Parameter) -> str:
     """Why the rest of a request may not be, as a whole, what the parameter wants; else ""."""
     first, _, rest = text.partition(" ")
-    second = _SECOND_REQUEST.search(text)
+    second = SECOND_REQUEST.search(text)
     if second is not None or (rest and first.lower() in (parameter.name.lower(), "please")):
         part = quoted(first if second is None else text[second.start() :])
         return f"it is unclear whether {part} belongs to '{parameter.name}'; put its text in quotes"

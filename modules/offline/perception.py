@@ -5,6 +5,12 @@ import json
 from core.ports import DecisionInputs, PerceptionInputs
 from core.turn import PerceptionResult
 from modules.offline.arithmetic_plans import needed_tools
+from modules.offline.document_questions import (
+    DocumentQuestion,
+    documents_tool,
+    named_question,
+    open_question,
+)
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
 from modules.offline.pieces import pieces_of
 from modules.offline.ranking import terms
@@ -22,7 +28,13 @@ def perceive(inputs: PerceptionInputs) -> str:
     """The perception as JSON text, in the form that every model is asked for."""
     request = inputs.user_input[:MAX_REQUEST_CHARACTERS]
     decision = DecisionInputs(inputs.user_input, inputs.tools, PerceptionResult())
-    intent, names, servers = _arithmetic(decision) or _tool(decision) or ("unknown", [], [])
+    intent, names, servers = (
+        _arithmetic(decision)
+        or _documents(decision, named_question(request, inputs.tools))
+        or _tool(decision)
+        or _documents(decision, open_question(request))
+        or ("unknown", [], [])
+    )
     chosen = [server for server in inputs.servers if server in servers]
     perception = {
         "intent": intent,
@@ -42,6 +54,15 @@ def _arithmetic(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | 
     except Refusal:
         return None
     return "arithmetic", [tool.name for tool in tools], [tool.server for tool in tools]
+
+
+def _documents(
+    decision: DecisionInputs, question: DocumentQuestion | None
+) -> tuple[str, list[str], list[str]] | None:
+    tool = documents_tool(decision.tools)
+    if question is None or tool is None:
+        return None
+    return "ask_documents", [tool.name], [tool.server]
 
 
 def _tool(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:

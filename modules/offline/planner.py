@@ -3,6 +3,12 @@
 from core.ports import DecisionInputs
 from core.turn import Attempt
 from modules.offline.arithmetic_plans import write_plan
+from modules.offline.document_plans import (
+    check_observation,
+    write_document_plan,
+    write_listing_plan,
+)
+from modules.offline.document_questions import named_question, open_question
 from modules.offline.grammar import parse
 from modules.offline.history import last_number
 from modules.offline.refusal import Decided, Exhausted, Refusal, quoted
@@ -21,16 +27,30 @@ def plan(inputs: DecisionInputs) -> str:
     """
     if inputs.failed:
         return _plan_again(inputs)
+    check_observation(inputs)
     try:
         question = parse(inputs.user_input, last_number(inputs.history))
     except Decided:
         raise
     except Refusal as refusal:
-        source = write_tool_plan(inputs)
+        source = _plan_for_tools(inputs)
         if source is None:
             raise refusal from None
         return source
     return write_plan(question, inputs)
+
+
+def _plan_for_tools(inputs: DecisionInputs) -> str | None:
+    """What is no arithmetic: a question to the documents, any other tool, or a plain question.
+
+    Raises:
+        Refusal: tools fit, but the call can't be made.
+    """
+    question = named_question(inputs.user_input, inputs.tools)
+    named = write_document_plan(inputs, question) if question is not None else None
+    source = named or write_listing_plan(inputs) or write_tool_plan(inputs)
+    question = open_question(inputs.user_input) if source is None else None
+    return write_document_plan(inputs, question) if question is not None else source
 
 
 def _plan_again(inputs: DecisionInputs) -> str:

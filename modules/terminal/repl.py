@@ -22,8 +22,8 @@ _CHUNK_BYTES = 65_536
 
 PROMPT = "cortex-r> "
 GREETING = (
-    "Type a request. `new` starts another session, `/mcp`, `/tools` and `/usage` show servers, "
-    "tools and tokens, `exit` or Ctrl-D leaves, Ctrl-C cancels."
+    "Type a request. `new` starts another session, `/mcp`, `/tools`, `/usage` and `/docs` show "
+    "servers, tools, tokens and documents, `exit` or Ctrl-D leaves, Ctrl-C cancels."
 )
 
 

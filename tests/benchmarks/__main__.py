@@ -47,6 +47,24 @@ def _soak(home: Path) -> list[Row]:
     return asyncio.run(soak.measure(home))
 
 
+def _indexing(home: Path) -> list[Row]:
+    from tests.benchmarks import indexing  # late, as above
+
+    return indexing.measure(home)
+
+
+def _word_search(home: Path) -> list[Row]:
+    from tests.benchmarks import word_search  # late: numpy would weigh on other measurements
+
+    return word_search.measure(home)
+
+
+def _vectors(home: Path) -> list[Row]:
+    from tests.benchmarks import vectors  # late: numpy would weigh on other measurements
+
+    return vectors.measure(home)
+
+
 MEASURES: dict[str, tuple[str, Measure]] = {
     "one_shot": ("One-shot run of the INDIA request, cold process", one_shot.measure),
     "iteration": ("One loop iteration", lambda home: asyncio.run(iteration.measure(home))),
@@ -60,6 +78,9 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "exhaustion": ("What executors of plans contain by themselves", exhaustion.measure),
     "soak": ("What ten thousand plans leave behind", _soak),
     "models": ("What we add to a model", models.measure),
+    "indexing": ("Keeping an index true to its folders", _indexing),
+    "word_search": ("Words in an index of 100,000 chunks", _word_search),
+    "vectors": ("Nearest vectors, by kind of index and number of chunks", _vectors),
     "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
 }
 """Title and function by name, in the order in which they are run."""

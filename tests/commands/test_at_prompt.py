@@ -1,4 +1,4 @@
-"""`/mcp`, `/tools` and `/usage` at the prompt."""
+"""`/docs`, `/mcp`, `/tools` and `/usage` at the prompt."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,11 @@ def commands(
     def say(stage: str, text: str) -> None:
         said.append(f"{stage}: {text}")
 
-    return PromptCommands(dispatcher, say, lambda: used or {}), said
+    async def manage_documents(words: str) -> ExitCode:
+        say("docs", words)
+        return ExitCode.NO_ANSWER
+
+    return PromptCommands(dispatcher, say, lambda: used or {}, manage_documents), said
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ async def test_other_lines_are_left_alone(line: str) -> None:
     [
         ("/mcp list", "loop: /mcp stands alone"),
         ("/Tools math", "loop: /tools stands alone"),
-        ("/tool", "loop: there is no command /tool; there are /mcp, /tools and /usage"),
+        ("/tool", "loop: there is no command /tool; there are /docs, /mcp, /tools and /usage"),
         (" /servers ", "loop: there is no command /servers;"),
         ("/doctor", "loop: doctor is for the command line: agent.py doctor --help"),
         ("/run-plan plan.py", "loop: run-plan is for the command line"),
@@ -55,6 +59,14 @@ async def test_a_mistyped_command_is_told_and_not_asked(line: str, told: str) ->
         assert await prompt.run(line) == ExitCode.BAD_USAGE
         assert len(said) == 1
         assert said[0].startswith(told)
+
+
+async def test_documents_are_managed_with_the_words_as_they_were_typed() -> None:
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher)
+        assert await prompt.run("/docs search Notice Period") == ExitCode.NO_ANSWER
+        assert await prompt.run("/DOCS") == ExitCode.NO_ANSWER
+        assert said == ["docs: search Notice Period", "docs: "]
 
 
 async def test_without_servers_there_are_none_and_no_tools() -> None:

@@ -202,7 +202,15 @@ def test_people_get_it_by_area_with_a_verdict(hand: Hand) -> None:
     assert done.err == ""
     lines = done.out.splitlines()
     areas = [line for line in lines[:-1] if not line.startswith(" ")]
-    assert areas == ["program", "sandbox", "files", "configuration", "model", "servers"]
+    assert areas == [
+        "program",
+        "sandbox",
+        "files",
+        "configuration",
+        "model",
+        "documents",
+        "servers",
+    ]
     assert "  ok       typed: stdio, in " in done.out
     assert "cpu_seconds" not in done.out
     assert done.code == 0

@@ -16,7 +16,16 @@ from core.session import MCP
 from core.version import __version__
 from modules.arguments import EXIT_CODES_HELP, is_command, parse_arguments
 from modules.commands.parser import parse_command
-from tests.command_line import ROOT, agent, environment, plan, script, write_profile
+from tests.command_line import (
+    ROOT,
+    agent,
+    environment,
+    fresh_agent,
+    plan,
+    script,
+    unread,
+    write_profile,
+)
 from tests.commands.by_hand import SERVERS, Hand, entry
 
 
@@ -27,7 +36,7 @@ def profile(tmp_path: Path) -> str:
 
 
 def test_a_command_is_answered_on_stdout_with_its_exit_code(tmp_path: Path, profile: str) -> None:
-    done = agent(tmp_path, "call", "next", "--profile", profile)
+    done = fresh_agent(tmp_path, "call", "next", "--profile", profile)
     assert (done.code, done.out, done.err) == (0, "1\n", "")
     refused = agent(tmp_path, "call", "refuse", "--profile", profile)
     assert (refused.code, refused.out) == (4, "")
@@ -46,30 +55,16 @@ def test_help_is_an_answer_on_stdout_under_the_programs_name(tmp_path: Path) -> 
     assert done.out.startswith("usage: agent.py mcp add NAME")
 
 
-def unread(home: Path, *words: str) -> tuple[int, bytes]:
-    """The exit code and stderr of a command whose stdout nobody reads."""
-    process = subprocess.Popen(
-        [sys.executable, ROOT / "agent.py", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(home),
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    _, err = process.communicate(timeout=30)
-    return process.returncode, err
-
-
 def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path, profile: str) -> None:
-    code, err = unread(tmp_path, "call", "next", "--profile", profile)
-    assert code == 1
-    assert err == b"stdout was closed before the answer was written\n"
+    done = unread(tmp_path, "call", "next", "--profile", profile)
+    assert (done.code, done.err) == (1, "stdout was closed before the answer was written\n")
 
 
 def test_a_reader_that_has_seen_enough_of_a_listing_gets_no_message(
     tmp_path: Path, profile: str
 ) -> None:
-    assert unread(tmp_path, "mcp", "list", "--profile", profile) == (1, b"")
+    done = unread(tmp_path, "mcp", "list", "--profile", profile)
+    assert (done.code, done.err) == (1, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

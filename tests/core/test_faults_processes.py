@@ -154,11 +154,11 @@ async def test_a_server_that_is_killed_while_idle_is_back_at_the_next_call(tmp_p
         assert int(await ask(multi, "bad.pid")) != pid
 
 
-ROUNDS, WARM_UP = 200, 20
+ROUNDS, WARM_UP = 60, 10
 
 
-async def test_two_hundred_deaths_and_restarts_leave_nothing_behind(tmp_path: Path) -> None:
-    # One in the shell, for two hundred interpreters would take all of ten seconds.
+async def test_sixty_deaths_and_restarts_leave_nothing_behind(tmp_path: Path) -> None:
+    # One in the shell, for sixty interpreters would take all of three seconds.
     spec = ServerSpec("bad", ("sh", str(SERVERS / "brief_server.sh"), str(tmp_path)), ROOT)
     settings = ConnectionSettings(tmp_path, QUICK, SessionHooks(), watchdog=Watchdog(QUICK))
     connection = ServerConnection(spec, settings)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.json_preview import json_start
@@ -17,6 +17,7 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(VALUES, st.integers(0, 60))
 def test_it_is_the_beginning_of_the_whole_text(value: Json, characters: int) -> None:
     whole = json.dumps(value, ensure_ascii=False)

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from core.catalog import ToolCatalog
 from core.ports import DecisionInputs, ModelReply, ModelRequest
 from core.tool_spec import ToolSpec
-from core.turn import FINAL_ANSWER, Exchange, PerceptionResult
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, Exchange, PerceptionResult
 from core.values import Json, JsonObject
 from modules.models.offline import OfflineModel
 from modules.models.serving.reply import collect_reply
@@ -216,7 +216,7 @@ class Bench:
         return replace(DecisionInputs(request, self.catalog, PerceptionResult()), **changes)
 
     async def run(self, request: str, **changes: Any) -> Outcome:
-        """Plan a request and, if there is a plan, really run it."""
+        """Plan a request and, if there is a plan, really run it; its next step, too."""
         reply = await offline_reply(ModelRequest("decision", "", self.inputs(request, **changes)))
         if reply.declined:
             return Outcome(declined=True, text=reply.text)
@@ -226,6 +226,9 @@ class Bench:
         solve = cast("Callable[[], Awaitable[str]]", namespace["solve"])
         async with asyncio.timeout(PLAN_TIMEOUT_SECONDS):
             result = await solve()
+        if result.startswith(FURTHER_PROCESSING):
+            observation = result.removeprefix(FURTHER_PROCESSING).strip()
+            return await self.run(request, **{**changes, "observation": observation, "step": 2})
         assert result.startswith(FINAL_ANSWER)
         answer = result.removeprefix(FINAL_ANSWER).strip()
         return Outcome(declined=False, text=reply.text, answer=answer, calls=tuple(self.calls))

@@ -1,0 +1,185 @@
+"""Questions to the user's documents, told from requests that mean something else.
+
+Some name the documents ("what do my documents say about …", "… according to my notes"). Others
+only ask for a fact ("what is the notice period?"), and are put to the documents if nothing else
+understands them; if the documents don't say, such a question is declined as it was before.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from core.catalog import ToolCatalog
+from core.ranking import STOP_WORDS, stem
+from core.tool_spec import ToolSpec
+from modules.offline.arguments import SECOND_REQUEST
+from modules.offline.pieces import pieces_of
+from modules.offline.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS
+
+SEARCH_TOOL: Final = "search_stored_documents"
+LIST_TOOL: Final = "list_documents"
+QUESTION_CHARACTERS_MAX: Final = 400
+TERMS_MAX: Final = 20
+"""How many words of a question are looked for in sentences."""
+
+QuestionKind: TypeAlias = Literal["answer", "passages", "open"]
+"""`answer`: from the documents, or they don't say; `passages`: what a search finds, as it stands;
+`open`: nobody spoke of documents, so they are only asked in case they know."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentQuestion:
+    """What the documents are asked: the words to search for, and how to answer."""
+
+    query: str
+    kind: QuestionKind
+
+    @property
+    def terms(self) -> list[str]:
+        """The stems of the words that a sentence has to share to be an answer."""
+        words = [word.lower() for word in re.findall(r"\w+", self.query)]
+        told = [word for word in words if word not in _QUESTION_WORDS | STOP_WORDS]
+        return list(dict.fromkeys(stem(word) for word in told))[:TERMS_MAX]
+
+
+_QUESTION_TEXT: Final = (
+    "what who whom whose when where which why how does do did has have had much many long often "
+    "far old say says said mention mentions tell tells any anything something some there he she "
+    "than more most also still should must may might if not no every each and of for"
+)
+_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split())
+"""Words that a question is made of, and an answer need not repeat."""
+
+_OWN: Final = r"(?:(?:all|any|each|one)\s+of\s+)?(?:my|our|the|these|those|your)\s+"
+_KIND: Final = r"(?:own\s+|stored\s+|local\s+|indexed\s+|uploaded\s+)*"
+_NOUN: Final = r"(?P<noun>documents?|docs|papers|notes|files)"
+_DOCUMENTS: Final = rf"{_OWN}{_KIND}{_NOUN}"
+_ABOUT: Final = r"(?:about|on|regarding|concerning|of)"
+
+_POLITE: Final = re.compile(
+    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|(?:can|could|would|will)\s+you|tell\s+me|"
+    r"i(?:'d\s+like|\s+would\s+like|\s+want|\s+need)\s+to\s+know)\b[\s,:!.]*)+",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"(?:[\s,.!?]|\bplease\b|\bthanks\b|\bthank\s+you\b)+\Z", re.IGNORECASE)
+
+_NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
+    ("answer", rf"what\s+(?:do|does|did)\s+{_DOCUMENTS}\s+(?:say|tell|mention|state|know|have)"
+               rf"(?:\s+(?:me|us))?\s+{_ABOUT}\s+(?P<query>.+)"),
+    ("answer", rf"(?:do|does|did)\s+{_DOCUMENTS}\s+(?:say|mention|contain|cover|have|talk)"
+               rf"\s+(?:(?:anything|something)\s+)?(?:{_ABOUT}\s+)?(?P<query>.+)"),
+    ("answer", rf"(?:according\s+to|based\s+on|going\s+by|as\s+per|in|from)\s+{_DOCUMENTS}\s*[,:]?"
+               r"\s+(?P<query>.+)"),
+    ("answer", rf"(?:ask|answer\s+from|look\s+in|check)\s+{_DOCUMENTS}\s*[,:]?\s+(?P<query>.+)"),
+    ("passages", rf"(?:search|go\s+through|look\s+through)\s+(?:in\s+|through\s+)?{_DOCUMENTS}\s+"
+                 r"for\s+(?P<query>.+)"),
+    ("passages", r"(?:find|search\s+for|look\s+for|look\s+up|locate)\s+(?P<query>.+?)\s+in\s+"
+                 rf"{_DOCUMENTS}"),
+    ("passages", rf"(?:which|what)\s+(?:of\s+{_OWN})?{_NOUN}\s+(?:mentions?|covers?|contains?|"
+                 rf"talks?\s+about|says?\s+(?:something\s+)?about)\s+(?P<query>.+)"),
+    ("answer", r"(?P<query>.+?),?\s+(?:according\s+to|based\s+on|going\s+by|as\s+per)\s+"
+               rf"{_DOCUMENTS}"),
+    ("answer", r"(?P<query>(?:what|who|when|where|which|why|how)\b.+?)\s+in\s+"
+               rf"{_DOCUMENTS}"),
+)  # fmt: skip
+"""How requests name the documents; patterns of whole requests, tried in this order."""
+
+_PATTERNS: Final[tuple[tuple[QuestionKind, re.Pattern[str]], ...]] = tuple(
+    (kind, re.compile(text, re.I | re.S)) for kind, text in _NAMING
+)
+
+_LISTING: Final = re.compile(
+    rf"(?:(?:show|list|name|give)\s+(?:me\s+)?(?:a\s+list\s+of\s+)?(?:all\s+(?:of\s+)?)?{_DOCUMENTS}"
+    r"|(?:what|which)\s+(?:stored\s+|indexed\s+)?(?:documents|docs)\s+"
+    r"(?:do\s+(?:i|you|we)\s+have|are\s+(?:there|stored|indexed)|have\s+(?:i|we)))",
+    re.IGNORECASE,
+)
+"""Requests for the list of the documents, none of which is looked into."""
+
+_OPEN: Final = re.compile(
+    r"(?:what|what's|who|who's|whom|whose|when|where|which|why|how)\b", re.IGNORECASE
+)
+_OF_US: Final = re.compile(r"\b(?:you|your|yours|yourself|i|me|my|mine|today|now)\b", re.IGNORECASE)
+"""What such a question is about is not in any document."""
+
+_OPEN_PIECES: Final = frozenset({"word", "number", "mark"})
+_OPEN_MARKS: Final = frozenset("?.,’'-()")
+_COUNTING: Final = re.compile(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
+
+
+def documents_tool(tools: ToolCatalog) -> ToolSpec | None:
+    """The tool that searches documents: one text to look for is all it needs."""
+    for tool in tools:
+        needed = [parameter.name for parameter in tool.parameters if parameter.required]
+        if tool.name == SEARCH_TOOL and needed == ["query"]:
+            return tool
+    return None
+
+
+def listing_tool(request: str, tools: ToolCatalog) -> ToolSpec | None:
+    """The tool that lists the documents, where that is all that the request asks for."""
+    found = _LISTING.fullmatch(_bare(request))
+    if found is None or (found["noun"] and _is_others(found["noun"], tools)):
+        return None
+    for tool in tools:
+        if tool.name == LIST_TOOL and not any(p.required for p in tool.parameters):
+            return tool
+    return None
+
+
+def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:
+    """The question of a request that names the documents; None if it doesn't, or asks more."""
+    text = _bare(request)
+    if len(text) > QUESTION_CHARACTERS_MAX:
+        return None
+    for kind, pattern in _PATTERNS:
+        found = pattern.fullmatch(text)
+        if found is None:
+            continue
+        query = found["query"].strip(" ,:\"'“”")
+        question = DocumentQuestion(query, kind)
+        alone = SECOND_REQUEST.search(found["query"]) is None
+        if alone and question.terms and not _is_others(found["noun"], tools):
+            return question
+    return None
+
+
+def open_question(request: str) -> DocumentQuestion | None:
+    """A plain question after a fact, which names no documents; None for anything else."""
+    text = _bare(request)
+    if _OPEN.match(text) is None or len(text) > QUESTION_CHARACTERS_MAX:
+        return None
+    if _OF_US.search(text) or _COUNTING.match(text) or SECOND_REQUEST.search(text):
+        return None
+    pieces = pieces_of(text)
+    if any(p.kind not in _OPEN_PIECES for p in pieces):
+        return None
+    if any(p.kind == "mark" and p.text not in _OPEN_MARKS for p in pieces):
+        return None
+    if any(p.kind == "number" for p in pieces) and _speaks_of_arithmetic(text):
+        return None
+    question = DocumentQuestion(text, "open")
+    return question if question.terms else None
+
+
+def _bare(request: str) -> str:
+    """The request without its polite beginning and end, on one line."""
+    text = _END.sub("", " ".join(request.split()))
+    polite = _POLITE.match(text)
+    return text[polite.end() :] if polite is not None else text
+
+
+def _is_others(noun: str, tools: ToolCatalog) -> bool:
+    """Whether "files" or "notes" are rather those of another server, by its tools' names."""
+    singular = noun.lower().rstrip("s")
+    if singular not in ("file", "note"):
+        return False
+    searching = documents_tool(tools)
+    server = searching.server if searching is not None else ""
+    return any(tool.server != server and singular in tool.name.lower() for tool in tools)
+
+
+def _speaks_of_arithmetic(text: str) -> bool:
+    words = {word.lower() for word in re.findall(r"[^\W\d_]+", text)}
+    known = {*AGGREGATES.by_first, *FUNCTIONS.by_first, *VERBS.by_first, *CONSTANTS}
+    return bool(words & (known | {"plus", "minus", "times", "percent", "divided"}))

@@ -1,0 +1,77 @@
+"""The documents server: search over the user's own documents, with sources, over MCP.
+
+Runs alone, over stdio: `python -m servers.documents_server`, or as a file from anywhere; with `dev`
+it says how to try it by hand. It answers at once; documents are indexed and watched in the
+background. `servers.rag.options` says what it reads and where its index lies.
+"""
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from servers.rag.desk import Desk, Library
+
+
+def build_server() -> "MCPServer":
+    """The server with its tools; imports the MCP SDK (about a second), opens no document."""
+    from servers.bootstrap import EXIT_UNUSABLE
+    from servers.rag.desk import Desk
+    from servers.rag.options import OptionsError, read_options
+
+    try:
+        options = read_options()
+    except OptionsError as error:
+        sys.stderr.write(f"documents server: {error}\n")
+        sys.exit(EXIT_UNUSABLE)
+
+    def open_library() -> "Library":
+        from servers.rag.library import DocumentLibrary
+
+        return DocumentLibrary.open(options)
+
+    return server_at(Desk(open_library, options.folders))
+
+
+def server_at(desk: "Desk") -> "MCPServer":
+    """The server over a desk, which it closes when it ends."""
+    from mcp.server.mcpserver import MCPServer
+
+    from servers.documents_tools import document_tools
+
+    @asynccontextmanager
+    async def until_closed(server: "MCPServer") -> AsyncGenerator[None]:
+        desk.begin()
+        try:
+            yield
+        finally:
+            await desk.aclose()
+
+    return MCPServer(
+        "documents",
+        title="Cortex-R documents server",
+        instructions="The user's own documents. Quote them, and name the sources.",
+        tools=document_tools(desk),
+        lifespan=until_closed,
+        log_level="WARNING",
+    )
+
+
+def main() -> None:
+    """Serve until stdin closes; ends the process."""
+    from servers.bootstrap import run_alone
+
+    run_alone("documents", "servers.documents_server", build_server, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    if not __package__:
+        # Run as a file: Python put servers/ itself on the path, where `servers` isn't found and
+        # every sibling could shadow a top-level module. What is wanted is the folder above.
+        here = Path(__file__).resolve().parent
+        sys.path[:] = [str(here.parent), *(p for p in sys.path if Path(p).resolve() != here)]
+    main()

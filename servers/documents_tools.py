@@ -1,0 +1,134 @@
+"""The tools of the documents server, each a few lines over `servers.rag`.
+
+A docstring here is the tool's description: planners read it and rank tools by its words. This file
+stands beside the server's script because cached tool lists are valid while those files are.
+"""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import ToolAnnotations
+
+from servers.errors import ToolInputError
+from servers.rag.desk import Desk, Tell
+from servers.rag.faults import RagError
+from servers.rag.indexing.progress import IndexProgress
+from servers.rag.wording import (
+    document_text,
+    documents_text,
+    one_line,
+    passages_text,
+    source_mark,
+)
+from servers.schemas import (
+    ExtractPdfInput,
+    GetDocumentInput,
+    ListDocumentsInput,
+    SearchDocumentsInput,
+    TextOutput,
+    WebpageInput,
+)
+from servers.tooling import ExplainedTool, read_only_tools
+
+PDF_CHARACTERS_MAX = 400_000
+"""How much of a PDF one call gives; a plan takes no more than a few megabytes."""
+
+PAGE_CHARACTERS_MAX = 100_000
+
+ToolContext = Context[Any, Any]
+
+
+class DocumentTools:
+    """The tools, which all ask one desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def search_stored_documents(
+        self, input: SearchDocumentsInput, context: ToolContext
+    ) -> TextOutput:
+        """Search the user's stored documents for passages that answer a question, with sources."""
+        with _explained():
+            found, notes = await self._desk.search(
+                input.query, input.top_k, input.file, input.mode, _telling(context)
+            )
+        return TextOutput(result=passages_text(found.passages, notes))
+
+    async def list_documents(self, input: ListDocumentsInput, context: ToolContext) -> TextOutput:
+        """List the user's stored documents, also those that can't be searched, and why."""
+        with _explained():
+            entries, notes = await self._desk.documents(_telling(context))
+        return TextOutput(result=documents_text(entries, input.offset, notes))
+
+    async def get_document(self, input: GetDocumentInput, context: ToolContext) -> TextOutput:
+        """Read one of the user's stored documents as markdown, 8,000 characters from offset on."""
+        with _explained():
+            file, markdown = await self._desk.text(input.file, _telling(context))
+        return TextOutput(result=document_text(file, markdown, input.offset))
+
+    async def extract_pdf(self, input: ExtractPdfInput) -> TextOutput:
+        """Extract the text of a PDF file inside the document folders, as markdown."""
+        if not input.file_path.lower().endswith(".pdf"):
+            raise ToolInputError("file_path must name a PDF; get_document reads other documents")
+        with _explained():
+            extracted = await self._desk.extract(input.file_path)
+        notes = [f"Note: {one_line(note)}" for note in extracted.notes]
+        text = _cut(extracted.markdown, PDF_CHARACTERS_MAX)
+        told = ("\n".join(notes), text, source_mark(input.file_path, f"0-{len(text)}"))
+        return TextOutput(result="\n\n".join(part for part in told if part))
+
+    async def convert_webpage_url_into_markdown(self, input: WebpageInput) -> TextOutput:
+        """Convert a public web page (URL) into markdown."""
+        from servers.rag.page_text import page_markdown
+
+        with _explained():
+            library = await self._desk.library()
+            text = await asyncio.to_thread(page_markdown, input.url, library.extract)
+        return TextOutput(result=_cut(text, PAGE_CHARACTERS_MAX))
+
+
+def document_tools(desk: Desk) -> list[Tool]:
+    """All tools of the documents server, in the order in which they are listed."""
+    tools = DocumentTools(desk)
+    on_the_web = ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    )
+    return [
+        *read_only_tools(
+            [
+                tools.search_stored_documents,
+                tools.list_documents,
+                tools.get_document,
+                tools.extract_pdf,
+            ]
+        ),
+        ExplainedTool.from_function(
+            tools.convert_webpage_url_into_markdown, annotations=on_the_web
+        ),
+    ]
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Turn what goes wrong in the engine into a message for the caller."""
+    try:
+        yield
+    except RagError as error:
+        raise ToolInputError(one_line(str(error))) from error
+
+
+def _telling(context: ToolContext) -> Tell:
+    async def tell(progress: IndexProgress) -> None:
+        what = f"indexing {one_line(progress.file)}" if progress.file else "indexing"
+        await context.report_progress(progress.files_done, progress.files_total or None, what)
+
+    return tell
+
+
+def _cut(text: str, limit: int) -> str:
+    rest = len(text) - limit
+    return text if rest <= 0 else f"{text[:limit]}\n\n[{rest} more characters left out]"

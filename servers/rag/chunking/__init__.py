@@ -1,0 +1,1 @@
+"""The parts of the chunker: tokens, blocks, sections, seams, atoms, packing, and topics."""

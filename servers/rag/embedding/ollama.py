@@ -1,0 +1,166 @@
+"""Embeddings of an Ollama server (docs/api.md of ollama/ollama: embed, show, tags).
+
+Which weights a name means may change with every `ollama pull`: the digest that the server lists is
+part of the fingerprint, so that vectors of two versions never stand in one index.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from servers.rag.embedding.prompts import prompts_for
+from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model
+from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
+from servers.rag.faults import EmbedderUnavailable
+from servers.rag.options import OptionsError
+
+HOST_VARIABLE = "OLLAMA_HOST"
+KEY_VARIABLE = "OLLAMA_API_KEY"
+DEFAULT_PORT = 11434
+
+BATCH = 16
+"""Texts a request: more gain nothing, and the first answer is waited for longer."""
+
+DIMENSION_MAX = 16_384
+"""More numbers than any embedding has."""
+
+DIGEST_CHARACTERS = 12
+_PROBE = "dimension"
+_PROVIDER: Final = "ollama"
+
+
+_Form = TypeVar("_Form", bound=BaseModel)
+
+
+class _Embedded(BaseModel):
+    embeddings: list[list[FiniteFloat]]
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(protected_namespaces=())
+
+    model_info: dict[str, object] = Field(default_factory=dict)
+
+
+class _Listed(BaseModel):
+    name: str = ""
+    digest: str = ""
+
+
+class _Listing(BaseModel):
+    models: list[_Listed] | None = None
+
+
+class _Ollama:
+    """What one server knows of one model."""
+
+    def __init__(self, model: str, service: EmbeddingService) -> None:
+        self._model = model
+        self._service = service
+
+    def ask(self, texts: list[str], task: Task) -> list[list[float]]:
+        """Vectors of texts (`POST /api/embed`); a text too long for the model is cut."""
+        del task  # the texts carry it
+        body = {"model": self._model, "input": texts, "truncate": True}
+        return self._read(_Embedded, self._service.post("/api/embed", body)).embeddings
+
+    def dimension(self) -> int:
+        """From the model's description (`POST /api/show`), which doesn't load it; else tried."""
+        shown = self._read(_Shown, self._service.post("/api/show", {"model": self._model}))
+        for key, value in shown.model_info.items():
+            if key.endswith(".embedding_length") and isinstance(value, int):
+                return self._usable(value)
+        rows = self.ask([_PROBE], "passage")
+        return self._usable(len(rows[0]) if rows else 0)
+
+    def digest(self) -> str:
+        """Of the weights (`GET /api/tags`); empty if the server doesn't say."""
+        listing = self._read(_Listing, self._service.get("/api/tags"))
+        name = self._model if ":" in self._model.rpartition("/")[2] else f"{self._model}:latest"
+        digests = [listed.digest for listed in listing.models or () if listed.name == name]
+        return digests[0].removeprefix("sha256:")[:DIGEST_CHARACTERS] if digests else ""
+
+    def _usable(self, dimension: int) -> int:
+        if not 0 < dimension <= DIMENSION_MAX:
+            raise self._service.unavailable(
+                "makes no embeddings; choose a model for them, such as nomic-embed-text"
+            )
+        return dimension
+
+    def _read(self, form: type[_Form], reply: bytes) -> _Form:
+        try:
+            return form.model_validate_json(reply)
+        except ValidationError:
+            raise self._service.unavailable(
+                f"sent what Ollama does not send; see to {HOST_VARIABLE}"
+            ) from None
+
+
+def open_ollama(
+    model: str, environ: Mapping[str, str], waits_seconds: Sequence[float] = WAITS_SECONDS
+) -> RemoteEmbedder:
+    """The embedder of a model on the server that OLLAMA_HOST names; asks it for the model.
+
+    Raises:
+        OptionsError: OLLAMA_HOST is no address, or the model's name no name.
+        EmbedderUnavailable: nobody answers there, or the model is not installed.
+    """
+    name = f"{_PROVIDER}:{checked_model(_PROVIDER, model)}"
+    base_url = ollama_address(environ)
+    key = environ.get(KEY_VARIABLE, "").strip() if base_url.startswith("https://") else ""
+    address = ServiceAddress(
+        f"embedder {name} at {urlsplit(base_url).netloc}",
+        base_url,
+        {"authorization": f"Bearer {key}"} if key else {},
+        {
+            401: f"put a valid key into {KEY_VARIABLE}",
+            404: f"get the model with: ollama pull {model}",
+        },
+        f"start it with: ollama serve (where it is, {HOST_VARIABLE} says), or name another "
+        "embedder; searching by words goes on",
+        key,
+    )
+    service = EmbeddingService(address, waits_seconds)
+    ollama = _Ollama(model, service)
+    try:
+        return RemoteEmbedder(
+            name,
+            weights=ollama.digest(),
+            dimension=ollama.dimension(),
+            prompts=prompts_for(model),
+            service=service,
+            ask=ollama.ask,
+            batch=BATCH,
+        )
+    except EmbedderUnavailable:
+        service.close()
+        raise
+
+
+def ollama_address(environ: Mapping[str, str]) -> str:
+    """The server's base URL without a slash at its end, as Ollama itself reads OLLAMA_HOST.
+
+    A host, `host:port` or a URL; the address that means all interfaces is this machine.
+
+    Raises:
+        OptionsError: it is no address.
+    """
+    given = environ.get(HOST_VARIABLE, "").strip().strip("\"'") or "127.0.0.1"
+    url = given if "://" in given else f"http://{given}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        raise OptionsError(
+            f"{HOST_VARIABLE} holds no usable address; allowed: a host, host:port, or an http or "
+            "https URL"
+        )
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname, parts.hostname)  # noqa: S104 - nothing is bound: it is what a server's setting says
+    if port is None:
+        port = {"http": 80, "https": 443}[parts.scheme] if "://" in given else DEFAULT_PORT
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}"

@@ -1,0 +1,129 @@
+"""What embedders behind HTTP share: texts cut and prefixed, in batches, vectors checked."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from servers.rag.embedding.prompts import TaskPrompts
+from servers.rag.embedding.service import EmbeddingService
+from servers.rag.options import OptionsError
+
+if TYPE_CHECKING:
+    from servers.rag.ports import Vectors
+
+Task: TypeAlias = Literal["passage", "query"]
+
+AskVectors: TypeAlias = Callable[[list[str], Task], list[list[float]]]
+"""One request: the numbers of each text, as they came."""
+
+TEXT_CHARACTERS_MAX = 8_000
+"""About 2,000 tokens: what all of these models read."""
+
+EMPTY_STAND_IN = "(empty)"
+"""Sent for a blank text, which services refuse or pass over."""
+
+_MODEL_NAME = re.compile(r"[\w.:/@+-]{1,200}", re.ASCII)
+
+
+class RemoteEmbedder:
+    """Embeds by asking a service; several threads may ask at once."""
+
+    def __init__(
+        self,
+        name: str,
+        weights: str,
+        dimension: int,
+        prompts: TaskPrompts,
+        service: EmbeddingService,
+        ask: AskVectors,
+        batch: int,
+    ) -> None:
+        """`weights` tells versions of the model apart; `ask` gets `batch` texts at a time."""
+        self._name = name
+        self._dimension = dimension
+        self._prompts = prompts
+        self._service = service
+        self._ask = ask
+        self._batch = batch
+        before = hashlib.sha256(repr(prompts).encode()).hexdigest()[:8]
+        self._fingerprint = f"{name}:{weights}:{dimension}:{before}:{TEXT_CHARACTERS_MAX}"
+
+    def __repr__(self) -> str:
+        """Its name."""
+        return f"RemoteEmbedder({self._name!r})"
+
+    @property
+    def name(self) -> str:
+        """Provider and model, `ollama:nomic-embed-text`."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, weights as far as the service tells, dimension, and how texts are sent."""
+        return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimension
+
+    def embed_passages(self, texts: Sequence[str]) -> "Vectors":
+        """The vectors of texts, shape (texts, dimension), a request for each batch of them.
+
+        Raises:
+            EmbedderUnavailable: the service can't be asked, or sent no such vectors.
+        """
+        return self._vectors(texts, "passage")
+
+    def embed_query(self, text: str) -> "Vectors":
+        """The vector of a query, shape (1, dimension); raises the same."""
+        return self._vectors([text], "query")
+
+    def close(self) -> None:
+        """End requests and their waiting; safe to call twice."""
+        self._service.close()
+
+    def _vectors(self, texts: Sequence[str], task: Task) -> "Vectors":
+        import numpy as np
+
+        found = np.empty((len(texts), self._dimension), dtype=np.float32)
+        for start in range(0, len(texts), self._batch):
+            batch = [self._sent(text, task) for text in texts[start : start + self._batch]]
+            rows = self._ask(batch, task)
+            found[start : start + len(batch)] = self._checked(rows, len(batch))
+        return found
+
+    def _sent(self, text: str, task: Task) -> str:
+        before = self._prompts.passage if task == "passage" else self._prompts.query
+        cut = text[:TEXT_CHARACTERS_MAX].encode("utf-8", "replace").decode()  # no half surrogates
+        return before + (cut.strip() or EMPTY_STAND_IN)
+
+    def _checked(self, rows: list[list[float]], count: int) -> "Vectors":
+        """Rows of length 1; refused if they aren't what was asked for."""
+        import numpy as np
+
+        if len(rows) != count:
+            raise self._service.unavailable(f"sent {len(rows)} vectors for {count} texts")
+        for row in rows:
+            if len(row) != self._dimension:
+                raise self._service.unavailable(
+                    f"sent a vector of {len(row)} numbers, not {self._dimension}; if its model was "
+                    "changed, start the documents server again"
+                )
+        vectors = np.asarray(rows, dtype=np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+            raise self._service.unavailable("sent a vector without direction")
+        return (vectors / lengths).astype(np.float32)
+
+
+def checked_model(provider: str, model: str) -> str:
+    """The model's name.
+
+    Raises:
+        OptionsError: no model is called so; names stand in addresses and in messages.
+    """
+    if _MODEL_NAME.fullmatch(model) is None:
+        raise OptionsError(f"embedder: {provider}: {model[:60]!r} is no name of a model")
+    return model

@@ -1,0 +1,244 @@
+"""HTTP to a service that embeds: bounded in time and size, tried again where that may help."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from weakref import WeakSet
+
+from servers.rag.faults import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    import httpx2
+
+WAITS_SECONDS = (1.0, 4.0, 15.0)
+"""How long to wait before each further try; there is none after the last."""
+
+WAIT_SECONDS_MAX = 60.0
+"""A service that wants a longer pause is left for later: the index goes on without vectors."""
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 120.0
+"""How long one try may take, from its first byte to the last of the answer."""
+
+REPLY_BYTES_MAX = 64 * 1024 * 1024
+QUOTE_CHARACTERS_MAX = 200
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses that may be gone in a moment (RFC 9110, 15.5 and 15.6; RFC 6585, 4)."""
+
+Method: TypeAlias = Literal["GET", "POST"]
+
+
+@runtime_checkable
+class _Stream(Protocol):
+    """A connection of the HTTP library."""
+
+    def get_extra_info(self, info: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """Where a service is, and what is told of it: `advice` by status, `down` if nobody answers.
+
+    `key` is kept out of messages; it stands in `headers`.
+    """
+
+    subject: str
+    base_url: str
+    headers: Mapping[str, str]
+    advice: Mapping[int, str]
+    down: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A status that is no success, and how long the service wants to be left alone."""
+
+    status: int
+    message: str
+    pause_seconds: float | None
+
+
+class EmbeddingService:
+    """Requests to one service; may be used by several threads. Connects when first used."""
+
+    def __init__(
+        self,
+        address: ServiceAddress,
+        waits_seconds: Sequence[float] = WAITS_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is opened."""
+        self._address = address
+        self._waits_seconds = tuple(waits_seconds)
+        self._answer_seconds = answer_seconds
+        self._clock = clock
+        self._closed = Event()
+        self._opening = Lock()
+        self._client: httpx2.Client | None = None
+        self._sockets: WeakSet[socket.socket] = WeakSet()
+
+    def post(self, path: str, body: Mapping[str, object]) -> bytes:
+        """The answer to JSON, tried up to four times.
+
+        Raises:
+            EmbedderUnavailable: nobody answers, or with a refusal; or it was closed meanwhile.
+        """
+        return self._persist("POST", path, json.dumps(body).encode("ascii"))
+
+    def get(self, path: str) -> bytes:
+        """What is at a path; raises as `post`."""
+        return self._persist("GET", path, None)
+
+    def unavailable(self, what: str) -> EmbedderUnavailable:
+        """A fault of this service, in words."""
+        return EmbedderUnavailable(f"{self._address.subject} {what}")
+
+    def close(self) -> None:
+        """Close the connections and end all waiting at once; safe to call twice."""
+        self._closed.set()
+        with self._opening:
+            for connected in list(self._sockets):
+                with suppress(OSError):  # closed already
+                    connected.shutdown(socket.SHUT_RDWR)
+            if self._client is not None:
+                self._client.close()
+
+    def _persist(self, method: Method, path: str, content: bytes | None) -> bytes:
+        for wait_seconds in (*self._waits_seconds, None):
+            answer = self._once(method, path, content)
+            if isinstance(answer, bytes):
+                return answer
+            pause = wait_seconds
+            if pause is not None and answer.pause_seconds is not None:
+                pause = max(pause, answer.pause_seconds)
+            if pause is None or pause > WAIT_SECONDS_MAX or answer.status not in _PASSING:
+                raise self._refused(answer)
+            if self._closed.wait(pause):
+                raise self.unavailable("was closed while it was asked")
+        raise AssertionError("the last try ends above")
+
+    def _once(self, method: Method, path: str, content: bytes | None) -> bytes | _Refusal:
+        import httpx2
+
+        client = self._opened()
+        until = self._clock() + self._answer_seconds
+        try:
+            url = self._address.base_url + path
+            noting = {"trace": self._note_socket}
+            with client.stream(method, url, content=content, extensions=noting) as response:
+                body = self._body(response, until)
+                if response.is_success:
+                    return body
+                return self._refusal(response.status_code, body, response.headers)
+        except (httpx2.TransportError, httpx2.InvalidURL, ValueError, RuntimeError) as error:
+            raise self._unasked(error) from None
+
+    def _unasked(self, error: Exception) -> EmbedderUnavailable:
+        """What it means that there was no answer; the library's own words may hold headers."""
+        import httpx2
+
+        then = self._address.down
+        if self._closed.is_set():
+            return self.unavailable("was closed while it was asked")
+        if isinstance(error, httpx2.TimeoutException):
+            return self.unavailable(f"did not answer within {self._answer_seconds:g} s; {then}")
+        return self.unavailable(f"can't be reached ({type(error).__name__}); {then}")
+
+    def _note_socket(self, event: str, info: Mapping[str, object]) -> None:
+        """Keep what a connection was made with: only shutting it down wakes who reads from it."""
+        stream = info.get("return_value")
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")) and isinstance(
+            stream, _Stream
+        ):
+            connected = stream.get_extra_info("socket")
+            if isinstance(connected, socket.socket):
+                self._sockets.add(connected)
+
+    def _body(self, response: "httpx2.Response", until: float) -> bytes:
+        """All that is sent, within bounds of size and time."""
+        pieces: list[bytes] = []
+        size = 0
+        for piece in response.iter_raw():
+            pieces.append(piece)
+            size += len(piece)
+            if size > REPLY_BYTES_MAX:
+                raise self.unavailable(f"sent more than {REPLY_BYTES_MAX} bytes")
+            if self._clock() > until:
+                raise self.unavailable(f"took more than {self._answer_seconds:g} s to answer")
+        return b"".join(pieces)
+
+    def _refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> _Refusal:
+        pause = headers.get("retry-after", "")
+        seconds = float(pause) if pause.isdecimal() and len(pause) < 7 else None
+        return _Refusal(status, self._quoted(body), seconds)
+
+    def _refused(self, refusal: _Refusal) -> EmbedderUnavailable:
+        said = f": {refusal.message}" if refusal.message else ""
+        advice = self._address.advice.get(refusal.status, "try again in a moment")
+        return self.unavailable(f"refused (HTTP {refusal.status}){said}; {advice}")
+
+    def _quoted(self, body: bytes) -> str:
+        """What an error says, as one short line without our key, which a service may echo."""
+        text = _error_text(body)
+        if self._address.key:
+            text = text.replace(self._address.key, "…")
+        line = " ".join(text[: 4 * QUOTE_CHARACTERS_MAX].split())[:QUOTE_CHARACTERS_MAX]
+        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+    def _opened(self) -> "httpx2.Client":
+        with self._opening:
+            if self._closed.is_set():
+                raise self.unavailable("is closed")
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> "httpx2.Client":
+        """A client that follows no redirect, and goes past any proxy to this very machine."""
+        import httpx2
+
+        # Uncompressed, so that the bound on size holds for what is unpacked, too.
+        headers = {"accept-encoding": "identity", "content-type": "application/json"}
+        try:
+            return httpx2.Client(
+                headers={**headers, **self._address.headers},
+                timeout=httpx2.Timeout(self._answer_seconds, connect=CONNECT_SECONDS),
+                trust_env=not is_loopback(self._address.base_url),
+            )
+        except (ValueError, ImportError, OSError, httpx2.InvalidURL):
+            raise self.unavailable(
+                "can't be asked: its address, its key or the proxy settings of the environment "
+                f"are of no use; {self._address.down}"
+            ) from None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is on this machine."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _error_text(body: bytes) -> str:
+    """The message of Ollama's `{"error": text}` or Google's `{"error": {"message": text}}`."""
+    try:
+        document: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    error = cast("dict[str, object]", document).get("error") if isinstance(document, dict) else ""
+    if isinstance(error, dict):
+        error = cast("dict[str, object]", error).get("message")
+    return error if isinstance(error, str) else ""

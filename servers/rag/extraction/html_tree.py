@@ -1,0 +1,197 @@
+"""HTML as a tree without what is no content, and what of its structure must not get lost."""
+
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from servers.rag.extraction.markdown import one_line
+from servers.rag.extraction.pictures import picture_paragraph
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+NO_CONTENT = (
+    "script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "canvas",
+    "form", "button", "select", "textarea", "dialog",
+)  # fmt: skip
+AROUND_CONTENT = ("nav", "aside", "footer", "header", "menu")
+AROUND_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary"})
+BAR_STAND_IN = "⏐"
+"""U+23D0, which hardly any text holds; libraries differ in whether and how they escape a bar."""
+
+LINE_NUMBERS = {"linenos", "gutter", "lineno", "line-numbers"}
+"""Classes of cells that hold the numbers of lines of code: Pygments and others."""
+
+_ANCHORS = frozenset({"¶", "#", "§", "🔗", "⚓"})
+
+
+class Element(Protocol):
+    """An element of lxml's HTML tree; comments have a tag that is no text."""
+
+    tag: object
+    text: str | None
+    tail: str | None
+
+    def iter(self, *tags: str) -> Iterator["Element"]:
+        """It and all below it with one of the tags, or with any."""
+        ...
+
+    def get(self, key: str) -> str | None:
+        """An attribute."""
+        ...
+
+    def getparent(self) -> "Element | None":
+        """The element around it."""
+        ...
+
+    def text_content(self) -> str:
+        """All text in it."""
+        ...
+
+    def drop_tree(self) -> None:
+        """Take it out, and leave what follows it."""
+        ...
+
+
+class _Etree(Protocol):
+    ParserError: type[Exception]
+
+
+class _LxmlHtml(Protocol):
+    etree: _Etree
+
+    def document_fromstring(self, html: str) -> Element: ...
+
+    def tostring(self, doc: Element, *, encoding: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What of a page's structure has to be found again in its markdown."""
+
+    headings: tuple[str, ...]
+    code: tuple[str, ...]
+    cells: int
+    words: int
+
+
+def parsed(html: str) -> Element | None:
+    """The tree of a page without scripts, forms, navigation; None if there is nothing in it.
+
+    libxml2 cuts what is nested deeper than 256 elements, and never loads what a page names.
+    """
+    library = _library()
+    # A declared encoding is refused by lxml in text that is decoded already.
+    whole = re.sub(r"^\s*<\?xml[^>]*\?>", "", html, count=1)
+    try:
+        tree = library.document_fromstring(whole)
+    except (library.etree.ParserError, ValueError, AssertionError):
+        return None
+    _strip(tree)
+    return tree
+
+
+def serialised(tree: Element) -> str:
+    """The HTML of a tree."""
+    return _library().tostring(tree, encoding="unicode")
+
+
+def with_bars(markdown: str) -> str:
+    """The markdown of a tree, with the bars in its cells as they are written there."""
+    return markdown.replace(BAR_STAND_IN, "\\|")
+
+
+def main_part(tree: Element) -> Element | None:
+    """The part that a page itself calls its main one, if it does so once."""
+    marked = [each for each in tree.iter() if each.tag == "main" or each.get("role") == "main"]
+    if not marked:
+        marked = list(tree.iter("article"))
+    return marked[0] if len(marked) == 1 else None
+
+
+def outline_of(part: Element) -> Outline:
+    """The structure of a part of a page."""
+    headings = (one_line(each.text_content()) for each in part.iter(*HEADINGS))
+    code = (each.text_content() for each in part.iter("pre"))
+    return Outline(
+        headings=tuple(text for text in headings if text),
+        code=tuple(text for text in code if text.strip()),
+        cells=sum(1 for each in part.iter("td", "th") if each.text_content().strip()),
+        words=len(part.text_content().split()),
+    )
+
+
+def title_of(tree: Element) -> str:
+    """What stands in `<title>`; empty without one."""
+    return next((one_line(each.text_content()) for each in tree.iter("title")), "")
+
+
+def _library() -> _LxmlHtml:
+    return cast(_LxmlHtml, importlib.import_module("lxml.html"))
+
+
+def _strip(tree: Element) -> None:
+    for each in list(tree.iter()):
+        if _is_no_content(each) and each.getparent() is not None:
+            each.drop_tree()
+    for each in list(tree.iter("img")):
+        _replace_picture(each)
+    for each in list(tree.iter("table")):
+        if LINE_NUMBERS & {name for cell in each.iter("td") for name in _classes(cell)}:
+            _unwrap_listing(each)
+    for each in tree.iter("dl", "dt", "dd"):
+        # Markdown would indent what a definition holds, and code in it would be no code any more.
+        each.tag = "p" if each.tag == "dt" else "div"
+    for each in list(tree.iter("td", "th")):
+        _escape_bars(each)
+
+
+def _is_no_content(each: Element) -> bool:
+    if not isinstance(each.tag, str):
+        return True  # comments and instructions
+    if each.tag in NO_CONTENT or each.get("hidden") is not None:
+        return True
+    if each.tag == "a":
+        return each.text_content().strip() in _ANCHORS
+    is_around = each.tag in AROUND_CONTENT or each.get("role") in AROUND_ROLES
+    # The header of an article holds its title; that of the page the name of the site.
+    return is_around and not (each.tag in ("header", "footer") and _is_in_article(each))
+
+
+def _unwrap_listing(table: Element) -> None:
+    """Leave the code of a table that only sets line numbers beside it."""
+    for cell in list(table.iter("td")):
+        if LINE_NUMBERS & _classes(cell):
+            cell.drop_tree()
+    for each in table.iter("table", "thead", "tbody", "tr", "td"):
+        each.tag = "div"
+
+
+def _classes(each: Element) -> set[str]:
+    return set((each.get("class") or "").split())
+
+
+def _is_in_article(each: Element) -> bool:
+    parent = each.getparent()
+    while parent is not None:
+        if parent.tag in ("article", "main") or parent.get("role") == "main":
+            return True
+        parent = parent.getparent()
+    return False
+
+
+def _replace_picture(each: Element) -> None:
+    """Leave the alternative text only: what a page shows is on the web, not here."""
+    words = picture_paragraph(each.get("alt") or "")
+    if each.getparent() is not None:
+        if words:
+            each.tail = f"{words} {each.tail or ''}"
+        each.drop_tree()
+
+
+def _escape_bars(cell: Element) -> None:
+    """Put a stand-in where a bar in a cell would begin another cell of the markdown table."""
+    for each in cell.iter():
+        each.text = (each.text or "").replace("|", BAR_STAND_IN)
+        if each is not cell:
+            each.tail = (each.tail or "").replace("|", BAR_STAND_IN)

@@ -1,0 +1,88 @@
+"""Writing markdown, and what is common to the markdown of all formats."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+_FENCE = re.compile(r"`{3,}")
+_HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*_`]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+TITLE_CHARS_MAX = 200
+
+_KEPT_CONTROLS = "\t\n"
+_BLANKED = {code: " " for code in (*range(32), 127) if chr(code) not in _KEPT_CONTROLS}
+_REPLACED = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+_UNWANTED = _BLANKED | _REPLACED | {0xFEFF: " "}
+
+
+def cleaned(text: str) -> str:
+    """The text with single line feeds, and without control characters and lone surrogates.
+
+    Neither can be stored or shown; each becomes one other character.
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_UNWANTED)
+
+
+def heading(level: int, text: str) -> str:
+    """A heading of level 1 to 6; empty for an empty text."""
+    words = one_line(text)
+    return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
+
+
+def one_line(text: str) -> str:
+    """The text in one line."""
+    return " ".join(text.split())
+
+
+def fence(code: str, language: str = "") -> str:
+    """Code between fences that are longer than any inside it."""
+    longest = max((len(found) for found in _FENCE.findall(code)), default=2)
+    mark = "`" * (longest + 1)
+    return f"{mark}{language}\n{code.rstrip()}\n{mark}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first row is its head; short rows are filled up. Empty without a row."""
+    if not rows:
+        return ""
+    width = max(len(row) for row in rows)
+    lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], _row(["---"] * width), *lines[1:]])
+
+
+def _row(cells: Sequence[str]) -> str:
+    shown = [one_line(cell).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(shown)} |"
+
+
+def blocks(parts: Iterable[str]) -> str:
+    """Parts with an empty line between; empty ones are left out."""
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip())
+
+
+def tidied(text: str) -> str:
+    """The text without blanks at the ends of lines and with one empty line in a row at most."""
+    lines = (line.rstrip() for line in text.split("\n"))
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+
+
+def with_pages(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """The pages as one text, and the offsets at which they begin; an empty page keeps its place."""
+    starts: list[int] = []
+    offset = 0
+    for page in pages:
+        starts.append(offset)
+        offset += len(page) + 2
+    return "\n\n".join(pages), tuple(starts)
+
+
+def first_heading(markdown: str) -> str:
+    """The text of the first heading; empty without one."""
+    found = _HEADING.search(markdown)
+    return as_title(_EMPHASIS.sub("", found[1])) if found else ""
+
+
+def as_title(text: str) -> str:
+    """A title from anywhere: one line, not endless."""
+    return one_line(cleaned(text))[:TITLE_CHARS_MAX]

@@ -1,0 +1,170 @@
+"""Rows of chunks: what a new version of a document changes, and reading them back."""
+
+import json
+import sqlite3
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeAlias
+
+from servers.rag.index.id_lists import listed
+from servers.rag.index.texts import TextRanges
+from servers.rag.index.word_table import WordTable
+from servers.rag.passages import Chunk, StoredChunk
+
+_HASH_BYTES = 16
+
+_Place: TypeAlias = tuple[int, int, int, int, int | None, str]
+"""Ordinal, first and past character, line, page, headings: what may change while the text stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OldChunk:
+    """A chunk of the version that was there; `start` and `end` are offsets in its text."""
+
+    chunk_id: int
+    place: _Place
+    has_vector: bool
+
+    @property
+    def range(self) -> tuple[int, int]:
+        return self.place[1], self.place[2]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDiff:
+    """How a document's chunks become those of a new version of it.
+
+    `kept` holds the id of the old chunk with the same text for each place in `texts` that has one;
+    `gone` are those that no longer are.
+    """
+
+    texts: Sequence[str]
+    kept: Mapping[int, _OldChunk]
+    gone: Sequence[_OldChunk]
+
+
+def diff_chunks(connection: sqlite3.Connection, document: int, texts: Sequence[str]) -> ChunkDiff:
+    """Compare the chunks that a document has with the texts of those that it shall have."""
+    old: defaultdict[bytes, deque[_OldChunk]] = defaultdict(deque)
+    for row in connection.execute(
+        "SELECT text_hash, id, vector IS NOT NULL, ordinal, first, past, line, page, headings "
+        "FROM chunks WHERE document = ? ORDER BY ordinal",
+        (document,),
+    ):
+        old[row[0]].append(_OldChunk(row[1], row[3:], bool(row[2])))
+    kept: dict[int, _OldChunk] = {}
+    for ordinal, text in enumerate(texts):
+        if same := old.get(_hash(text)):
+            kept[ordinal] = same.popleft()
+    return ChunkDiff(texts, kept, [chunk for chunks in old.values() for chunk in chunks])
+
+
+def forget_chunks(
+    connection: sqlite3.Connection, document: int, gone: Iterable[_OldChunk], words: WordTable
+) -> list[int]:
+    """Remove chunks while the text that they lie in is still there; gives who had a vector."""
+    ranges = TextRanges(connection)
+    had_vector: list[int] = []
+    for chunk in gone:
+        words.remove(chunk.chunk_id, ranges.read(document, *chunk.range))
+        connection.execute("DELETE FROM chunks WHERE id = ?", (chunk.chunk_id,))
+        if chunk.has_vector:
+            had_vector.append(chunk.chunk_id)
+    return had_vector
+
+
+def write_chunks(
+    connection: sqlite3.Connection,
+    document: int,
+    chunks: Sequence[Chunk],
+    diff: ChunkDiff,
+    words: WordTable,
+) -> list[int]:
+    """Add the new chunks and move the kept ones to their places; gives all ids, in order."""
+    ids: list[int] = []
+    for ordinal, (chunk, text) in enumerate(zip(chunks, diff.texts, strict=True)):
+        place = _place(ordinal, chunk)
+        old = diff.kept.get(ordinal)
+        if old is None:
+            ids.append(_insert(connection, document, place, text))
+            words.add(ids[-1], text)
+            continue
+        ids.append(old.chunk_id)
+        if old.place != place:
+            connection.execute(
+                "UPDATE chunks SET ordinal = ?, first = ?, past = ?, line = ?, page = ?, "
+                "headings = ? WHERE id = ?",
+                (*place, old.chunk_id),
+            )
+    connection.execute("UPDATE documents SET chunk_count = ? WHERE id = ?", (len(chunks), document))
+    return ids
+
+
+_SELECT_STORED = (
+    "SELECT chunks.id, file, document, ordinal, first, past, line, page, headings "
+    "FROM chunks JOIN documents ON documents.id = document"
+)
+_SELECT_NEIGHBOURS = (
+    f"{_SELECT_STORED} JOIN (SELECT document AS place, ordinal AS middle FROM chunks "  # noqa: S608 - constant
+    "WHERE id = ?) ON document = place AND ordinal BETWEEN middle - ? AND middle + ? "
+    "ORDER BY ordinal"
+)
+
+_StoredRow: TypeAlias = tuple[int, str, int, int, int, int, int, int | None, str]
+
+
+def read_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> list[StoredChunk]:
+    """Chunks by id, in the order given, without those that are gone."""
+    rows: Iterable[_StoredRow] = connection.execute(
+        f"{_SELECT_STORED} WHERE chunks.id IN (SELECT value FROM json_each(?))",  # noqa: S608 - constants
+        (listed(chunk_ids),),
+    )
+    by_id = {chunk.chunk_id: chunk for chunk in _stored(connection, rows)}
+    return [by_id[chunk_id] for chunk_id in chunk_ids if chunk_id in by_id]
+
+
+def read_neighbours(
+    connection: sqlite3.Connection, chunk_id: int, distance: int
+) -> list[StoredChunk]:
+    """A chunk and those up to `distance` before and after it in its document, in order."""
+    rows = connection.execute(_SELECT_NEIGHBOURS, (chunk_id, distance, distance))
+    return _stored(connection, rows)
+
+
+def read_texts_without_vectors(connection: sqlite3.Connection, limit: int) -> list[tuple[int, str]]:
+    """The first chunks that have no vector: ids and texts."""
+    ranges = TextRanges(connection)
+    rows = connection.execute(
+        "SELECT id, document, first, past FROM chunks WHERE vector IS NULL ORDER BY id LIMIT ?",
+        (limit,),
+    ).fetchall()
+    return [(chunk_id, ranges.read(document, *span)) for chunk_id, document, *span in rows]
+
+
+def _stored(connection: sqlite3.Connection, rows: Iterable[_StoredRow]) -> list[StoredChunk]:
+    ranges = TextRanges(connection)
+    stored: list[StoredChunk] = []
+    for chunk_id, file, document, ordinal, first, past, line, page, headings in list(rows):
+        text = ranges.read(document, first, past)
+        chunk = Chunk(text, first, past, line, page, tuple(json.loads(headings)))
+        stored.append(StoredChunk(chunk_id, file, ordinal, chunk))
+    return stored
+
+
+def _insert(connection: sqlite3.Connection, document: int, place: _Place, text: str) -> int:
+    row = connection.execute(
+        "INSERT INTO chunks (document, ordinal, first, past, line, page, headings, text_hash) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (document, *place, _hash(text)),
+    ).fetchone()
+    return row[0]
+
+
+def _place(ordinal: int, chunk: Chunk) -> _Place:
+    return ordinal, chunk.start, chunk.end, chunk.line, chunk.page, json.dumps(chunk.headings)
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()

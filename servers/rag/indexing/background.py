@@ -1,0 +1,151 @@
+"""What goes on while the server runs: comparing, embedding, following, watching.
+
+Each on a thread of its own, so that a new file is found by its words while an hour's worth of
+vectors is still being computed. Of several processes on one index only the holder of its lock
+writes; the others follow what it writes, and one of them takes over when it ends.
+"""
+
+import threading
+import time
+
+from servers.rag.indexer import Indexer
+from servers.rag.indexing.repeating import Repeating
+from servers.rag.indexing.vector_cache import VectorCache
+from servers.rag.indexing.watching import Watcher
+from servers.rag.indexing.writer_role import WriterRole
+
+TAKE_OVER_SECONDS = 2.0
+"""How often a process that doesn't write asks whether the one that does has ended."""
+
+FOLLOW_SECONDS = 1.0
+"""How often vectors are brought in step with the index, unless told that it changed."""
+
+EMBED_AGAIN_SECONDS = 1.0
+"""How often chunks without a vector are looked for while files are read."""
+
+RESCAN_SECONDS = 300.0
+"""How often the folders are compared though nothing was heard: network drives don't tell."""
+
+UNSETTLED_SECONDS = 30.0
+"""... and when files changed while they were read, or could not be opened."""
+
+REST_SECONDS_MAX = 10.0
+REST_SHARE = 2.0
+"""After a run it rests twice as long as that took, at most 10 seconds: a file that is written all
+the time must not keep the machine busy."""
+
+CLOSE_SECONDS = 5.0
+
+
+class Background:
+    """The threads of one process, and what is to be said about them."""
+
+    def __init__(
+        self,
+        indexer: Indexer,
+        writer: WriterRole,
+        cache: VectorCache | None,
+        watcher: Watcher | None,
+    ) -> None:
+        """Start nothing. Without a `cache` there are no vectors, so nothing is embedded either."""
+        self._indexer = indexer
+        self._writer = writer
+        self._cache = cache
+        self._watcher = watcher
+        self._has_compared = False
+        self._is_comparing = False
+        self._heard: frozenset[str] | None = None
+        self._hearing = threading.Lock()
+        self._closing = threading.Event()
+        self._comparing = Repeating("indexing", self._compare)
+        self._embedding = Repeating("embedding", self._embed)
+        self._following = Repeating("loading vectors", self._follow)
+
+    @property
+    def has_compared(self) -> bool:
+        """Whether the folders were looked through, or that is another process' task."""
+        return self._has_compared
+
+    @property
+    def embeds_in_vain(self) -> bool:
+        """Whether the embedder fails, so that chunks without vectors stay so for now."""
+        return bool(self._embedding.fault)
+
+    @property
+    def faults(self) -> list[str]:
+        """What doesn't work now and is tried again later, a line each."""
+        watching = self._watcher.note if self._watcher is not None else ""
+        lines = (self._comparing.fault, self._embedding.fault, self._following.fault, watching)
+        return [line for line in dict.fromkeys(lines) if line]
+
+    def start(self) -> None:
+        """Begin, once."""
+        self._following.start()
+        self._comparing.start()
+        if self._cache is not None:
+            self._embedding.start()
+        if self._watcher is not None:
+            self._watcher.start()
+
+    def changed(self, paths: frozenset[str] | None) -> None:
+        """Something changed in the folders: at these places, or nobody knows where."""
+        with self._hearing:
+            if paths is None or self._heard is None:
+                self._heard = None
+            else:
+                self._heard |= paths
+        self._comparing.wake()
+
+    def close(self) -> None:
+        """End all threads; each ends after the file or batch that it is at."""
+        self._closing.set()
+        self._indexer.cancel()
+        ends_by = time.monotonic() + CLOSE_SECONDS
+        threads: list[Repeating | Watcher] = [self._comparing, self._embedding, self._following]
+        if self._watcher is not None:
+            threads.append(self._watcher)
+        for thread in threads:
+            thread.close(0)
+        for thread in threads:
+            thread.close(max(0.0, ends_by - time.monotonic()))
+
+    def _compare(self) -> float | None:
+        """Bring the index up to date, if that is for us to do."""
+        if not self._writer.take():
+            self._has_compared = True
+            return TAKE_OVER_SECONDS
+        began = time.monotonic()
+        with self._hearing:
+            paths, self._heard = self._heard, frozenset[str]()
+        self._is_comparing = True
+        self._embedding.wake()
+        try:
+            # Woken by nothing that was heard, it is time for a look at everything.
+            report = self._indexer.sync_paths(paths) if paths else self._indexer.sync()
+        except BaseException:
+            self.changed(None)
+            raise
+        finally:
+            self._is_comparing = False
+            # Also after a failure: others' chunks may be waiting, and nobody waits for files.
+            self._has_compared = True
+            self._embedding.wake()
+            self._following.wake()
+        took = time.monotonic() - began
+        self._closing.wait(min(took * REST_SHARE, REST_SECONDS_MAX))
+        if report.unsettled:
+            return UNSETTLED_SECONDS
+        return None if self._watcher is None else RESCAN_SECONDS
+
+    def _embed(self) -> float | None:
+        """Give vectors to what has none, as long as there is any."""
+        if self._writer.held and self._indexer.fill_vectors():
+            return 0.0
+        return EMBED_AGAIN_SECONDS if self._is_comparing else None
+
+    def _follow(self) -> float | None:
+        """Bring vectors and figures in step with the index."""
+        if self._cache is not None:
+            self._cache.step()
+        self._indexer.count()
+        return FOLLOW_SECONDS

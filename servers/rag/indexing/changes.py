@@ -1,0 +1,66 @@
+"""What differs between the folders and the index, told from names, sizes and times alone."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from servers.rag.indexing.scan import FoundFile, Scan
+from servers.rag.passages import DocumentEntry
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is to be done.
+
+    `unread` are files that are new, or look changed; `refused` ones that are not read, and not
+    listed so yet; `renamed` pairs of an old name and the file that now lies at the same path;
+    `gone` documents without a file.
+    """
+
+    unread: list[FoundFile] = field(default_factory=list[FoundFile])
+    refused: list[FoundFile] = field(default_factory=list[FoundFile])
+    renamed: list[tuple[str, FoundFile]] = field(default_factory=list[tuple[str, FoundFile]])
+    gone: list[DocumentEntry] = field(default_factory=list[DocumentEntry])
+    unchanged: int = 0
+
+
+def compare(
+    found: Scan, known: Iterable[DocumentEntry], force: Collection[str] = frozenset()
+) -> Changes:
+    """Compare what was found with what is known; the files of `force` count as changed.
+
+    A file that is called differently only because folders were added to the profile, or taken
+    away, is renamed, not read.
+    """
+    changes = Changes()
+    entries = {entry.file: entry for entry in known}
+    gone = {
+        entry.path: entry
+        for entry in entries.values()
+        if entry.file not in found.files and not found.leaves_open(entry.file)
+    }
+    for file in found.files.values():
+        entry = entries.get(file.file)
+        moved = gone.get(file.path) if entry is None else None
+        if file.refusal:
+            listed = entry is not None and (entry.status, entry.note) == ("skipped", file.refusal)
+            changes.unchanged += listed
+            if not listed:
+                changes.refused.append(file)
+        elif moved is not None and _is_same(moved, file) and file.file not in force:
+            changes.renamed.append((moved.file, file))
+            del gone[moved.path]
+        elif entry is not None and _is_same(entry, file) and file.file not in force:
+            changes.unchanged += 1
+        else:
+            changes.unread.append(file)
+    changes.gone.extend(gone.values())
+    return changes
+
+
+def _is_same(entry: DocumentEntry, file: FoundFile) -> bool:
+    """Whether a file looks as it did when it was read."""
+    return (entry.path, entry.size_bytes, entry.modified_ns) == (
+        file.path,
+        file.size_bytes,
+        file.modified_ns,
+    ) and entry.status != "skipped"

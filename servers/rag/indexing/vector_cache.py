@@ -1,0 +1,108 @@
+"""Keeps this process' index of nearest vectors in step with SQLite, whoever writes there.
+
+Loading many vectors takes seconds, so it happens in the background; until it is done, searches go
+by words. Afterwards the same few lines take up what this process wrote and what another one did.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from servers.rag.index import Index
+
+if TYPE_CHECKING:
+    from servers.rag.vectors.store import VectorStore
+
+BATCH_CHUNKS = 4_096
+
+
+class VectorCache:
+    """Loads the vectors at the first `step`, and follows the index from then on.
+
+    `open_store` makes an empty store, or opens one that outlives the process; it is given a text
+    that tells whose vectors those are. Steps are for one thread; `store` is for all.
+    """
+
+    def __init__(self, index: Index, open_store: "Callable[[str], VectorStore]") -> None:
+        self._index = index
+        self._open_store = open_store
+        self._store: VectorStore | None = None
+        self._identity = ""
+        self._seen = 0
+
+    @property
+    def store(self) -> "VectorStore | None":
+        """The vectors; None until they are loaded."""
+        return self._store
+
+    def step(self) -> None:
+        """Load, or catch up.
+
+        Raises:
+            VectorsUnavailable: the store can't be reached now.
+            IndexUnusable: the index can't be read.
+        """
+        if self._store is None:
+            self._load()
+            return
+        changes = self._index.changes_since(self._seen)
+        if changes.complete:
+            self._take(self._store, changes.changed, changes.removed)
+            self._seen = changes.counter
+        elif changes.counter != self._seen or self._index.identity != self._identity:
+            # Ids may mean other chunks now: nothing is better than something wrong.
+            self.close()
+            self._load()
+
+    def close(self) -> None:
+        """Release the store."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _load(self) -> None:
+        from servers.rag.vectors.store import fill
+
+        seen, identity = self._index.counter, self._index.identity
+        store = self._open_store(identity)
+        try:
+            fill(store, self._index.all_vectors())
+            changes = self._index.changes_since(seen)
+            with store.filling():
+                self._take(store, changes.changed, changes.removed)
+        except BaseException:
+            store.close()
+            raise
+        self._seen, self._identity, self._store = changes.counter, identity, store
+        store.settle()  # searches are answered meanwhile, by the simpler kind
+
+    def _take(
+        self, store: "VectorStore", changed: "tuple[int, ...]", removed: "tuple[int, ...]"
+    ) -> None:
+        """Take up what changed, some at a time."""
+        if removed:
+            store.remove(removed)
+        for start in range(0, len(changed), BATCH_CHUNKS):
+            ids, vectors = self._index.vectors(changed[start : start + BATCH_CHUNKS])
+            if ids:
+                store.add(ids, vectors)
+
+
+class NoVectorsYet:
+    """A `VectorIndex` in the place of one that is still being loaded: it holds nothing."""
+
+    def add(self, chunk_ids: object, vectors: object) -> None:
+        """Nothing is kept."""
+
+    def remove(self, chunk_ids: object) -> None:
+        """There is nothing."""
+
+    def search(self, query: object, count: int, among: object = None) -> list[tuple[int, float]]:
+        """Nothing is found."""
+        return []
+
+    def __len__(self) -> int:
+        """0."""
+        return 0
+
+    def close(self) -> None:
+        """There is nothing to release."""

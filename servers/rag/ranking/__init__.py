@@ -1,0 +1,1 @@
+"""From candidates to passages: fused scores, neighbours as one text, no text twice."""

@@ -1,0 +1,1 @@
+"""How well files become markdown: made files with known content, read back and compared."""

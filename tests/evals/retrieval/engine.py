@@ -1,0 +1,112 @@
+"""The parts of the program that are measured, put together as the program does: files and all."""
+
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from servers.rag.chunker import chunk_document
+from servers.rag.index import Index
+from servers.rag.passages import Chunk, DocumentEntry, Extracted, Passage, SearchMode
+from servers.rag.ports import Embedder, VectorIndex
+from servers.rag.search import Searcher
+from servers.rag.vectors import open_vectors
+from tests.evals.retrieval.collections import Item, Paper
+from tests.evals.retrieval.ranking import DEPTH
+
+if TYPE_CHECKING:
+    from servers.rag.ports import Vectors
+
+PASSAGES_READ = 20
+"""More than fill 900 words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document and the chunks it is cut into."""
+
+    file: str
+    extracted: Extracted
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An index with a search over it; without an embedder words alone are searched."""
+
+    index: Index
+    vectors: VectorIndex | None
+    embedder: Embedder | None
+
+    def searcher(self, word_weight: float) -> Searcher:
+        """A search with that share of words."""
+        return Searcher(self.index, self.vectors, self.embedder, word_weight)
+
+    @property
+    def modes(self) -> tuple[SearchMode, ...]:
+        """What can be measured."""
+        return ("words",) if self.embedder is None else ("words", "vectors", "hybrid")
+
+
+@contextmanager
+def indexed(sources: Sequence[Source], embedder: Embedder | None) -> Generator[Engine]:
+    """An index of the sources in a folder of its own, gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = Index.open(Path(folder), embedder.fingerprint if embedder else "")
+        try:
+            _fill(index, sources, embedder)
+            vectors = None if embedder is None else _loaded(index, embedder)
+            yield Engine(index, vectors, embedder)
+            if vectors is not None:
+                vectors.close()
+        finally:
+            index.close()
+
+
+def whole(items: Sequence[Item]) -> list[Source]:
+    """Each item as a document of one chunk, so that what is measured is ranking alone."""
+    return [
+        Source(each.key, Extracted(each.text), (Chunk(each.text, 0, len(each.text), 1),))
+        for each in items
+        if each.text
+    ]
+
+
+def cut(papers: Sequence[Paper]) -> list[Source]:
+    """Each paper cut by our chunker."""
+    given = ((paper.key, Extracted(paper.text, paper.title)) for paper in papers)
+    return [Source(key, extracted, tuple(chunk_document(extracted))) for key, extracted in given]
+
+
+def keys(searcher: Searcher, question: str, mode: SearchMode) -> list[str]:
+    """What a ranking of items holds: each document's name once."""
+    found = searcher.search(question, DEPTH, mode=mode).passages
+    return list(dict.fromkeys(passage.file for passage in found))
+
+
+def passages(searcher: Searcher, question: str, mode: SearchMode) -> Sequence[Passage]:
+    """What a reader gets."""
+    return searcher.search(question, PASSAGES_READ, mode=mode).passages
+
+
+def _fill(index: Index, sources: Sequence[Source], embedder: Embedder | None) -> None:
+    texts = [chunk.text for source in sources for chunk in source.chunks]
+    vectors: Vectors | None = embedder.embed_passages(texts) if embedder and texts else None
+    start = 0
+    for source in sources:
+        size = len(source.extracted.markdown.encode())
+        entry = DocumentEntry(source.file, source.file, "indexed", size, 0, len(source.chunks))
+        end = start + len(source.chunks)
+        rows = None if vectors is None else vectors[start:end]
+        index.replace_document(entry, source.file, source.extracted, source.chunks, rows)
+        start = end
+    index.tidy()
+
+
+def _loaded(index: Index, embedder: Embedder) -> VectorIndex:
+    vectors = open_vectors("faiss", embedder.dimension)
+    for ids, rows in index.all_vectors():
+        vectors.add(ids.tolist(), rows)
+    return vectors

@@ -1,0 +1,89 @@
+"""The figures of a set as lines of a table, beside those of the first measurement."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from servers.rag.passages import SearchMode
+from tests.evals.report import aim, columns, interval, share
+from tests.evals.retrieval.baselines import Baseline
+from tests.evals.retrieval.metrics import Interval
+from tests.evals.retrieval.ranking import Worth, gain
+from tests.evals.retrieval.whole import BUDGET_WORDS, SHORT_WORDS, Read
+
+_HEAD = ("", "nDCG@10", "95%", "first measured", "recall@5", "MRR", "no answer")
+
+
+def ranking_table(
+    by_mode: Mapping[SearchMode, Worth], first: Baseline, *, tuned_on: bool
+) -> list[str]:
+    """A line for each mode; below, what both halves gain together, and whether the aim is met."""
+    firsts = {"words": first.words, "vectors": first.vectors, "hybrid": first.hybrid}
+    lines = columns([_HEAD, *(_line(mode, each, firsts[mode]) for mode, each in by_mode.items())])
+    if (gained := gain(by_mode)) is not None:
+        better, difference = gained
+        met = "met" if round(difference.mean, 3) >= 0 else "MISSED"
+        lines.append(
+            f"hybrid gains {difference.mean:+.3f} ({difference.low:+.3f} … {difference.high:+.3f}) "
+            f"over {better} alone; aim: at least 0: {met}"
+        )
+    if first.aim is not None and (hybrid := by_mode.get("hybrid")) is not None:
+        reached = hybrid.means[0].mean
+        met = "met" if round(reached, 3) >= first.aim else "MISSED"
+        lines.append(f"nDCG@10 {reached:.3f}; aim: at least {first.aim:g}: {met}")
+    if tuned_on:
+        lines.append("these questions were used for tuning")
+    return lines
+
+
+def noise_line(foreign: str, refused: int, asked: int) -> str:
+    """How many questions about something else got no passage."""
+    return f"of questions of {foreign}, none to be answered here, {share(refused, asked)} got none"
+
+
+def answers_lines(mode: SearchMode, reads: Sequence[Read], least: float | None) -> list[str]:
+    """Shares of answers within the budget, for all questions and those with a short answer."""
+    parts = (
+        ("all answers", list(reads)),
+        (f"answers of at most {SHORT_WORDS} words", [each for each in reads if each.is_short]),
+    )
+    lines: list[str] = []
+    for what, part in parts:
+        found = sum(each.found for each in part)
+        verdict = f"; {aim(found, len(part), least)}" if least is not None and part else ""
+        lines.append(
+            f"{mode:8} {what}: {share(found, len(part))} "
+            f"({interval(found, len(part))}) within {BUDGET_WORDS} words{verdict}"
+        )
+    return lines
+
+
+def tuning_table(
+    weights: Sequence[float], rows: Iterable[tuple[str, Sequence[float]]]
+) -> list[str]:
+    """nDCG@10 of each set for each weight of words, and their mean."""
+    sets = list(rows)
+    means = [math.fsum(figures) / len(sets) for figures in zip(*(f for _, f in sets), strict=True)]
+    return columns(
+        [
+            ("weight of words", *(f"{weight:.2f}" for weight in weights)),
+            *((name, *(f"{figure:.4f}" for figure in figures)) for name, figures in sets),
+            ("mean", *(f"{mean:.4f}" for mean in means)),
+        ]
+    )
+
+
+def _line(mode: SearchMode, each: Worth, first: float | None) -> tuple[str, ...]:
+    gained, recalled, reciprocal = each.means
+    return (
+        mode,
+        f"{gained.mean:.3f}",
+        _between(gained),
+        "" if first is None else f"{first:.3f}",
+        f"{recalled.mean:.3f}",
+        f"{reciprocal.mean:.3f}",
+        str(each.unanswered),
+    )
+
+
+def _between(mean: Interval) -> str:
+    return f"{mean.low:.3f}–{mean.high:.3f}"

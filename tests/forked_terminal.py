@@ -1,0 +1,60 @@
+"""A pseudo-terminal with a fork of `agent.py` at it, for pexpect."""
+
+import os
+import pty
+import signal
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+from pexpect.fdpexpect import fdspawn
+
+from tests.forked_agent import forked_agent
+
+ROWS = 30
+
+
+class ForkedTerminal(fdspawn[str]):
+    """What `pexpect.spawn` is, as far as tests use it, without the imports of a fresh process."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        environ: Mapping[str, str],
+        cwd: Path,
+        timeout: float,
+        columns: int = 100,
+    ) -> None:
+        """Run `agent.py ARGUMENTS` at a terminal of its own."""
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (ROWS, columns))
+        streams = [theirs, os.dup(theirs), os.dup(theirs)]
+        self.pid = forked_agent().start(arguments, environ, cwd, streams, in_terminal=True)
+        self._ended = False
+        super().__init__(ours, encoding="utf-8", timeout=timeout)
+
+    def sendintr(self) -> None:
+        """Type Ctrl-C."""
+        self.send("\x03")
+
+    def sendeof(self) -> None:
+        """Type Ctrl-D."""
+        self.send("\x04")
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """Its exit code, when it has ended; minus the signal that ended it."""
+        code = forked_agent().wait()
+        self._ended = True
+        self.exitstatus, self.signalstatus = (code, None) if code >= 0 else (None, -code)
+        return code
+
+    def close(self) -> None:
+        """End it if it runs, and close the terminal."""
+        if not self._ended:
+            self.kill(signal.SIGKILL)
+            self.wait()
+        super().close()

@@ -1,0 +1,37 @@
+"""What the tests of formats share: a reading with or without something that reads pictures."""
+
+from collections.abc import Sequence
+
+from servers.rag.extraction.captions.captioner import Captioner, CaptionerUnavailable
+from servers.rag.extraction.file_extractor import FileExtractor
+from servers.rag.extraction.limits import Limits
+from servers.rag.extraction.reading import Source
+from servers.rag.passages import Extracted
+
+
+class ScriptedCaptioner:
+    """Says one thing after the other about pictures, and keeps them."""
+
+    def __init__(self, said: Sequence[str | CaptionerUnavailable | None]) -> None:
+        """What it says; the last again and again."""
+        self._said = list(said)
+        self.images: list[bytes] = []
+
+    @property
+    def name(self) -> str:
+        return "scripted"
+
+    def caption(self, image: bytes) -> str | None:
+        self.images.append(image)
+        said = self._said.pop(0) if len(self._said) > 1 else self._said[0]
+        if isinstance(said, CaptionerUnavailable):
+            raise said
+        return said
+
+
+def extracted(
+    name: str, data: bytes, captioner: Captioner | None = None, limits: Limits | None = None
+) -> Extracted:
+    """The content of a file in memory."""
+    extractor = FileExtractor(captioner, limits=limits)
+    return extractor.extract_source(Source(name, data))

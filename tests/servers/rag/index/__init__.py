@@ -1,0 +1,1 @@
+"""The index: words, vectors, documents, and what they survive."""

@@ -1,0 +1,1 @@
+"""Search, from candidates to passages."""

@@ -1,0 +1,62 @@
+"""Scores as one: normalised, weighted, and fair to chunks that one side doesn't know."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from servers.rag.ranking.fusion import Candidate, Ranked, by_vectors, by_words, fuse
+
+COSINES = st.none() | st.floats(-1, 1)
+WORDS = st.none() | st.floats(0, 50)
+
+
+def scores(ranked: list[Ranked]) -> dict[int, float]:
+    return {each.candidate.chunk_id: each.score for each in ranked}
+
+
+def test_scores_are_normalised_and_weighted():
+    found = [Candidate(1, 10.0, 0.2), Candidate(2, 5.0, 0.6), Candidate(3, None, 0.4)]
+    assert scores(fuse(found, 0.55)) == pytest.approx({1: 0.55, 2: 0.275 + 0.45, 3: 0.225})
+
+
+def test_a_weight_of_one_ranks_by_words_and_of_none_by_vectors():
+    found = [Candidate(1, 10.0, 0.2), Candidate(2, 5.0, 0.6), Candidate(3, 1.0, 0.4)]
+    assert [each.candidate.chunk_id for each in fuse(found, 1)] == [1, 2, 3]
+    assert [each.candidate.chunk_id for each in fuse(found, 0)] == [2, 3, 1]
+
+
+def test_a_chunk_without_a_vector_counts_as_near_as_the_average():
+    found = [Candidate(1, 1.0, 0.1), Candidate(2, 1.0, 0.3), Candidate(3, 1.0, None)]
+    assert scores(fuse(found, 0.5)) == pytest.approx({2: 1.0, 3: 0.75, 1: 0.5})
+
+
+def test_equal_scores_keep_the_order_of_the_index():
+    found = [Candidate(3, 1.0, 0.5), Candidate(1, 1.0, 0.5), Candidate(2, 1.0, 0.5)]
+    assert [each.candidate.chunk_id for each in fuse(found, 0.5)] == [1, 2, 3]
+
+
+def test_one_candidate_alone_is_fully_what_found_it():
+    assert scores(fuse([Candidate(1, None, 0.4)], 0.55)) == pytest.approx({1: 0.45})
+    assert scores(fuse([Candidate(1, 3.0, None)], 0.55)) == pytest.approx({1: 0.55})
+
+
+def test_words_alone_are_scored_by_the_best_of_them():
+    found = [Candidate(1, 2.0, None), Candidate(2, 8.0, None), Candidate(3, None, 0.9)]
+    assert scores(by_words(found)) == {2: 1.0, 1: 0.25}
+
+
+def test_vectors_alone_are_scored_by_the_cosine():
+    found = [Candidate(1, 2.0, -0.3), Candidate(2, 8.0, None), Candidate(3, None, 0.9)]
+    assert scores(by_vectors(found)) == {3: 0.9, 1: 0.0}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(WORDS, COSINES), max_size=30), st.floats(0, 1))
+def test_scores_lie_between_0_and_1_and_no_candidate_is_lost(
+    pairs: list[tuple[float | None, float | None]], weight: float
+):
+    found = [Candidate(number, words, cosine) for number, (words, cosine) in enumerate(pairs)]
+    ranked = fuse(found, weight)
+    assert {each.candidate for each in ranked} == {*found}
+    assert all(-1e-9 <= each.score <= 1 + 1e-9 for each in ranked)
+    assert ranked == sorted(ranked, key=lambda each: -each.score)

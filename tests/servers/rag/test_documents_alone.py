@@ -1,0 +1,94 @@
+"""The documents server and its commands as processes of their own, with real files and no vectors.
+
+One process each: starting one costs a second.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ROOT
+
+BOUND_SECONDS = 60
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Documents under `home`, searched by words alone."""
+    options = {
+        "folders": [str(home / "documents")],
+        "index_folder": str(home / "index"),
+        "embedder": "none",
+        "captions": "none",
+    }
+    return {"PATH": os.environ["PATH"], "CORTEX_DOCUMENTS": json.dumps(options)}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "lease.md").write_text("# Lease\n\nThe notice period is six weeks.\n")
+    return tmp_path
+
+
+def test_the_server_answers_at_once_searches_and_ends_with_its_stdin(home: Path) -> None:
+    def message(number: int, method: str, **parameters: object) -> str:
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
+        return f"{json.dumps(request)}\n"
+
+    about = {"name": "test", "version": "1"}
+    start = message(
+        1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=about
+    )
+    started = '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
+    query = {"input": {"query": "notice period"}}
+    search = message(2, "tools/call", name="search_stored_documents", arguments=query)
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "servers" / "documents_server.py")],
+        env=environment(home),
+        cwd=home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdin.write(start + started + search)
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+        assert server.wait(BOUND_SECONDS) == 0
+        assert server.stdout.read() == ""
+        assert server.stderr.read() == ""
+    assert answers[0]["result"]["serverInfo"]["name"] == "documents"
+    text = answers[1]["result"]["structuredContent"]["result"]
+    assert "The notice period is six weeks." in text
+    assert "[Source: lease.md, ID: " in text
+
+
+def test_watching_ends_with_ctrl_c_and_leaves_no_traceback(home: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "servers" / "rag" / "command.py"), "watch"],
+        env=environment(home),
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        assert watching.stderr is not None
+        told = ""
+        while "1 added" not in told:
+            line = watching.stderr.readline()
+            assert line, told
+            told += line
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(BOUND_SECONDS) == 130
+        told += watching.stderr.read()
+    assert told.endswith("interrupted\n")
+    assert "Traceback" not in told

@@ -1,0 +1,1 @@
+"""Tests of where nearest vectors are looked up."""
