@@ -147,14 +147,16 @@ class DocumentsSection(_Section):
 
     `folders` and `index_folder` are relative to CORTEX_HOME. `ignore` holds patterns as in
     .gitignore. `embedder` and `captions` are `auto`, `none`, or name what computes vectors and
-    reads pictures; `vectors` says where nearest vectors are looked up. `word_weight` is the share
-    of the words' score in a hybrid search. `file_bytes` and `files` bound what is indexed.
+    reads pictures; `topics_model` is the model of Ollama that `chunking: llm` asks; `vectors` says
+    where nearest vectors are looked up. `word_weight` is the share of the words' score in a
+    hybrid search. `file_bytes` and `files` bound what is indexed.
     """
 
     folders: tuple[FolderName, ...] = Field(default=DEFAULT_FOLDERS, min_length=1)
     index_folder: FolderName = DEFAULT_INDEX_FOLDER
     ignore: tuple[str, ...] = ()
     chunking: Literal["structure", "llm"] = "structure"
+    topics_model: str = Field(default="phi4", min_length=1)
     embedder: str = Field(default="auto", pattern=r"^(auto|none|minilm|(ollama|gemini):\S+)$")
     captions: str = Field(default="auto", pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")
     vectors: str = Field(default="faiss", pattern=r"^(faiss|milvus:\S+)$")

@@ -6,15 +6,21 @@ import signal
 import termios
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pexpect.fdpexpect import fdspawn
 
 from tests.forked_agent import forked_agent
 
-ROWS = 30
+if TYPE_CHECKING:
+    TextSpawn = fdspawn[str]
+else:
+    TextSpawn = fdspawn  # has no parameters when it runs
+
+ROWS = 50
 
 
-class ForkedTerminal(fdspawn[str]):
+class ForkedTerminal(TextSpawn):
     """What `pexpect.spawn` is, as far as tests use it, without the imports of a fresh process."""
 
     def __init__(
@@ -29,7 +35,7 @@ class ForkedTerminal(fdspawn[str]):
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (ROWS, columns))
         streams = [theirs, os.dup(theirs), os.dup(theirs)]
-        self.pid = forked_agent().start(arguments, environ, cwd, streams, in_terminal=True)
+        self._process = forked_agent().start(arguments, environ, cwd, streams, in_terminal=True)
         self._ended = False
         super().__init__(ours, encoding="utf-8", timeout=timeout)
 
@@ -43,7 +49,7 @@ class ForkedTerminal(fdspawn[str]):
 
     def kill(self, number: signal.Signals) -> None:
         """Send the process a signal."""
-        os.kill(self.pid, number)
+        os.kill(self._process, number)
 
     def wait(self) -> int:
         """Its exit code, when it has ended; minus the signal that ended it."""

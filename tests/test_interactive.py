@@ -4,8 +4,9 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pexpect
 import pytest
@@ -19,51 +20,72 @@ from tests.command_line import (
     without_servers,
     write_profile,
 )
+from tests.forked_terminal import ForkedTerminal
 from tests.test_end_to_end import SLOW_SERVER
+
+if TYPE_CHECKING:
+    Terminal = pexpect.spawn[str] | ForkedTerminal
 
 PROMPT = "cortex-r>"
 WAIT_SECONDS = 20
+AGENT = (sys.executable, str(ROOT / "agent.py"))
 
 
 @pytest.fixture
-def terminals() -> Iterator[list["pexpect.spawn[str]"]]:
+def terminals() -> "Iterator[list[Terminal]]":
     """The terminals that a test opened; closed behind it."""
-    opened: list[pexpect.spawn[str]] = []
+    opened: list[Terminal] = []
     yield opened
     for terminal in opened:
-        terminal.close(force=True)
+        terminal.close()
 
 
 def open_terminal(
-    terminals: list["pexpect.spawn[str]"],
+    terminals: "list[Terminal]",
     home: Path,
     *arguments: str,
     columns: int = 100,
-    command: Sequence[str] = (sys.executable, str(ROOT / "agent.py")),
+    command: Sequence[str] = (),
+    term: str = "xterm",
+) -> "Terminal":
+    """A terminal at the prompt of a fork; with a `command`, at that of what it starts afresh."""
+    environ = environment(home, TERM=term, PROMPT_TOOLKIT_NO_CPR="1")
+    if command:
+        terminals.append(fresh_terminal([*command, *arguments], environ, home, columns))
+    else:
+        forked = ForkedTerminal(
+            *arguments, environ=environ, cwd=home, timeout=WAIT_SECONDS, columns=columns
+        )
+        terminals.append(forked)
+    terminal = terminals[-1]
+    terminal.expect_exact(PROMPT)
+    return terminal
+
+
+def fresh_terminal(
+    command: Sequence[str], environ: Mapping[str, str], home: Path, columns: int
 ) -> "pexpect.spawn[str]":
-    terminal: pexpect.spawn[str] = pexpect.spawn(
+    return pexpect.spawn(
         command[0],
-        [*command[1:], *arguments],
-        env={**environment(home), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
+        [*command[1:]],
+        env=dict(environ),
         cwd=str(home),
         encoding="utf-8",
         timeout=WAIT_SECONDS,
         dimensions=(30, columns),
     )
-    terminals.append(terminal)
-    terminal.expect_exact(PROMPT)
-    return terminal
 
 
-def say(terminal: "pexpect.spawn[str]", line: str) -> None:
+def say(terminal: "Terminal", line: str) -> None:
     terminal.send(f"{line}\r")
 
 
 def test_answers_carry_a_label_and_follow_ups_use_what_was_said(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
     sums = str(write_profile(tmp_path, SUMS_SERVER))
-    terminal = open_terminal(terminals, tmp_path, "--profile", sums, columns=40)
+    options = ["--profile", sums]
+    terminal = open_terminal(terminals, tmp_path, *options, columns=40, command=AGENT)
     say(terminal, "add 5 and 7")
     terminal.expect(r"💡 Final Answer: 12\r")
     say(terminal, "now divide that by 2")
@@ -81,7 +103,7 @@ def test_answers_carry_a_label_and_follow_ups_use_what_was_said(
 
 
 def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
     slow, pid_file = tmp_path / "slow.py", tmp_path / "pid"
     slow.write_text(SLOW_SERVER, encoding="utf-8")
@@ -120,7 +142,7 @@ def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
 
 
 def test_ctrl_c_is_heard_while_servers_still_start(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
     """Without a cached tool list a run begins by waiting for every server."""
     silent = ROOT / "tests" / "fixtures" / "servers" / "silent_server.py"
@@ -143,11 +165,11 @@ def test_ctrl_c_is_heard_while_servers_still_start(
 
 
 def test_ctrl_z_suspends_at_the_prompt_and_the_session_goes_on(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
     # Only a program that a shell watches can be stopped; the shell goes on when it is.
     line = 'set -m; "$@"; echo "suspended by $?"; fg'
-    command = ["/bin/sh", "-c", line, "sh", sys.executable, str(ROOT / "agent.py")]
+    command = ["/bin/sh", "-c", line, "sh", *AGENT]
     options = [*without_servers(tmp_path), "--session", "mine"]
     terminal = open_terminal(terminals, tmp_path, *options, command=command)
     terminal.send("\x1a")
@@ -163,7 +185,7 @@ def test_ctrl_z_suspends_at_the_prompt_and_the_session_goes_on(
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_sigterm_ends_the_program_in_good_order_at_the_prompt_and_in_a_request(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"], *, busy: bool
+    tmp_path: Path, terminals: "list[Terminal]", *, busy: bool
 ) -> None:
     model = script(tmp_path, [plan("while True:\n    pass")])
     bare = str(write_profile(tmp_path))
@@ -180,10 +202,9 @@ def test_sigterm_ends_the_program_in_good_order_at_the_prompt_and_in_a_request(
 
 
 def test_a_dumb_terminal_gets_no_escape_sequences(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
-    command = ["/usr/bin/env", "TERM=dumb", sys.executable, str(ROOT / "agent.py")]
-    terminal = open_terminal(terminals, tmp_path, *without_servers(tmp_path), command=command)
+    terminal = open_terminal(terminals, tmp_path, *without_servers(tmp_path), term="dumb")
     shown = terminal.before or ""
     say(terminal, "add 5 and 7")
     terminal.expect(r"💡 Final Answer: 12\r")
@@ -197,7 +218,7 @@ def test_a_dumb_terminal_gets_no_escape_sequences(
 
 
 def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(
-    tmp_path: Path, terminals: list["pexpect.spawn[str]"]
+    tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
     terminal = open_terminal(terminals, tmp_path)
     terminal.send("half a requ")

@@ -22,7 +22,7 @@ from servers.rag.indexer import CutDocument, cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, IndexProgress, OnEvent, SyncReport
 from servers.rag.indexing.repeating import Repeating
 from servers.rag.indexing.session import Parts, open_session
-from servers.rag.options import DocumentOptions, OptionsError
+from servers.rag.options import DocumentOptions
 from servers.rag.passages import DocumentEntry, Extracted, SearchMode
 from servers.rag.search import TOP_K, SearchResult
 from servers.rag.topic_split import TOPICS_VERSION, TopicSplitter, chunk_by_topics
@@ -70,10 +70,10 @@ def open_parts(
 ) -> Parts:
     """The parts that the options name; nothing is loaded, started or read yet.
 
-    `splitter` is the language model that `chunking: llm` asks.
+    `splitter` is the language model that `chunking: llm` asks, by default one of Ollama.
 
     Raises:
-        OptionsError: there is no such embedder, or nobody to ask for topics.
+        OptionsError: there is no such embedder, or OLLAMA_HOST is no address.
     """
     lacking, embedder = "", None
     try:
@@ -83,12 +83,16 @@ def open_parts(
     cut: CutDocument = cut_by_structure
     recipe = f"text {EXTRACTION_VERSION}, chunks {CHUNKER_VERSION}, captions {options.captions}"
     if options.chunking == "llm":
-        if splitter is None:
-            raise OptionsError("chunking: llm has no language model to ask; say structure")
-        cut = partial(chunk_by_topics, splitter=splitter)
-        recipe += f", topics {TOPICS_VERSION}"
+        cut = partial(chunk_by_topics, splitter=splitter or _topics_of_ollama(options, environ))
+        recipe += f", topics {TOPICS_VERSION} of {options.topics_model}"
     extractor = ExtractionWorker(options.captions, environ=environ)
     return Parts(extractor, embedder, cut, recipe, lacking)
+
+
+def _topics_of_ollama(options: DocumentOptions, environ: Mapping[str, str]) -> TopicSplitter:
+    from servers.rag.chunking.ollama_topics import open_topics
+
+    return open_topics(environ, options.topics_model)
 
 
 class DocumentLibrary:

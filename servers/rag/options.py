@@ -30,7 +30,8 @@ class DocumentOptions(BaseModel):
 
     `embedder` is `auto`, `none`, `minilm`, `ollama:MODEL` or `gemini:MODEL`; `captions` is `auto`,
     `none`, `ocr`, `ollama:MODEL` or `gemini:MODEL`; `vectors` is `faiss` or `milvus:ADDRESS` and
-    says where nearest vectors are looked up. `word_weight` is the share of the words' score in a
+    says where nearest vectors are looked up; `topics_model` is the model of Ollama that
+    `chunking: llm` asks. `word_weight` is the share of the words' score in a
     hybrid search. `ignore` holds patterns as in .gitignore.
     """
 
@@ -40,6 +41,7 @@ class DocumentOptions(BaseModel):
     index_folder: Path
     ignore: tuple[str, ...] = ()
     chunking: Literal["structure", "llm"] = "structure"
+    topics_model: Annotated[str, Field(min_length=1)] = "phi4"
     embedder: str = "auto"
     captions: str = "auto"
     vectors: str = "faiss"

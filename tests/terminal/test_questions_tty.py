@@ -1,6 +1,5 @@
 """Questions of real servers at a real pseudo-terminal, to the whole agent."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,38 +7,32 @@ import pexpect
 import pytest
 
 from tests.command_line import ROOT, agent, environment, plan, script, write_profile
+from tests.forked_terminal import ForkedTerminal
 
 SERVERS = ROOT / "tests" / "fixtures" / "servers"
 WAIT_SECONDS = 20
 PROMPT = "cortex-r>"
 
-Run = Callable[..., "pexpect.spawn[str]"]
+Run = Callable[..., ForkedTerminal]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
     """Starts `agent.py` with these arguments in a terminal, which is closed behind the test."""
-    opened: list[pexpect.spawn[str]] = []
+    opened: list[ForkedTerminal] = []
 
-    def start(*arguments: str) -> "pexpect.spawn[str]":
-        terminal: pexpect.spawn[str] = pexpect.spawn(
-            sys.executable,
-            [str(ROOT / "agent.py"), *arguments],
-            env={**environment(tmp_path), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
-            cwd=str(tmp_path),
-            encoding="utf-8",
-            timeout=WAIT_SECONDS,
-            dimensions=(50, 100),
-        )
+    def start(*arguments: str) -> ForkedTerminal:
+        environ = environment(tmp_path, TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1")
+        terminal = ForkedTerminal(*arguments, environ=environ, cwd=tmp_path, timeout=WAIT_SECONDS)
         opened.append(terminal)
         return terminal
 
     yield start
     for terminal in opened:
-        terminal.close(force=True)
+        terminal.close()
 
 
-def exit_code(terminal: "pexpect.spawn[str]") -> int | None:
+def exit_code(terminal: ForkedTerminal) -> int | None:
     terminal.expect(pexpect.EOF)
     terminal.wait()
     return terminal.exitstatus

@@ -253,9 +253,18 @@ def test_an_embedder_that_fails_is_told_and_keeps_nobody_waiting(
     assert fruit.is_dir()
 
 
-def test_topics_without_a_model_to_ask_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionsError, match="chunking: llm"):
-        open_parts(options(tmp_path, chunking="llm", embedder="none"), {})
+def test_topics_are_asked_of_ollama_and_structure_decides_where_it_is_not_there(
+    tmp_path: Path,
+) -> None:
+    chosen = options(tmp_path, chunking="llm", embedder="none")
+    with pytest.raises(OptionsError, match="OLLAMA_HOST"):
+        open_parts(chosen, {"OLLAMA_HOST": "ftp://nowhere"})
+
+    parts = open_parts(chosen, {"OLLAMA_HOST": "127.0.0.1:1"})
+
+    text = "# One\n\n" + "A sentence of some words stands here. " * 60
+    assert "".join(c.text.strip() for c in parts.cut(Extracted(text)).chunks).startswith("# One")
+    parts.extractor.close()
 
 
 def test_topics_are_asked_for_where_there_is_a_model(tmp_path: Path) -> None:
