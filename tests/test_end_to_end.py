@@ -109,7 +109,9 @@ def test_further_processing_takes_another_step(tmp_path: Path) -> None:
         plan('return f"FURTHER_PROCESSING_REQUIRED: {await tools.add(a=1, b=2)}"'),
         plan('return "FINAL_ANSWER: three"'),
     ]
-    done = agent(tmp_path, "--json", "--model", script(tmp_path, replies), "spell 1 + 2")
+    options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    options += ["--model", script(tmp_path, replies)]
+    done = agent(tmp_path, "--json", *options, "spell 1 + 2")
     document = json.loads(done.out)
     assert document["answer"] == "three"
     assert [step["step"] for step in document["steps"]] == [1, 2]

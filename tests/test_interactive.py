@@ -220,7 +220,7 @@ def test_a_dumb_terminal_gets_no_escape_sequences(
 def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(
     tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
-    terminal = open_terminal(terminals, tmp_path)
+    terminal = open_terminal(terminals, tmp_path, *without_servers(tmp_path))
     terminal.send("half a requ")
     terminal.expect_exact("half a requ")
     terminal.sendintr()

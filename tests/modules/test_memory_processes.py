@@ -141,7 +141,7 @@ def write_and_die(calls_left):
     file.save()
     sys.setprofile(None)
 
-STRIDE = 3  # a write takes some 400 calls and returns
+STRIDE = 7  # a write takes some 400 calls and returns
 deaths = 0
 while True:
     child = os.fork()

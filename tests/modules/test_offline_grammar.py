@@ -376,8 +376,8 @@ async def test_no_text_breaks_the_planner_and_every_plan_is_python(text: str, st
         "1," * 999,
         "5 million " + "million " * 200,
         "9" * 2000,
-        "x" * 10**6,
-        "5 + " * 250_000,
+        "x" * 200_000,
+        "5 + " * 50_000,
     ],
     ids=lambda text: f"{text[:12]!r}*{len(text)}",
 )

@@ -26,12 +26,14 @@ def catalog(*, is_wrapped: bool) -> ToolCatalog:
     codes: JsonObject = {"type": "array", "items": {"type": "integer"}}
     tools: dict[str, tuple[JsonObject, JsonObject]] = {
         "multiply": ({"a": NUMBER, "b": NUMBER}, NUMBER),
-        "subtract": ({"a": NUMBER, "b": NUMBER}, NUMBER),
+        "factorial": ({"a": NUMBER}, NUMBER),
         "sin": ({"a": NUMBER}, NUMBER),
         "cos": ({"a": NUMBER}, NUMBER),
         "strings_to_chars_to_int": ({"string": TEXT}, codes),
         "int_list_to_exponential_sum": ({"numbers": codes}, NUMBER),
         "read_text_file": ({"path": TEXT}, TEXT),
+        "list_directory": ({"path": TEXT}, TEXT),
+        "convert_time": ({"source_timezone": TEXT, "time": TEXT, "target_timezone": TEXT}, TEXT),
         "search_stored_documents": ({"query": TEXT}, TEXT),
         "duckduckgo_search_results": ({"query": TEXT, "max_results": NUMBER}, TEXT),
         "convert_webpage_url_into_markdown": ({"url": TEXT}, TEXT),
@@ -50,12 +52,14 @@ def _spec(name: str, arguments: JsonObject, result: JsonObject, *, is_wrapped: b
 
 RESULTS: dict[str, Json] = {
     "multiply": 391,
-    "subtract": 79,
+    "factorial": 120,
     "sin": 0.84,
     "cos": 0.54,
     "strings_to_chars_to_int": [72, 69],
     "int_list_to_exponential_sum": 1.5,
     "read_text_file": "text",
+    "list_directory": "[FILE] anna.txt",
+    "convert_time": "07:00",
     "duckduckgo_search_results": "found",
     "convert_webpage_url_into_markdown": "page",
 }
@@ -69,7 +73,7 @@ async def answer(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     return ToolResult((TextBlock(json.dumps(value)),), value)
 
 
-@pytest.mark.parametrize(("style", "count"), [("tools", 9), ("mcp", 8)])
+@pytest.mark.parametrize(("style", "count"), [("tools", 15), ("mcp", 14)])
 @pytest.mark.parametrize("is_wrapped", [True, False])
 async def test_every_example_runs_as_it_is_written(
     style: str, count: int, *, is_wrapped: bool
