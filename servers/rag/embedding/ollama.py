@@ -14,11 +14,10 @@ from servers.rag.embedding.prompts import prompts_for
 from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model
 from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
 from servers.rag.faults import EmbedderUnavailable
+from servers.rag.ollama_host import HOST_VARIABLE, ollama_base_url
 from servers.rag.options import OptionsError
 
-HOST_VARIABLE = "OLLAMA_HOST"
 KEY_VARIABLE = "OLLAMA_API_KEY"
-DEFAULT_PORT = 11434
 
 BATCH = 16
 """Texts a request: more gain nothing, and the first answer is waited for longer."""
@@ -140,27 +139,12 @@ def open_ollama(
 
 
 def ollama_address(environ: Mapping[str, str]) -> str:
-    """The server's base URL without a slash at its end, as Ollama itself reads OLLAMA_HOST.
-
-    A host, `host:port` or a URL; the address that means all interfaces is this machine.
+    """The server's base URL; see `ollama_base_url`.
 
     Raises:
-        OptionsError: it is no address.
+        OptionsError: OLLAMA_HOST is no address.
     """
-    given = environ.get(HOST_VARIABLE, "").strip().strip("\"'") or "127.0.0.1"
-    url = given if "://" in given else f"http://{given}"
     try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        raise OptionsError(
-            f"{HOST_VARIABLE} holds no usable address; allowed: a host, host:port, or an http or "
-            "https URL"
-        )
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname, parts.hostname)  # noqa: S104 - nothing is bound: it is what a server's setting says
-    if port is None:
-        port = {"http": 80, "https": 443}[parts.scheme] if "://" in given else DEFAULT_PORT
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}"
+        return ollama_base_url(environ)
+    except ValueError as error:
+        raise OptionsError(str(error)) from None

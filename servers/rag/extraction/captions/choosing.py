@@ -15,11 +15,11 @@ from servers.rag.extraction.captions.gemini_vision import (
     GeminiCaptioner,
 )
 from servers.rag.extraction.captions.ollama_vision import (
-    HOST_VARIABLE,
     OllamaCaptioner,
     find_vision_model,
     ollama_address,
 )
+from servers.rag.ollama_host import HOST_VARIABLE
 
 if TYPE_CHECKING:
     import httpx2

@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from servers.rag.extraction.captions.captioner import (
     CAPTION_CHARS_MAX,
@@ -11,12 +10,11 @@ from servers.rag.extraction.captions.captioner import (
     CaptionerUnavailable,
 )
 from servers.rag.extraction.captions.replies import post_json, text_at, values_at
+from servers.rag.ollama_host import ollama_base_url
 
 if TYPE_CHECKING:
     import httpx2
 
-HOST_VARIABLE = "OLLAMA_HOST"
-DEFAULT_PORT = 11434
 PROBE_SECONDS = 2.0
 ANSWER_SECONDS = 60.0
 OUTPUT_TOKENS = 1_000
@@ -73,26 +71,15 @@ def find_vision_model(address: str, client: "httpx2.Client") -> str | None:
 
 
 def ollama_address(environ: Mapping[str, str]) -> str:
-    """The server's base URL: OLLAMA_HOST, else the loopback address and the usual port.
+    """The server's base URL; see `ollama_base_url`.
 
     Raises:
         CaptionerUnavailable: OLLAMA_HOST is no address.
     """
-    text = environ.get(HOST_VARIABLE, "").strip().strip("\"'").rstrip("/")
-    if not text:
-        return f"http://127.0.0.1:{DEFAULT_PORT}"
-    whole = text if "://" in text else f"http://{text}"
     try:
-        parts = urlsplit(whole)
-        host, port = parts.hostname or "127.0.0.1", parts.port
-    except ValueError:
-        raise CaptionerUnavailable(f"OLLAMA_HOST is no address: {text[:100]}") from None
-    if host == "0.0.0.0":  # noqa: S104 - nothing is bound: it is what a server's setting says
-        host = "127.0.0.1"
-    if port is None and "://" in text:
-        port = 443 if parts.scheme == "https" else 80
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}:{port or DEFAULT_PORT}"
+        return ollama_base_url(environ)
+    except ValueError as error:
+        raise CaptionerUnavailable(str(error)) from None
 
 
 def _sees(model: str, address: str, client: "httpx2.Client") -> bool:
