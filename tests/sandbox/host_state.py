@@ -23,6 +23,14 @@ class Holdings:
     threads: int
     children: frozenset[int]
 
+    def within(self, earlier: "Holdings") -> bool:
+        """Whether nothing is held that was not held earlier; what others gave back is no matter."""
+        return (
+            self.descriptors <= earlier.descriptors
+            and self.threads <= earlier.threads
+            and self.children <= earlier.children
+        )
+
 
 def holdings() -> Holdings:
     """What this process holds now."""

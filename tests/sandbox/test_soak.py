@@ -41,13 +41,13 @@ async def test_three_hundred_plans_leave_the_process_as_it_was() -> None:
         finally:
             tracemalloc.stop()
         after = holdings()
-        assert after.descriptors == before.descriptors
+        assert after.descriptors <= before.descriptors
         assert after.threads - before.threads < EXECUTOR_THREADS  # which are started one by one
         assert len(after.children) == len(before.children) == len(outside.children) + 1
         assert traced_bytes < TRACED_GROWTH_BYTES
         assert resident_bytes() - resident < RESIDENT_GROWTH_BYTES
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
-        # The kernel shows a thread for a moment after its end.
-        while holdings() != outside:  # noqa: ASYNC110 - nothing tells when that moment is over
+        # The kernel shows a thread for a moment after its end: now, and when `outside` was counted.
+        while not holdings().within(outside):  # noqa: ASYNC110 - nothing tells when that is over
             await asyncio.sleep(0)
     assert ends == {"done": 237, "error": 18, "tool": 27, "syntax": 9, "limit": 6, "cancelled": 3}
