@@ -160,7 +160,7 @@ class DocumentsSection(_Section):
     embedder: str = Field(default="auto", pattern=r"^(auto|none|minilm|(ollama|gemini):\S+)$")
     captions: str = Field(default="auto", pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")
     vectors: str = Field(default="faiss", pattern=r"^(faiss|milvus:\S+)$")
-    word_weight: float = Field(default=0.55, strict=True, ge=0, le=1)
+    word_weight: float = Field(default=0.45, strict=True, ge=0, le=1)
     file_bytes: Count = Field(default=100 * _MEBIBYTE, ge=1)
     files: Count = Field(default=200_000, ge=1)
     watch: StrictBool = True

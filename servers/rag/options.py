@@ -45,7 +45,7 @@ class DocumentOptions(BaseModel):
     embedder: str = "auto"
     captions: str = "auto"
     vectors: str = "faiss"
-    word_weight: Annotated[float, Field(ge=0, le=1)] = 0.55
+    word_weight: Annotated[float, Field(ge=0, le=1)] = 0.45
     file_bytes: Annotated[int, Field(ge=1)] = FILE_BYTES_MAX
     files: Annotated[int, Field(ge=1)] = FILES_MAX
     watch: bool = True

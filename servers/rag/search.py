@@ -12,11 +12,12 @@ from servers.rag.faults import EmbedderUnavailable
 from servers.rag.passages import Passage, SearchMode
 from servers.rag.ports import Embedder, VectorIndex
 from servers.rag.ranking.candidates import CANDIDATES, Candidates, only_words, with_vectors
-from servers.rag.ranking.fusion import Ranked, by_vectors, by_words, fuse
+from servers.rag.ranking.feedback import fuse_with_feedback
+from servers.rag.ranking.fusion import Ranked, by_vectors, by_words
+from servers.rag.ranking.legibility import Legibility
 from servers.rag.ranking.merging import Hit, select
 from servers.rag.ranking.noise import NOISE_COSINE, Asked, is_noise
 from servers.rag.ranking.queries import QUERY_CHARACTERS_MAX, cleaned
-from servers.rag.ranking.scripts import unread_share, word_weight_for
 from servers.rag.ranking.source import FoundByWords, SearchableIndex
 from servers.rag.vectors.errors import VectorsRefused, VectorsUnavailable
 
@@ -27,9 +28,10 @@ TOP_K = 5
 TOP_K_MAX = 50
 """More is reading the documents, which `get_document` is for."""
 
-WORD_WEIGHT = 0.55
-"""The words' share of the score; tuned on SciFact's training claims, Cranfield's odd questions and
-XQuAD-es, see tests/evals/retrieval."""
+WORD_WEIGHT = 0.45
+"""The words' share of the score where the embedder reads every word of the question (more of it
+where not, see `ranking.legibility`); tuned on SciFact's training claims, Cranfield's odd questions
+and XQuAD-es, see tests/evals/retrieval."""
 
 _ROWS_AT_ONCE = 16
 _FILES_NAMED = 5
@@ -66,6 +68,7 @@ class Searcher:
         self._embedder = embedder
         self._word_weight = word_weight
         self._noise_cosine = noise_cosine
+        self._legibility = Legibility(embedder.name if embedder else "")
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
@@ -85,15 +88,15 @@ class Searcher:
             return SearchResult((), f"The index has no text of a document named {file!r}.")
         found, without = self._find(asked, file, among, mode)
         notes = [*_about_length(query), *without]
-        unread = unread_share(asked, self._embedder.name) if self._embedder else 0.0
         question = Asked(
             asked,
-            0.0 if mode == "vectors" else unread,  # who asks for vectors alone gets what they say
+            # Who asks for vectors alone gets what they say.
+            0.0 if mode == "vectors" else self._legibility.foreign_share(asked),
             lambda words: self._index.search_words(words, CANDIDATES, file),
         )
         if is_noise(question, found, self._noise_cosine):
             return SearchResult((), " ".join([NOTHING_FITS, *notes]))
-        ranked = _ranked(found, mode, word_weight_for(unread, self._word_weight))
+        ranked = self._ranked(asked, found, mode)
         selection = select(self._hits(ranked), max(1, min(top_k, TOP_K_MAX)), found.cosine_between)
         notes += [*_about_common_words(found), *_about_repeats(selection.repeated_in)]
         return SearchResult(selection.passages, " ".join(notes))
@@ -130,6 +133,20 @@ class Searcher:
         question = self._embedder.embed_query(asked)
         return question, self._vectors.search(question, CANDIDATES, among)
 
+    def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Ranked]:
+        if found.top_cosine is None:
+            return by_words(found.all)
+        match mode:
+            case "words":
+                return by_words(found.all)
+            case "vectors":
+                return by_vectors(found.all)
+            case "hybrid":
+                weight = self._legibility.word_weight(asked, self._word_weight)
+                return fuse_with_feedback(found, weight)
+            case _:
+                assert_never(mode)
+
     def _hits(self, ranked: Sequence[Ranked]) -> Iterator[Hit]:
         """The chunks themselves, in the same order, fetched some at a time."""
         for start in range(0, len(ranked), _ROWS_AT_ONCE):
@@ -139,20 +156,6 @@ class Searcher:
             for each in part:
                 if (chunk := by_id.get(each.candidate.chunk_id)) is not None:
                     yield Hit(chunk, each.score, each.candidate.cosine)
-
-
-def _ranked(found: Candidates, mode: SearchMode, word_weight: float) -> list[Ranked]:
-    if found.top_cosine is None:
-        return by_words(found.all)
-    match mode:
-        case "words":
-            return by_words(found.all)
-        case "vectors":
-            return by_vectors(found.all)
-        case "hybrid":
-            return fuse(found.all, word_weight)
-        case _:
-            assert_never(mode)
 
 
 def _about_length(query: str) -> list[str]:

@@ -19,13 +19,14 @@ class Candidates:
     """Chunks that may be answers.
 
     `rare` are the ids of those that hold a rare word of the question; `vectors` has a row for each
-    of those that `rows` names.
+    of those that `rows` names. `question` is the question's own, shape (1, dimension).
     """
 
     all: tuple[Candidate, ...]
     rare: frozenset[int]
     rows: "dict[int, int]"
     vectors: "Vectors | None"
+    question: "Vectors | None" = None
 
     @property
     def top_cosine(self) -> float | None:
@@ -49,6 +50,19 @@ class Candidates:
         if self.vectors is None or first is None or second is None:
             return None
         return float(self.vectors[first] @ self.vectors[second])
+
+    def cosines_towards(self, chunk_ids: Sequence[int], weight: float) -> dict[int, float]:
+        """Cosines, by id, to the question moved towards the mean of some chunks.
+
+        Empty where there are no vectors.
+        """
+        rows = [self.rows[chunk_id] for chunk_id in chunk_ids if chunk_id in self.rows]
+        if self.vectors is None or self.question is None or not rows:
+            return {}
+        moved = self.question[0] + weight * self.vectors[rows].mean(axis=0)
+        length = float((moved @ moved) ** 0.5)
+        cosines: list[float] = (self.vectors @ (moved / (length or 1.0))).tolist()
+        return {chunk_id: cosines[row] for chunk_id, row in self.rows.items()}
 
 
 def only_words(found: Sequence[FoundByWords]) -> Candidates:
@@ -80,7 +94,7 @@ def with_vectors(
         if chunk_id in by_words or chunk_id in exact
     )
     rows = {chunk_id: row for row, chunk_id in enumerate(known)}
-    return Candidates(every, _rare(found), rows, stored)
+    return Candidates(every, _rare(found), rows, stored, question)
 
 
 def _rare(found: Sequence[FoundByWords]) -> frozenset[int]:

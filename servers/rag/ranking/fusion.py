@@ -5,7 +5,7 @@ al. 2009) throws that away and loses on every set we measured. Bruch et al. (202
 Fusion Functions for Hybrid Retrieval", find the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -30,16 +30,22 @@ class Ranked:
     score: float
 
 
-def fuse(candidates: Iterable[Candidate], word_weight: float) -> list[Ranked]:
+def fuse(
+    candidates: Iterable[Candidate],
+    word_weight: float,
+    cosines: Mapping[int, float] | None = None,
+) -> list[Ranked]:
     """The candidates, best first; `word_weight` is the words' share, the rest is the cosine's.
 
     A chunk that no word found has the words' score 0. One without a vector is taken to be as near
     as the candidates are on average, so that a chunk is neither lost nor favoured while vectors
-    are still being made.
+    are still being made. `cosines`, by chunk id, count in the place of the candidates' own.
     """
     all_of_them = list(candidates)
     words = _normalised([each.words or 0.0 for each in all_of_them])
-    near = _normalised([each.cosine for each in all_of_them])
+    near = _normalised(
+        [each.cosine if cosines is None else cosines.get(each.chunk_id) for each in all_of_them]
+    )
     return _sorted(
         Ranked(each, word_weight * by_words + (1 - word_weight) * by_vector)
         for each, by_words, by_vector in zip(all_of_them, words, near, strict=True)

@@ -7,7 +7,7 @@ import pytest
 
 from servers.rag.faults import EmbedderUnavailable
 from servers.rag.passages import SearchMode
-from servers.rag.ranking.scripts import unread_share, word_weight_for
+from servers.rag.ranking.legibility import Legibility
 from servers.rag.search import NOTHING_FITS, TOP_K_MAX, Searcher
 from servers.rag.vectors.errors import VectorsUnavailable
 from tests.servers.rag.search.memory_index import ExactVectors, MemoryIndex, WordCountEmbedder
@@ -244,10 +244,36 @@ def test_a_question_that_the_embedder_cannot_read_is_answered_by_words_or_not_at
     ],
 )
 def test_how_much_of_a_question_an_embedder_cannot_read(query: str, embedder: str, share: float):
-    assert unread_share(query, embedder) == pytest.approx(share)
+    assert Legibility(embedder).foreign_share(query) == pytest.approx(share)
 
 
-def test_the_weight_of_words_never_falls_for_what_cannot_be_read():
-    assert word_weight_for(0.0, 0.55) == 0.55
-    assert word_weight_for(1.0, 0.55) == pytest.approx(0.85)
-    assert word_weight_for(1.0, 0.95) == 0.95
+@pytest.mark.parametrize(
+    ("query", "embedder", "share"),
+    [
+        ("What keeps bread fresh?", "minilm", 0.0),
+        ("What is SLC6A4?", "minilm", 1 / 3),
+        ("月の海", "minilm", 1.0),
+        ("?", "minilm", 0.0),
+        ("What is SLC6A4?", "ollama:bge-m3", 0.0),
+        ("What is SLC6A4?", "", 0.0),
+    ],
+)
+def test_how_many_words_of_a_question_reach_an_embedder_in_pieces(
+    query: str, embedder: str, share: float
+):
+    assert Legibility(embedder).broken_share(query) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("query", "least", "weight"),
+    [
+        ("What keeps bread fresh?", 0.45, 0.45),
+        ("Qwrtz!", 0.45, 0.85),
+        ("Qwrtz!", 0.95, 0.95),
+        ("月の海", 0.45, 1.0),
+    ],
+)
+def test_the_weight_of_words_rises_with_what_cannot_be_read(
+    query: str, least: float, weight: float
+):
+    assert Legibility("minilm").word_weight(query, least) == pytest.approx(weight)

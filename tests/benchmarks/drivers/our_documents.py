@@ -1,0 +1,45 @@
+"""Our own library, from files in a folder to passages, as the documents server uses it."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from servers.rag.indexing.session import Parts
+from servers.rag.library import DocumentLibrary, open_parts
+from servers.rag.options import DocumentOptions
+from tests.benchmarks.drivers.document_task import PASSAGES_READ, TimedEmbedder, take_task
+
+
+class OurDocuments:
+    """A `DocumentSearch` over a folder of text files, which are written before time counts."""
+
+    def __init__(self, embedder: TimedEmbedder) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="cortex-bench-"))
+        (self._home / "documents").mkdir()
+        options = DocumentOptions(
+            folders=(self._home / "documents",),
+            index_folder=self._home / "index",
+            captions="none",
+            watch=False,
+        )
+
+        def parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
+            return replace(open_parts(options, environ), embedder=embedder)
+
+        self._library = DocumentLibrary.open(options, parts=parts)
+
+    def index(self, documents: dict[str, str]) -> None:
+        """Files, written and read again, are part of our time."""
+        for key, text in documents.items():
+            (self._home / f"documents/{key}.txt").write_text(text, encoding="utf-8")
+        self._library.sync()
+
+    def search(self, question: str) -> Sequence[tuple[str, str]]:
+        """As a plan would."""
+        found = self._library.search(question, PASSAGES_READ).passages
+        return [(Path(passage.file).stem, passage.text) for passage in found]
+
+
+if __name__ == "__main__":
+    take_task(OurDocuments)
