@@ -62,10 +62,10 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
-# Quality. EVAL=retrieval and EVAL=extraction are about documents; any other names a study of
+# Quality. EVAL=retrieval and EVAL=extraction are about documents, EVAL=reading about web pages; any other names a study of
 # planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py).
 eval: $(READY) $(REAL)
-ifeq ($(filter-out retrieval extraction,$(EVAL)),$(EVAL))
+ifeq ($(filter-out retrieval extraction reading,$(EVAL)),$(EVAL))
 	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
 endif
 ifneq ($(if $(EVAL),$(filter retrieval,$(EVAL)),all),)
@@ -73,6 +73,10 @@ ifneq ($(if $(EVAL),$(filter retrieval,$(EVAL)),all),)
 endif
 ifneq ($(if $(EVAL),$(filter extraction,$(EVAL)),all),)
 	$(BIN)/python -m tests.evals.extraction
+endif
+ifneq ($(if $(EVAL),$(filter reading,$(EVAL)),all),)
+	$(BIN)/python -m tests.evals.reading
+	$(BIN)/python -m tests.evals.reading --held-out
 endif
 
 clean:

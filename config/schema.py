@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 
 from config.documents import DEFAULT_FOLDERS, DEFAULT_INDEX_FOLDER
 from config.http_address import url_problem
@@ -30,6 +38,7 @@ from config.servers import (
     server_spec,
 )
 from config.wall_names import WallName
+from config.web import is_host
 
 _MEBIBYTE = 1024 * 1024
 
@@ -39,9 +48,27 @@ Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 """A whole number of things; every field says its own bounds, which would not add up with these."""
 
+CaptionService: TypeAlias = Annotated[str, Field(pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")]
+"""What describes pictures."""
 
 FolderName: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
 """A path of a folder."""
+
+ToolPattern: TypeAlias = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
+"""Tools by their names, `server.tool` or `tool` of any server; `*` stands for anything."""
+
+DEFAULT_LINK_SOURCES = ("websearch.duckduckgo_search_results",)
+DEFAULT_LISTING_TOOLS = (
+    "documents.list_documents",
+    "list_directory",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "search_files",
+    "list_allowed_directories",
+    "list_files",
+    "git_status",
+)
+"""The bundled one, and those of widespread servers for files and git."""
 
 
 class _Section(BaseModel):
@@ -158,12 +185,79 @@ class DocumentsSection(_Section):
     chunking: Literal["structure", "llm"] = "structure"
     topics_model: str = Field(default="phi4", min_length=1)
     embedder: str = Field(default="auto", pattern=r"^(auto|none|minilm|(ollama|gemini):\S+)$")
-    captions: str = Field(default="auto", pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")
+    captions: CaptionService = "auto"
     vectors: str = Field(default="faiss", pattern=r"^(faiss|milvus:\S+)$")
     word_weight: float = Field(default=0.45, strict=True, ge=0, le=1)
     file_bytes: Count = Field(default=100 * _MEBIBYTE, ge=1)
     files: Count = Field(default=200_000, ge=1)
     watch: StrictBool = True
+
+
+class WebSection(_Section):
+    """How the bundled servers search and read the web; see `servers.web.options`.
+
+    `search` names the engine, whose address `search_url` replaces. `allow_private` names hosts, as
+    they stand in a URL, that are read although they are not on the public internet; one with a
+    port is open there only. `robots` says
+    whose pages are left out where their site asks for it. `timeout_seconds` bounds one try to fetch
+    something, `page_bytes` what is fetched; results of a search are kept for `cache_seconds`.
+    """
+
+    search: Literal["duckduckgo", "searxng", "brave", "tavily"] = "duckduckgo"
+    search_url: str | None = Field(default=None, max_length=2000)
+    allow_private: tuple[str, ...] = ()
+    robots: Literal["found", "always", "never"] = "found"
+    captions: CaptionService = "none"
+    searches_per_minute: Count = Field(default=30, ge=1)
+    pages_per_minute: Count = Field(default=20, ge=1)
+    timeout_seconds: Seconds = 30.0
+    page_bytes: Count = Field(default=10 * _MEBIBYTE, ge=1)
+    cache_seconds: float = Field(default=300.0, strict=True, ge=0, le=MAX_SECONDS)
+
+    @field_validator("search_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url is not None and url_problem(url) is not None:
+            raise ValueError("no address of an engine; allowed: http or https, without a password")
+        return url
+
+    @field_validator("allow_private")
+    @classmethod
+    def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if not is_host(host):
+                raise ValueError(
+                    f"{host!r} is no host; allowed: names and addresses as they stand in a URL, "
+                    "such as wiki.local or 192.168.1.5:8080, without scheme, path or wildcard"
+                )
+        return hosts
+
+    @model_validator(mode="after")
+    def _has_an_engine(self) -> "WebSection":
+        if self.search == "searxng" and self.search_url is None:
+            raise ValueError("searxng needs 'search_url', the address of your instance of it")
+        return self
+
+
+def _as_written(value: object) -> object:
+    """A bare `off` as text: YAML 1.1 takes it for false."""
+    return "off" if value is False else value
+
+
+class SecuritySection(_Section):
+    """Where the addresses, paths and names that plans pass to tools may come from.
+
+    `provenance` says what happens to one that stems from nowhere allowed: the call is refused
+    (`strict`), you are asked (`ask`), or nothing (`off`); `auto` asks at a terminal and refuses
+    elsewhere. Results of `link_sources` may name any address, those of `listing_tools` any path of
+    their own server. Both hold names, `server.tool` or `tool` of any server, with `*` for anything.
+    """
+
+    provenance: Annotated[Literal["auto", "strict", "ask", "off"], BeforeValidator(_as_written)] = (
+        "auto"
+    )
+    link_sources: tuple[ToolPattern, ...] = DEFAULT_LINK_SOURCES
+    listing_tools: tuple[ToolPattern, ...] = DEFAULT_LISTING_TOOLS
 
 
 class ServerEntry(_Section):
@@ -243,6 +337,8 @@ class AgentProfile(_Section):
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()
+    web: WebSection = WebSection()
+    security: SecuritySection = SecuritySection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     @field_validator("mcp_servers")

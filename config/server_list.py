@@ -11,6 +11,7 @@ from config.expansion import MIN_SECRET_CHARACTERS, names_a_secret
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
 from config.servers import ServerSpec, plan_name, server_spec
 from config.settings import Places
+from config.web import with_web
 
 if TYPE_CHECKING:
     from config.mcp_json import McpFile
@@ -45,9 +46,11 @@ def server_list(
     origin = _origin(profile_file)
     gathered = _Gathered()
     documents = profile.documents.model_dump(mode="json", exclude_unset=True)
+    web = profile.web.model_dump(mode="json", exclude_unset=True)
     for server in profile.mcp_servers:
         spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
         spec = with_documents(spec, documents, places.root, places.home, environ)
+        spec = with_web(spec, web, places.root, environ)
         gathered.add(spec, is_disabled=server.disabled)
     return _with_files(gathered, places, mcp_files, environ)
 
@@ -71,9 +74,11 @@ def raw_server_list(
     origin = _origin(profile_file)
     gathered = _Gathered()
     documents = cast("Mapping[str, object]", document.get("documents") or {})
+    web = cast("Mapping[str, object]", document.get("web") or {})
     for entry in cast("Sequence[Mapping[str, object]]", document.get("mcp_servers") or ()):
         spec = server_spec(entry, places.root, profile_file.parent, environ=environ, origin=origin)
         spec = with_documents(spec, documents, places.root, places.home, environ)
+        spec = with_web(spec, web, places.root, environ)
         gathered.add(spec, is_disabled=entry.get("disabled") is True)
     return _with_files(gathered, places, mcp_files, environ)
 

@@ -4,6 +4,9 @@ A call that failed is not sent again in its run. One that succeeded in a plan th
 sent again by a retry if repeating it is harmless: the retry gets the kept result
 (`core.kept_results`). A kept call counts among the plan's tool calls like any other.
 
+Before anything else, each call goes through the run's guard, which knows where its values may come
+from (`core.provenance`), and what it gave is shown to the guard.
+
 A server may report progress faster than anybody reads it. Of reports that come while a listener
 is still busy with an earlier one, only the newest is told; none is told after its call's end.
 """
@@ -18,10 +21,18 @@ from typing import Protocol
 from core.content import ToolResult
 from core.context import SubtaskStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
-from core.events import Emit, ToolCallFinished, ToolCallKept, ToolCallProgress, ToolCallStarted
+from core.events import (
+    Emit,
+    ToolCallFinished,
+    ToolCallKept,
+    ToolCallProgress,
+    ToolCallRefused,
+    ToolCallStarted,
+)
 from core.json_schema import is_larger
 from core.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.ports import Dispatcher
+from core.provenance.guard import ProvenanceGuard
 from core.tool_spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
@@ -56,13 +67,23 @@ class RunCalls:
     The loop says how each plan ended, with `plan_failed` or `plan_worked`.
     """
 
-    def __init__(self, context: CallContext, clock: Callable[[], float] = time.perf_counter):
-        """Send through the context's dispatcher; `clock` gives seconds for durations."""
+    def __init__(
+        self,
+        context: CallContext,
+        clock: Callable[[], float] = time.perf_counter,
+        guard: ProvenanceGuard | None = None,
+    ):
+        """Send through the context's dispatcher; `clock` gives seconds for durations.
+
+        Without `guard`, calls are sent whatever they hold.
+        """
         self._context = context
+        self._guard = guard
         self._clock = clock
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
+        self._refused: list[JsonObject] = []
         self._next_id = 1
         self._making_key = asyncio.Lock()
 
@@ -82,10 +103,12 @@ class RunCalls:
         self._repeated.clear()
 
     def marked(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """A plan's record of its calls, before its end was told, with the kept ones marked.
+        """A plan's record of its calls, before its end was told, kept and refused ones marked.
 
         The plan records a call with the very arguments that it sent, so these tell which is which.
         """
+        refused, self._refused = {id(arguments) for arguments in self._refused}, []
+        calls = [replace(c, refused=True) if id(c.arguments) in refused else c for c in calls]
         repeated = {id(call.arguments): call for call in self._repeated}
         return tuple(
             replace(call, kept=True, seconds=kept.seconds)
@@ -98,9 +121,10 @@ class RunCalls:
         """Send one call of a plan, unless its result is kept or it has failed in this run before.
 
         Raises:
-            CallRefused: the call failed before, or the dispatcher refused it.
+            CallRefused: the guard or the dispatcher refused the call, or it failed before.
             ServerError: the server did not start, died, or did not answer in time.
         """
+        await self._admit(tool, arguments, emit)
         key = await self._key(tool, arguments)
         if (kept := self._results.take(tool, key)) is not None:
             return await self._repeat(kept, arguments, emit)
@@ -110,6 +134,18 @@ class RunCalls:
                 f"called again: {earlier}. Use other arguments or another tool"
             )
         return await self._send_anew(tool, arguments, key, emit)
+
+    async def _admit(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
+        """Let the guard have its say.
+
+        Raises:
+            CallRefused: it refuses the call.
+        """
+        reason = None if self._guard is None else await self._guard.refusal(tool, arguments)
+        if reason is not None:
+            self._refused.append(arguments)
+            await emit(ToolCallRefused(tool.qualified_name, arguments, reason))
+            raise CallRefused(reason)
 
     async def _key(self, tool: ToolSpec, arguments: JsonObject) -> CallKey:
         """`call_key`; of many arguments in a thread, one at a time to leave the loop its share."""
@@ -141,11 +177,15 @@ class RunCalls:
         except (CallRefused, ServerError) as error:
             if not isinstance(error, ServerError) or isinstance(error, ToolTimeout):
                 self._failed[key] = str(error)
+            if isinstance(error, ServerError) and self._guard is not None:
+                self._guard.note_failure(tool)
             failed = ToolCall(name, arguments, False, str(error), self._clock() - started)
             await self._finish(call_id, failed, emit)
             raise
         value = result.text if result.is_error else result.value
         call = ToolCall(name, arguments, not result.is_error, value, self._clock() - started)
+        if self._guard is not None:
+            await self._guard.note(tool, arguments, value)
         if call.ok:
             self._results.keep(place, tool, call, result)
         else:

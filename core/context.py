@@ -17,6 +17,7 @@ from core.ports import (
     RunPlan,
     SessionMemory,
 )
+from core.provenance.guard import Provenance
 from core.tool_spec import ToolSpec
 from core.turn import Exchange, PerceptionResult, UserTurn
 
@@ -83,8 +84,13 @@ class AgentContext:
         parts: Parts,
         history: tuple[Exchange, ...] = (),
         images: tuple[ImageInput, ...] = (),
+        provenance: Provenance | None = None,
     ) -> None:
-        """Keep what is given; starts nothing and writes nothing."""
+        """Keep what is given; starts nothing and writes nothing.
+
+        Without `provenance`, no plan's values are checked, and no text of a tool is bordered.
+        """
+        self.provenance = provenance
         self.images = images
         self.turn = UserTurn(user_input, history)
         self.session_id = session_id
@@ -103,6 +109,12 @@ class AgentContext:
     def user_input(self) -> str:
         """The request as the user gave it."""
         return self.turn.request
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The user's words: the names of images, earlier requests, and at the end this one."""
+        earlier = (exchange.request for exchange in self.turn.history)
+        return (*(image.name for image in self.images), *earlier, self.user_input)
 
     @property
     def current_input(self) -> str:

@@ -176,6 +176,18 @@ class ToolCallKept:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCallRefused:
+    """A call was not sent, because nobody who is trusted has asked for it or for a value in it.
+
+    `reason` is what the plan was told; see `core.provenance`.
+    """
+
+    tool: str
+    arguments: JsonObject
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepFinished:
     """An attempt ended in an answer, an observation or a failure (see `Step.result`)."""
 
@@ -229,6 +241,7 @@ Event: TypeAlias = (
     | ServerLogged
     | ToolCallFinished
     | ToolCallKept
+    | ToolCallRefused
     | StepFinished
     | Observed
     | Clarified

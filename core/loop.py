@@ -44,6 +44,9 @@ from core.observation import (
     unread_text,
 )
 from core.ports import DecisionInputs
+from core.provenance.borders import Borders
+from core.provenance.guard import guard_of
+from core.provenance.images import without_unknown_images
 from core.same_plan import is_same_plan
 from core.sources import with_sources
 from core.statements import INTERRUPTED, after_budget, after_failed_step, after_last_step
@@ -80,17 +83,21 @@ class AgentLoop:
         context: AgentContext,
         clock: Callable[[], float] = time.perf_counter,
         catalogs: CatalogKeeper | None = None,
+        borders: Borders | None = None,
     ) -> None:
         """Work on `context`.
 
         `clock` gives seconds for durations; `catalogs` may be shared by the runs of a conversation.
+        `borders`, whose name is random, go around text of tools if the context has a provenance.
         """
         self._context = context
         self._clock = clock
         self._steps: list[Step] = []
         self._durations = {"perception": 0.0, "decision": 0.0, "action": 0.0}
-        self._calls = RunCalls(context, clock)
         self._catalogs = catalogs or CatalogKeeper()
+        self._guard = guard_of(context.provenance, self._catalog, context.said)
+        self._own_borders = borders or Borders()
+        self._calls = RunCalls(context, clock, self._guard)
         self._found_tools: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
@@ -164,7 +171,7 @@ class AgentLoop:
             result = await self._run_step(number, observation, emit)
             match result:
                 case FinalAnswer():
-                    return "done", with_sources(result.text, self._steps)
+                    return "done", with_sources(self._answer(result.text), self._steps)
                 case Declined():
                     return "no_answer", result.explanation
                 case PlanFailed(failure):
@@ -198,6 +205,8 @@ class AgentLoop:
                 case NoPlan(text, failure):
                     plan, result = Plan(text), PlanFailed(failure)
                 case Plan() as plan:
+                    if self._guard is not None:
+                        self._guard.known.plan_written(plan.source)
                     await emit(PlanWritten(number, attempt, plan, decision.prompt_path))
                     result, repairs = await self._act(plan, decision.tools, failed, emit)
                 case _:
@@ -212,7 +221,7 @@ class AgentLoop:
             text = unread_text(result) if number < self._last_step else None
             if text is not None and text not in self._read:
                 earlier = (call for attempt in failed for call in attempt.calls)
-                self._done = calls_told([*earlier, *result.calls[:-1]])
+                self._done = calls_told([*earlier, *result.calls[:-1]], self._borders)
                 why = shorten(" ".join(str(result.failure).split()), NOTICE_CHARACTERS)
                 await emit(Notice("loop", f"the plan failed over text that it got: {why}"))
                 return FurtherProcessing(text, result.calls, result.found)
@@ -231,7 +240,7 @@ class AgentLoop:
             text = await context.parts.condense(self._request, text, room)
         observation = shorten(text, room)
         done, self._done = self._done, ""
-        context.user_input_override = next_input(self._request, observation, done)
+        context.user_input_override = next_input(self._request, observation, done, self._borders)
         await emit(Observed(number, observation))
         return observation
 
@@ -249,8 +258,12 @@ class AgentLoop:
         answer = await ask(question) if ask is not None else None
         request = self._request = clarified_input(self._request, question, answer)
         context.user_input_override = (
-            request if observation is None else next_input(request, observation)
+            request
+            if observation is None
+            else next_input(request, observation, borders=self._borders)
         )
+        if answer is not None and self._guard is not None:
+            self._guard.user_said(answer)
         await emit(Clarified(number, question, answer))
 
     async def _perceive(self, number: int, emit: Emit) -> PerceptionResult:
@@ -273,7 +286,7 @@ class AgentLoop:
         profile = context.agent_profile
         inputs = DecisionInputs(
             user_input=context.current_input,
-            tools=self._catalogs.catalog_of(context.dispatcher.get_all_tools()),
+            tools=self._catalog(),
             perception=perception,
             history=context.turn.history,
             failed=tuple(failed),
@@ -287,6 +300,7 @@ class AgentLoop:
             images=context.images,
             last_try=bool(failed) and lifelines == 0,
             may_ask=self._may_ask,
+            borders=self._borders,
         )
         situation = Situation(
             inputs,
@@ -301,6 +315,18 @@ class AgentLoop:
         decision = await decide(profile.strategy, situation, context.parts.generate_plan)
         self._durations["decision"] += self._clock() - started
         return decision
+
+    def _catalog(self) -> ToolCatalog:
+        return self._catalogs.catalog_of(self._context.dispatcher.get_all_tools())
+
+    @property
+    def _borders(self) -> Borders | None:
+        """What goes around text of tools; nothing while all there is can be trusted."""
+        is_needed = self._guard is not None and self._guard.known.is_tainted
+        return self._own_borders if is_needed else None
+
+    def _answer(self, text: str) -> str:
+        return text if self._guard is None else without_unknown_images(text, self._guard.may_load)
 
     @property
     def _may_ask(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from core.json_preview import json_start
+from core.provenance.borders import Borders
 from core.turn import ActionResult, FurtherProcessing, PlanFailed, PlanFailure, ToolCall
 
 OBSERVATION_CHARACTERS = 20_000
@@ -77,7 +78,7 @@ def refuse_rereading(result: ActionResult, read: Collection[str]) -> ActionResul
     return PlanFailed(failure, result.calls, result.found)
 
 
-def calls_told(calls: Sequence[ToolCall]) -> str:
+def calls_told(calls: Sequence[ToolCall], borders: Borders | None = None) -> str:
     """Calls that a failed plan made before it got the text that goes on; empty where none did.
 
     What they gave is of use, and some must not be made twice.
@@ -88,21 +89,30 @@ def calls_told(calls: Sequence[ToolCall]) -> str:
         for call in calls
         if call.ok
     ]
-    told = "\n".join(dict.fromkeys(lines[-CALLS_TOLD:]))
+    told = bordered("\n".join(dict.fromkeys(lines[-CALLS_TOLD:])), borders)
     return f"These calls are done; use their results, don't call again:\n{told}\n\n" if told else ""
 
 
-def next_input(request: str, observation: str, done: str = "") -> str:
+def next_input(
+    request: str, observation: str, done: str = "", borders: Borders | None = None
+) -> str:
     """The next step's input: the request with the text that the last step found.
 
-    `done` tells of calls beside it (`calls_told`).
+    `done` tells of calls beside it (`calls_told`). `borders` go around the text, where a page or
+    the like may have had a hand in it.
     """
+    note = "" if borders is None else f" {borders.note}"
     return (
         f"Original request: {request}\n\n"
-        f"The last step produced this text:\n\n{observation}\n\n{done}"
+        f"The last step produced this text:{note}\n\n{bordered(observation, borders)}\n\n{done}"
         "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
         "otherwise plan the next tool calls."
     )
+
+
+def bordered(text: str, borders: Borders | None) -> str:
+    """The text between borders, where there are any; an empty one needs none."""
+    return text if borders is None or not text else borders.around(text)
 
 
 def clarified_input(request: str, question: str, answer: str | None) -> str:

@@ -13,6 +13,7 @@ from core.content import ToolResult
 from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
+from core.provenance.borders import Borders
 from core.tool_spec import ToolSpec
 from core.turn import (
     ActionResult,
@@ -50,6 +51,7 @@ class DecisionInputs:
     `max_tool_calls` is what the sandbox allows one plan. `images` came with the request.
     `last_try` is set when no lifeline is left after this plan, and there were some; `shortlist`
     then names the tools that fit the request best. `may_ask` while the plan may ask back.
+    `borders` go around what tools gave, once there is text of theirs that nobody vouches for.
     """
 
     user_input: str
@@ -68,6 +70,7 @@ class DecisionInputs:
     last_try: bool = False
     shortlist: tuple[str, ...] = ()
     may_ask: bool = False
+    borders: Borders | None = None
 
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]

@@ -123,8 +123,14 @@ class ToolIndex:
 
     def is_near(self, request: str) -> bool:
         """Whether some tool shares more with the request than one word of its description."""
-        scores = self._sums(request).values()
-        return bool(scores) and max(scores) >= PASSING_MATCH * _telling(len(self._tools), 1)
+        return self._is_passed(max(self._sums(request).values(), default=0.0))
+
+    def is_tool_near(self, request: str, tool: ToolSpec) -> bool:
+        """The same for one tool."""
+        return self._is_passed(self.scores(request).get(tool.qualified_name, 0.0))
+
+    def _is_passed(self, score: float) -> bool:
+        return score > 0 and score >= PASSING_MATCH * _telling(len(self._tools), 1)
 
     def _sums(self, request: str) -> dict[int, float]:
         """Scores above 0, by the tools' positions; a word that comes twice counts once."""

@@ -93,6 +93,7 @@ class ToolCall:
     `tool` is the qualified `server.tool` name; `result` the value that the plan received, or
     the error text when `ok` is false; `seconds` is wall time. With `kept` nothing was sent: a
     plan that failed before made the same call, and `result` and `seconds` are what that took.
+    With `refused` nothing was sent either: nobody who is trusted has asked for it.
     """
 
     tool: str
@@ -101,6 +102,7 @@ class ToolCall:
     result: Json
     seconds: float
     kept: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

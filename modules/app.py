@@ -157,6 +157,7 @@ class _Run:
         )
         from modules.conversation import Conversation
         from modules.model_manager import choose_model
+        from modules.provenance import asking_leave, provenance_policy
         from modules.redaction import Redactor
         from modules.sandbox import Sandbox
 
@@ -199,6 +200,8 @@ class _Run:
             arguments.session,
             redactor,
             display.questions.ask_back if display.questions.is_attended() else None,
+            provenance_policy(profile, servers.specs, places),
+            asking_leave(display.questions, sandbox.standing_still),
         )
         return conversation, dispatcher, progress
 

@@ -14,6 +14,9 @@ from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
 from core.ports import AskUser, CallTool, OnRepaired
+from core.provenance.guard import AskLeave, Provenance
+from core.provenance.known import Known
+from core.provenance.policy import ProvenancePolicy
 from core.session import MultiMCP
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
@@ -28,6 +31,7 @@ from modules.memory import (
 )
 from modules.model_manager import ModelManager
 from modules.perception import run_perception
+from modules.provenance import recall
 from modules.recorder import SessionRecorder
 from modules.redaction import Redactor
 from modules.sandbox import Sandbox
@@ -55,11 +59,14 @@ class Conversation:
         session_id: str | None = None,
         redactor: Redactor | None = None,
         ask_user: AskUser | None = None,
+        policy: ProvenancePolicy | None = None,
+        ask_leave: AskLeave | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
         `redactor` goes over what the session keeps; `ask_user` puts a plan's question to the
-        user, where somebody is there.
+        user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
+        nothing is checked (`core.provenance`).
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -72,6 +79,9 @@ class Conversation:
         self._listener = listener
         self._redactor = redactor
         self._ask_user = ask_user
+        self._policy = policy
+        self._ask_leave = ask_leave
+        self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
@@ -119,7 +129,7 @@ class Conversation:
 
     def new_session(self) -> None:
         """Let the next request begin a new session."""
-        self._memory = self._recorder = self._resume_id = None
+        self._memory = self._recorder = self._resume_id = self._known = None
 
     def interrupt(self) -> None:
         """Stop the running request, if there is one; servers stay alive."""
@@ -155,6 +165,7 @@ class Conversation:
         attached = await read_attachments(request, Path.cwd())
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
+        provenance = self._provenance(memory)
         await self._dispatcher.initialize()
         return AgentContext(
             attached.text,
@@ -167,7 +178,17 @@ class Conversation:
             parts=self._parts(),
             history=exchanges(memory.get_session_items()),
             images=attached.images,
+            provenance=provenance,
         )
+
+    def _provenance(self, memory: MemoryManager) -> Provenance | None:
+        """What is known of where values come from: it grows with the session."""
+        if self._policy is None:
+            return None
+        if self._known is None:
+            self._known = Known(self._policy)
+        recall(self._known, memory.get_session_items())
+        return Provenance(self._known, self._ask_leave)
 
     def _session(self) -> tuple[MemoryManager, SessionRecorder]:
         """The session's memory and its recorder, made at the first request."""

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from config.schema import AgentProfile
 from core.catalog import ToolCatalog
 from core.json_preview import json_start
+from core.observation import bordered
 from core.ports import DecisionInputs
+from core.provenance.borders import Borders
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import CLARIFICATION, Attempt, Exchange, PerceptionResult, ToolCall
 from modules.filled_prompt import FilledPrompt, fill_from
@@ -128,7 +130,7 @@ def _stable_values(inputs: DecisionInputs, profile: AgentProfile) -> dict[str, s
 
 def _request_values(inputs: DecisionInputs, image_note: str) -> dict[str, str]:
     return {
-        "history": _history_text(inputs.history),
+        "history": _history_text(inputs.history, inputs.borders),
         "perception": _perception_text(inputs.perception),
         "asking": MAY_ASK if inputs.may_ask else MAY_NOT_ASK,
         "images": image_note,
@@ -157,13 +159,16 @@ def _is_for_no_tool(inputs: DecisionInputs) -> bool:
     return not inputs.tools.is_near(inputs.user_input)
 
 
-def _history_text(history: Sequence[Exchange]) -> str:
+def _history_text(history: Sequence[Exchange], borders: Borders | None) -> str:
+    """What was asked and answered before; an answer may repeat what a page has said."""
     if not history:
         return "(this is the first request)"
-    return "\n".join(
-        f"User: {_short(e.request, REQUEST_CHARACTERS)}\nAnswer: {_short(e.answer)}"
+    lines = [
+        f"User: {_short(e.request, REQUEST_CHARACTERS)}\n"
+        f"Answer: {_short(e.answer) if borders is None else borders.within(_short(e.answer))}"
         for e in history
-    )
+    ]
+    return "\n".join(lines if borders is None else [borders.note, *lines])
 
 
 def _closing_text(inputs: DecisionInputs) -> str:
@@ -180,10 +185,12 @@ def _failures_text(inputs: DecisionInputs) -> str:
     failed = inputs.failed
     parts = [
         f"Plan {number} failed:\n{_short(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
-        f"→ {attempt.failure}"
+        f"→ {_failure_text(attempt, inputs.borders)}"
         for number, attempt in enumerate(failed, start=1)
     ]
-    parts += _calls_so_far(failed, inputs.tools)
+    if inputs.borders is not None:
+        parts.append(inputs.borders.note)
+    parts += _calls_so_far(failed, inputs.tools, inputs.borders)
     parts.append(LAST_TRY if inputs.last_try else REPEATED if _is_repeated(failed) else AGAIN)
     if _is_for_no_tool(inputs):
         parts.append(NO_TOOL_NEAR)
@@ -199,7 +206,16 @@ def _is_repeated(failed: Sequence[Attempt]) -> bool:
     return last.failure.kind == "repeated" or last.failure.message in said
 
 
-def _calls_so_far(failed: Sequence[Attempt], tools: ToolCatalog) -> list[str]:
+def _failure_text(attempt: Attempt, borders: Borders | None) -> str:
+    """Why a plan failed; where a tool failed, its server may have written that."""
+    text = str(attempt.failure)
+    is_servers = borders is not None and attempt.failure.kind == "tool"
+    return borders.within(text) if borders is not None and is_servers else text
+
+
+def _calls_so_far(
+    failed: Sequence[Attempt], tools: ToolCatalog, borders: Borders | None
+) -> list[str]:
     """The calls that succeeded, by what another plan may do with them; a paragraph a kind."""
     kept = dict.fromkeys(map(_call_text, failed[-1].kept))
     done: dict[str, None] = {}
@@ -208,7 +224,11 @@ def _calls_so_far(failed: Sequence[Attempt], tools: ToolCatalog) -> list[str]:
         if (text := _call_text(call)) not in kept:
             (unsure if _is_harmless(call, tools) else done)[text] = None
     paragraphs = {KEPT_CALLS: kept, DONE_CALLS: done, UNSURE_CALLS: unsure}
-    return [f"{head}\n{_newest(lines)}" for head, lines in paragraphs.items() if lines]
+    return [
+        f"{head}\n{bordered(_newest(lines), borders)}"
+        for head, lines in paragraphs.items()
+        if lines
+    ]
 
 
 def _is_harmless(call: ToolCall, tools: ToolCatalog) -> bool:

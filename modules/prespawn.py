@@ -23,21 +23,28 @@ _STEM_LETTERS = 5
 
 _STOP_WORDS = frozenset(
     {"the", "and", "for", "with", "from", "that", "this", "what", "which", "then", "its", "are"}
-    | {"was", "has"}
+    | {"was", "has", "their", "them", "they", "there"}
 )
 
 
 def likely_servers(request: str, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
     """The servers whose description or tool names share a word with the request.
 
-    A profile with one server has no choice to make; one that is to start eagerly always counts.
-    Only what is a program that lives on and can be started is given at all.
+    One that shares only a part of another's words is left out: "search my documents" is no case
+    for the server that searches the web. A profile with one server has no choice to make; one
+    that is to start eagerly always counts. Only what is a program that lives on and can be
+    started is given at all.
     """
     startable = [spec for spec in specs if _can_start_early(spec)]
     if len(specs) == 1:
         return startable
     wanted = _stems(request)
-    return [spec for spec in startable if spec.start == "eager" or wanted & _stems(_words_of(spec))]
+    shared = [wanted & _stems(_words_of(spec)) for spec in startable]
+    return [
+        spec
+        for spec, words in zip(startable, shared, strict=True)
+        if spec.start == "eager" or (words and not any(words < others for others in shared))
+    ]
 
 
 def prespawn(request: str, specs: Sequence[ServerSpec], logs: Path) -> dict[str, SpawnedServer]:

@@ -33,6 +33,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
+    ToolCallRefused,
     ToolCallStarted,
 )
 from core.json_schema import as_object
@@ -71,6 +72,8 @@ MAX_LEVELS = 64
 
 _TEXT_CHARS = 500
 
+_CALL_EVENTS = (ToolCallStarted, ToolCallFinished, ToolCallKept, ToolCallRefused)
+
 
 class SessionRecorder:
     """Listens to events and keeps them as memory items; the disk is waited for in a thread.
@@ -98,7 +101,7 @@ class SessionRecorder:
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
-        if isinstance(event, ToolCallStarted | ToolCallFinished | ToolCallKept):
+        if isinstance(event, _CALL_EVENTS):
             item = await asyncio.to_thread(self._item, event)  # its values may be large
         else:
             item = self._item(event)
@@ -116,7 +119,7 @@ class SessionRecorder:
         match event:
             case RunStarted() | Answered() | RunFinished():
                 return self._run_item(event)
-            case ToolCallStarted() | ToolCallFinished() | ToolCallKept():
+            case ToolCallStarted() | ToolCallFinished() | ToolCallKept() | ToolCallRefused():
                 return self._call_item(event)
             case StepFinished():
                 return self._plan_item(event)
@@ -211,7 +214,9 @@ class SessionRecorder:
             session_id=self._memory.session_id,
         )
 
-    def _call_item(self, event: ToolCallStarted | ToolCallFinished | ToolCallKept) -> MemoryItem:
+    def _call_item(
+        self, event: ToolCallStarted | ToolCallFinished | ToolCallKept | ToolCallRefused
+    ) -> MemoryItem:
         match event:
             case ToolCallStarted():
                 server, name = _split(event.tool)
@@ -230,6 +235,9 @@ class SessionRecorder:
                 return self._output_item(call, {"call_id": call_id})
             case ToolCallKept(call):
                 return self._output_item(call, {"kept": True})
+            case ToolCallRefused(tool, arguments, reason):
+                refused = ToolCall(tool, arguments, False, reason, 0.0)
+                return self._output_item(refused, {"refused": True})
             case _:
                 assert_never(event)
 

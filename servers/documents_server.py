@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from servers.rag.desk import Desk, Library
+    from servers.web.desk import Web
 
 
 def build_server() -> "MCPServer":
@@ -22,10 +23,12 @@ def build_server() -> "MCPServer":
     from servers.bootstrap import EXIT_UNUSABLE
     from servers.rag.desk import Desk
     from servers.rag.options import OptionsError, read_options
+    from servers.web import options as web_options
+    from servers.web.desk import WebDesk
 
     try:
-        options = read_options()
-    except OptionsError as error:
+        options, of_web = read_options(), web_options.read_options()
+    except (OptionsError, web_options.OptionsError) as error:
         sys.stderr.write(f"documents server: {error}\n")
         sys.exit(EXIT_UNUSABLE)
 
@@ -34,11 +37,11 @@ def build_server() -> "MCPServer":
 
         return DocumentLibrary.open(options)
 
-    return server_at(Desk(open_library, options.folders))
+    return server_at(Desk(open_library, options.folders), WebDesk(of_web))
 
 
-def server_at(desk: "Desk") -> "MCPServer":
-    """The server over a desk, which it closes when it ends."""
+def server_at(desk: "Desk", web: "Web") -> "MCPServer":
+    """The server over a desk and a web, which it closes when it ends."""
     from mcp.server.mcpserver import MCPServer
 
     from servers.documents_tools import document_tools
@@ -50,12 +53,13 @@ def server_at(desk: "Desk") -> "MCPServer":
             yield
         finally:
             await desk.aclose()
+            await web.aclose()
 
     return MCPServer(
         "documents",
         title="Cortex-R documents server",
         instructions="The user's own documents. Quote them, and name the sources.",
-        tools=document_tools(desk),
+        tools=document_tools(desk, web),
         lifespan=until_closed,
         log_level="WARNING",
     )

@@ -4,14 +4,10 @@ A docstring here is the tool's description: planners read it and rank tools by i
 stands beside the server's script because cached tool lists are valid while those files are.
 """
 
-import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import ToolAnnotations
 
 from servers.errors import ToolInputError
 from servers.rag.desk import Desk, Tell
@@ -32,21 +28,23 @@ from servers.schemas import (
     TextOutput,
     WebpageInput,
 )
-from servers.tooling import ExplainedTool, read_only_tools
+from servers.tooling import read_only_tools
+from servers.web.desk import Web
+from servers.web_tooling import ToolContext, on_the_web, web_tool
 
 PDF_CHARACTERS_MAX = 400_000
 """How much of a PDF one call gives; a plan takes no more than a few megabytes."""
 
 PAGE_CHARACTERS_MAX = 100_000
-
-ToolContext = Context[Any, Any]
+"""How much of a web page one call gives."""
 
 
 class DocumentTools:
-    """The tools, which all ask one desk."""
+    """The tools, which all ask one desk, and one web for its pages."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, web: Web) -> None:
         self._desk = desk
+        self._web = web
 
     async def search_stored_documents(
         self, input: SearchDocumentsInput, context: ToolContext
@@ -81,22 +79,18 @@ class DocumentTools:
         told = ("\n".join(notes), text, source_mark(input.file_path, f"0-{len(text)}"))
         return TextOutput(result="\n\n".join(part for part in told if part))
 
-    async def convert_webpage_url_into_markdown(self, input: WebpageInput) -> TextOutput:
+    async def convert_webpage_url_into_markdown(
+        self, input: WebpageInput, context: ToolContext
+    ) -> TextOutput:
         """Convert a public web page (URL) into markdown."""
-        from servers.rag.page_text import page_markdown
-
-        with _explained():
-            library = await self._desk.library()
-            text = await asyncio.to_thread(page_markdown, input.url, library.extract)
-        return TextOutput(result=_cut(text, PAGE_CHARACTERS_MAX))
+        with on_the_web(context, input.url):
+            text = await self._web.page(input.url, input.offset, PAGE_CHARACTERS_MAX)
+        return TextOutput(result=text)
 
 
-def document_tools(desk: Desk) -> list[Tool]:
+def document_tools(desk: Desk, web: Web) -> list[Tool]:
     """All tools of the documents server, in the order in which they are listed."""
-    tools = DocumentTools(desk)
-    on_the_web = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-    )
+    tools = DocumentTools(desk, web)
     return [
         *read_only_tools(
             [
@@ -106,9 +100,7 @@ def document_tools(desk: Desk) -> list[Tool]:
                 tools.extract_pdf,
             ]
         ),
-        ExplainedTool.from_function(
-            tools.convert_webpage_url_into_markdown, annotations=on_the_web
-        ),
+        web_tool(tools.convert_webpage_url_into_markdown),
     ]
 
 

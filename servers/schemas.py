@@ -23,10 +23,13 @@ PATH_CHARACTERS_MAX = 4096
 """Longest file path (PATH_MAX of Linux)."""
 
 QUERY_CHARACTERS_MAX = 2000
-"""Longest question that documents are searched for."""
+"""Longest question that documents or the web are searched for; engines take less, and say so."""
 
 TOP_K_MAX = 50
-"""How many passages one search gives at most."""
+"""How many passages or pages one search gives at most."""
+
+URL_CHARACTERS_MAX = 8_000
+"""Longest address of a page: what RFC 9110, section 4.1, wants to work everywhere."""
 
 QUOTED_CHARACTERS_MAX = 40
 """How much of a rejected value an error message quotes."""
@@ -120,7 +123,7 @@ Count: TypeAlias = Annotated[
     AfterValidator(_check_count),
     WithJsonSchema({"type": "integer", "minimum": 1, "maximum": TOP_K_MAX}),
 ]
-"""How many passages are wanted."""
+"""How many passages or pages are wanted."""
 
 Offset: TypeAlias = Annotated[
     int,
@@ -129,6 +132,13 @@ Offset: TypeAlias = Annotated[
     WithJsonSchema({"type": "integer", "minimum": 0}),
 ]
 """How much is passed over."""
+
+
+Address: TypeAlias = Annotated[
+    str,
+    Field(description="an http or https address", min_length=1, max_length=URL_CHARACTERS_MAX),
+]
+"""A page's address; whether it may be asked is decided where it is fetched."""
 
 
 class ToolInput(BaseModel):
@@ -319,9 +329,27 @@ class ExtractPdfInput(ToolInput):
 class WebpageInput(ToolInput):
     """Which page to turn into markdown."""
 
-    url: str = Field(
-        description="an http or https address", min_length=1, max_length=PATH_CHARACTERS_MAX
+    url: Address
+    offset: Offset = Field(default=0, description="characters to pass over, to read on")
+
+
+class SearchWebInput(ToolInput):
+    """What to look for on the web."""
+
+    query: str = Field(
+        description="what to look for: a few words or a question",
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
     )
+    max_results: Count = Field(default=10, description="how many results")
+
+
+class DownloadInput(ToolInput):
+    """Which page to read, and from where on."""
+
+    url: Address
+    offset: Offset = Field(default=0, description="characters to pass over, to read on")
+    raw: bool = Field(default=False, description="true: the HTML source, not the text")
 
 
 class TextOutput(ToolOutput):

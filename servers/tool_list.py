@@ -1,4 +1,4 @@
-"""What the documents server lists, as the text of `servers/tool_lists.json`.
+"""What the documents and the websearch server list, as the text of `servers/tool_lists.json`.
 
 The file ships with the program, so that no server has to start before it is needed, not even the
 first time. After a change of tools: `python -m servers.tool_list > servers/tool_lists.json`.
@@ -8,18 +8,33 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
 
 
 async def tool_lists() -> dict[str, list[dict[str, object]]]:
-    """The tools by server id; imports the MCP SDK, opens no document."""
-    from servers.documents_server import server_at
+    """The tools by server id; imports the MCP SDK, opens no document or connection."""
+    from servers import documents_server, websearch_server
     from servers.rag.desk import Desk, Library
+    from servers.web.desk import WebDesk
+    from servers.web.options import WebOptions
 
     def never() -> Library:
         raise RuntimeError("nothing is opened to list tools")
 
-    listed = await server_at(Desk(never, ())).list_tools()
-    tools: Sequence[dict[str, object]] = [
+    web = WebDesk(WebOptions(), {})
+    documents = documents_server.server_at(Desk(never, ()), web)
+    websearch = websearch_server.server_at(web)
+    return {
+        "documents": _entries(await documents.list_tools()),
+        "websearch": _entries(await websearch.list_tools()),
+    }
+
+
+def _entries(listed: "Sequence[Tool]") -> list[dict[str, object]]:
+    return [
         {
             "name": tool.name,
             "description": tool.description or "",
@@ -30,7 +45,6 @@ async def tool_lists() -> dict[str, list[dict[str, object]]]:
         }
         for tool in listed
     ]
-    return {"documents": list(tools)}
 
 
 def main() -> None:

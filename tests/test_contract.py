@@ -1,7 +1,7 @@
 """The names that the mission fixes, walked row by row of its table.
 
-What has no entry here yet (documents, web search, `ollama`) comes with the
-parts that bring it.
+Of the servers that are slow to start, the lists that ship are looked at; tests of the servers
+compare these with what they list.
 """
 
 import asyncio
@@ -34,6 +34,10 @@ from modules.decision import generate_plan
 from modules.memory import MemoryManager, new_session_id
 from modules.model_manager import ModelManager
 from modules.perception import extract_perception, run_perception
+from modules.shipped_tools import shipped_tools
+from servers.web.rate_limit import RateLimiter
+from servers.web.reading.content_fetcher import WebContentFetcher
+from servers.web.search.duckduckgo import DuckDuckGoSearcher
 from tests.command_line import ROOT, SUMS
 from tests.doubles import FakeParts, context
 
@@ -132,6 +136,39 @@ def test_strategies_are_there_by_name() -> None:
     assert parameters(find_recent_successful_tools) == ["memory_items", "limit"]
     assert inspect.iscoroutinefunction(conservative_plan)
     assert inspect.iscoroutinefunction(exploratory_plan)
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "arguments"),
+    [
+        ("documents", "search_stored_documents", ["query"]),
+        ("documents", "convert_webpage_url_into_markdown", ["url"]),
+        ("documents", "extract_pdf", ["file_path"]),
+        ("websearch", "duckduckgo_search_results", ["query", "max_results"]),
+        ("websearch", "download_raw_html_from_url", ["url"]),
+    ],
+)
+def test_tools_for_documents_and_the_web_are_there_by_name(
+    server: str, tool: str, arguments: list[str]
+) -> None:
+    script = ROOT / "servers" / f"{server}_server.py"
+    tools = shipped_tools(ServerSpec(server, (sys.executable, str(script)), ROOT, bundled=True))
+    assert tools is not None
+    (spec,) = [each for each in tools if each.name == tool]
+    assert spec.wrapper == "input"
+    taken = {parameter.name: parameter for parameter in spec.parameters}
+    assert list(taken)[: len(arguments)] == arguments
+    assert [name for name, parameter in taken.items() if parameter.required] == arguments[:1]
+    if "max_results" in taken:
+        assert taken["max_results"].schema["default"] == 10
+
+
+def test_the_parts_of_the_web_engine_are_there_by_name() -> None:
+    assert parameters(RateLimiter)[0] == "requests_per_minute"
+    assert inspect.iscoroutinefunction(RateLimiter().acquire)
+    assert parameters(DuckDuckGoSearcher.search)[1:] == ["query", "max_results"]
+    assert parameters(DuckDuckGoSearcher.format_results_for_llm)[1:] == ["results"]
+    assert parameters(WebContentFetcher.fetch_and_parse)[1] == "url"
 
 
 def test_the_sandbox_is_there_by_name() -> None:

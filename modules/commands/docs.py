@@ -17,6 +17,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from config.documents import documents_environment
 from config.settings import Places, check_profile, read_document
+from config.web import web_environment
 from core.errors import ExitCode
 from modules.commands.docs_command import ManageDocuments
 from modules.commands.docs_parser import parse_docs
@@ -32,7 +33,7 @@ END_SECONDS: Final = 5.0
 """How long a child that was asked to end may take."""
 
 _KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-"""They go along only where the profile's documents section names Gemini."""
+"""They go along only where the profile's documents or web section names Gemini."""
 
 Replace: TypeAlias = Callable[[str, list[str], Mapping[str, str]], NoReturn]
 """`os.execve`: puts another program in this one's place."""
@@ -61,15 +62,17 @@ def manage_documents(
 def child_environment(
     places: Places, profile_file: Path, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """This environment, with the profile's documents section in it.
+    """This environment, with what the profile says of documents and of the web in it.
 
     Raises:
         SettingsError: the profile can't be used.
     """
-    section = check_profile(read_document(profile_file), profile_file).documents
-    told = section.model_dump(mode="json", exclude_unset=True)
+    profile = check_profile(read_document(profile_file), profile_file)
+    documents = profile.documents.model_dump(mode="json", exclude_unset=True)
+    web = profile.web.model_dump(mode="json", exclude_unset=True)
     usual = {name: value for name, value in environ.items() if name not in _KEYS}
-    return usual | documents_environment(told, places.home, environ)
+    told = web_environment(web, environ, searches=False)
+    return usual | told | documents_environment(documents, places.home, environ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from modules.commands.health_configuration import (
 from modules.commands.health_documents import documents_checks
 from modules.commands.health_models import model_checks
 from modules.commands.health_sandbox import Examine, limits_check, sandbox_checks
+from modules.commands.health_web import web_checks
 from modules.commands.surroundings import Surroundings
 from modules.composition import sandbox_limits
 from modules.redaction import Redactor
@@ -74,6 +75,7 @@ def diagnose(
         checks += model_checks(profile, models, environ, places.home)
     if profile is not None:
         checks += documents_checks(profile, places, environ)
+        checks += web_checks(profile, environ)
     if servers is not None:
         checks += server_checks(servers)
     around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)

@@ -10,7 +10,7 @@ from core.errors import ExitCode
 from core.values import JsonObject
 
 Area: TypeAlias = Literal[
-    "program", "sandbox", "files", "configuration", "model", "documents", "servers"
+    "program", "sandbox", "files", "configuration", "model", "documents", "web", "servers"
 ]
 State: TypeAlias = Literal[
     "ok",

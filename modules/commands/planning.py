@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from config.schema import SandboxSection
+from config.schema import AgentProfile
 from config.servers import ServerSpec
 from core.calls import RunCalls
 from core.catalog import ToolCatalog
@@ -12,6 +12,9 @@ from core.content import ToolResult
 from core.context import SubtaskStatus
 from core.errors import ExitCode, ServerError, UsageError
 from core.ports import CallTool
+from core.provenance.guard import AskLeave, Provenance, ProvenanceGuard
+from core.provenance.known import Known
+from core.provenance.policy import ProvenancePolicy
 from core.session import MultiMCP
 from core.tool_spec import ToolSpec
 from core.turn import Plan
@@ -23,6 +26,7 @@ from modules.commands.plan_output import PlanReport, failure_text, plan_document
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.composition import sandbox_limits
+from modules.provenance import asking_leave, provenance_policy
 from modules.sandbox import Sandbox, SandboxResult
 from modules.terminal.progress import Progress
 
@@ -35,9 +39,11 @@ _NOTES = {
 
 
 async def run_plan_by_hand(
-    command: RunPlanFile, source: str, around: Surroundings, section: SandboxSection
+    command: RunPlanFile, source: str, around: Surroundings, profile: AgentProfile
 ) -> ExitCode:
     """Run the plan and print its answer; why there is none goes to stderr.
+
+    The text of the plan counts as the user's words.
 
     Raises:
         UsageError: `--tools` names no server, or one that is disabled; nothing was run.
@@ -46,7 +52,8 @@ async def run_plan_by_hand(
     chosen = _chosen(command.servers, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
     display = display_for(around, command.options)
-    sandbox = _WatchedSandbox(sandbox_limits(section), require=section.require)
+    limits, required = sandbox_limits(profile.sandbox), profile.sandbox.require
+    sandbox = _WatchedSandbox(limits, require=required)
     waiting = sandbox.standing_still
     async with (
         sandbox,
@@ -55,7 +62,14 @@ async def run_plan_by_hand(
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
-        run = _HandRun(dispatcher, sandbox, display.progress, is_quiet=command.options.quiet)
+        policy = provenance_policy(profile, around.servers.specs, around.places)
+        run = _HandRun(
+            dispatcher,
+            sandbox,
+            display.progress,
+            _guard(source, dispatcher, policy, asking_leave(display.questions, waiting)),
+            is_quiet=command.options.quiet,
+        )
         report = await run.run(source)
     return _tell(command, report, around, display.progress)
 
@@ -69,6 +83,13 @@ def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[Serve
         if spec in around.servers.disabled:
             raise UsageError(f"server '{spec.id}' is disabled {spec.origin}; enable it there")
     return specs
+
+
+def _guard(
+    source: str, dispatcher: MultiMCP, policy: ProvenancePolicy, ask: AskLeave
+) -> ProvenanceGuard:
+    """What checks the plan's calls: addresses, say, that it has from a page."""
+    return ProvenanceGuard(Provenance(Known(policy), ask), lambda: dispatcher.catalog, [source])
 
 
 class _WatchedSandbox(Sandbox):
@@ -103,6 +124,7 @@ class _HandRun:
         dispatcher: MultiMCP,
         sandbox: _WatchedSandbox,
         progress: Progress,
+        guard: ProvenanceGuard,
         *,
         is_quiet: bool,
     ) -> None:
@@ -110,12 +132,14 @@ class _HandRun:
         self._sandbox = sandbox
         self._progress = progress
         self._is_quiet = is_quiet
-        self._calls = RunCalls(_HandContext(dispatcher))
+        self._guard = guard
+        self._calls = RunCalls(_HandContext(dispatcher), guard=guard)
         self._repairs: tuple[str, ...] = ()
         self._is_world_down = bool(dispatcher.failures)
 
     async def run(self, source: str) -> PlanReport:
         """Check, repair and run it."""
+        self._guard.known.plan_written(source)
         began = time.perf_counter()
         result = await run_plan(
             Plan(source), self._dispatcher.catalog, self._call, self._sandbox, self._on_repaired

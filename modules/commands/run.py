@@ -201,7 +201,7 @@ def _work(
 
             # Read before the event loop starts: Ctrl-C ends a read of stdin at once here.
             plan = read_plan(command.file, sys.stdin.buffer, profile.sandbox.source_bytes)
-            return run_plan_by_hand(command, plan, around, profile.sandbox)
+            return run_plan_by_hand(command, plan, around, profile)
         case ShowPrompt():
             from modules.commands.prompting import chosen_model, show_prompt
 

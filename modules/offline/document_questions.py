@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from core.catalog import ToolCatalog
-from core.ranking import STOP_WORDS, stem
 from core.tool_spec import ToolSpec
 from modules.offline.arguments import SECOND_REQUEST
+from modules.offline.asking import (
+    COUNTING,
+    QUESTION_CHARACTERS_MAX,
+    bare,
+    question_terms,
+    speaks_of_arithmetic,
+)
 from modules.offline.pieces import pieces_of
-from modules.offline.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS
 
 SEARCH_TOOL: Final = "search_stored_documents"
 LIST_TOOL: Final = "list_documents"
-QUESTION_CHARACTERS_MAX: Final = 400
-TERMS_MAX: Final = 20
-"""How many words of a question are looked for in sentences."""
 
 QuestionKind: TypeAlias = Literal["answer", "passages", "open"]
 """`answer`: from the documents, or they don't say; `passages`: what a search finds, as it stands;
@@ -37,31 +39,14 @@ class DocumentQuestion:
     @property
     def terms(self) -> list[str]:
         """The stems of the words that a sentence has to share to be an answer."""
-        words = [word.lower() for word in re.findall(r"\w+", self.query)]
-        told = [word for word in words if word not in _QUESTION_WORDS | STOP_WORDS]
-        return list(dict.fromkeys(stem(word) for word in told))[:TERMS_MAX]
+        return question_terms(self.query)
 
-
-_QUESTION_TEXT: Final = (
-    "what who whom whose when where which why how does do did has have had much many long often "
-    "far old say says said mention mentions tell tells any anything something some there he she "
-    "than more most also still should must may might if not no every each and of for"
-)
-_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split())
-"""Words that a question is made of, and an answer need not repeat."""
 
 _OWN: Final = r"(?:(?:all|any|each|one)\s+of\s+)?(?:my|our|the|these|those|your)\s+"
 _KIND: Final = r"(?:own\s+|stored\s+|local\s+|indexed\s+|uploaded\s+)*"
 _NOUN: Final = r"(?P<noun>documents?|docs|papers|notes|files)"
 _DOCUMENTS: Final = rf"{_OWN}{_KIND}{_NOUN}"
 _ABOUT: Final = r"(?:about|on|regarding|concerning|of)"
-
-_POLITE: Final = re.compile(
-    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|(?:can|could|would|will)\s+you|tell\s+me|"
-    r"i(?:'d\s+like|\s+would\s+like|\s+want|\s+need)\s+to\s+know)\b[\s,:!.]*)+",
-    re.IGNORECASE,
-)
-_END: Final = re.compile(r"(?:[\s,.!?]|\bplease\b|\bthanks\b|\bthank\s+you\b)+\Z", re.IGNORECASE)
 
 _NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
     ("answer", rf"what\s+(?:do|does|did)\s+{_DOCUMENTS}\s+(?:say|tell|mention|state|know|have)"
@@ -104,7 +89,6 @@ _OF_US: Final = re.compile(r"\b(?:you|your|yours|yourself|i|me|my|mine|today|now
 
 _OPEN_PIECES: Final = frozenset({"word", "number", "mark"})
 _OPEN_MARKS: Final = frozenset("?.,’'-()")
-_COUNTING: Final = re.compile(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
 
 
 def documents_tool(tools: ToolCatalog) -> ToolSpec | None:
@@ -118,7 +102,7 @@ def documents_tool(tools: ToolCatalog) -> ToolSpec | None:
 
 def listing_tool(request: str, tools: ToolCatalog) -> ToolSpec | None:
     """The tool that lists the documents, where that is all that the request asks for."""
-    found = _LISTING.fullmatch(_bare(request))
+    found = _LISTING.fullmatch(bare(request))
     if found is None or (found["noun"] and _is_others(found["noun"], tools)):
         return None
     for tool in tools:
@@ -129,7 +113,7 @@ def listing_tool(request: str, tools: ToolCatalog) -> ToolSpec | None:
 
 def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:
     """The question of a request that names the documents; None if it doesn't, or asks more."""
-    text = _bare(request)
+    text = bare(request)
     if len(text) > QUESTION_CHARACTERS_MAX:
         return None
     for kind, pattern in _PATTERNS:
@@ -146,27 +130,20 @@ def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:
 
 def open_question(request: str) -> DocumentQuestion | None:
     """A plain question after a fact, which names no documents; None for anything else."""
-    text = _bare(request)
+    text = bare(request)
     if _OPEN.match(text) is None or len(text) > QUESTION_CHARACTERS_MAX:
         return None
-    if _OF_US.search(text) or _COUNTING.match(text) or SECOND_REQUEST.search(text):
+    if _OF_US.search(text) or COUNTING.match(text) or SECOND_REQUEST.search(text):
         return None
     pieces = pieces_of(text)
     if any(p.kind not in _OPEN_PIECES for p in pieces):
         return None
     if any(p.kind == "mark" and p.text not in _OPEN_MARKS for p in pieces):
         return None
-    if any(p.kind == "number" for p in pieces) and _speaks_of_arithmetic(text):
+    if any(p.kind == "number" for p in pieces) and speaks_of_arithmetic(text):
         return None
     question = DocumentQuestion(text, "open")
     return question if question.terms else None
-
-
-def _bare(request: str) -> str:
-    """The request without its polite beginning and end, on one line."""
-    text = _END.sub("", " ".join(request.split()))
-    polite = _POLITE.match(text)
-    return text[polite.end() :] if polite is not None else text
 
 
 def _is_others(noun: str, tools: ToolCatalog) -> bool:
@@ -177,9 +154,3 @@ def _is_others(noun: str, tools: ToolCatalog) -> bool:
     searching = documents_tool(tools)
     server = searching.server if searching is not None else ""
     return any(tool.server != server and singular in tool.name.lower() for tool in tools)
-
-
-def _speaks_of_arithmetic(text: str) -> bool:
-    words = {word.lower() for word in re.findall(r"[^\W\d_]+", text)}
-    known = {*AGGREGATES.by_first, *FUNCTIONS.by_first, *VERBS.by_first, *CONSTANTS}
-    return bool(words & (known | {"plus", "minus", "times", "percent", "divided"}))

@@ -16,6 +16,7 @@ from modules.offline.pieces import pieces_of
 from modules.offline.ranking import terms
 from modules.offline.refusal import Refusal
 from modules.offline.tool_plans import candidates_for
+from modules.offline.web_plans import web_tools
 
 MAX_ENTITIES = 20
 """How many entities a perception lists."""
@@ -29,7 +30,8 @@ def perceive(inputs: PerceptionInputs) -> str:
     request = inputs.user_input[:MAX_REQUEST_CHARACTERS]
     decision = DecisionInputs(inputs.user_input, inputs.tools, PerceptionResult())
     intent, names, servers = (
-        _arithmetic(decision)
+        _web(decision)
+        or _arithmetic(decision)
         or _documents(decision, named_question(request, inputs.tools))
         or _tool(decision)
         or _documents(decision, open_question(request))
@@ -63,6 +65,13 @@ def _documents(
     if question is None or tool is None:
         return None
     return "ask_documents", [tool.name], [tool.server]
+
+
+def _web(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:
+    tools = web_tools(decision.user_input[:MAX_REQUEST_CHARACTERS], decision.tools)
+    if not tools:
+        return None
+    return "use_tool", [tool.name for tool in tools], [tool.server for tool in tools]
 
 
 def _tool(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:

@@ -13,6 +13,8 @@ from modules.offline.grammar import parse
 from modules.offline.history import last_number
 from modules.offline.refusal import Decided, Exhausted, Refusal, quoted
 from modules.offline.tool_plans import write_other_plan, write_tool_plan
+from modules.offline.web_plans import write_web_plan
+from modules.offline.web_refusals import check_web_request
 
 FAILURE_CHARACTERS = 200
 """How much of a tool's error message a refusal quotes."""
@@ -28,9 +30,13 @@ def plan(inputs: DecisionInputs) -> str:
     if inputs.failed:
         return _plan_again(inputs)
     check_observation(inputs)
+    # First, because addresses are full of what looks like arithmetic.
+    if (source := write_web_plan(inputs)) is not None:
+        return source
     try:
         question = parse(inputs.user_input, last_number(inputs.history))
     except Decided:
+        check_web_request(inputs.user_input, inputs.tools)
         raise
     except Refusal as refusal:
         source = _plan_for_tools(inputs)
@@ -44,11 +50,19 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     """What is no arithmetic: a question to the documents, any other tool, or a plain question.
 
     Raises:
-        Refusal: tools fit, but the call can't be made.
+        Refusal: tools fit, but the call can't be made; or it asks of a page what none can tell.
     """
     question = named_question(inputs.user_input, inputs.tools)
     named = write_document_plan(inputs, question) if question is not None else None
-    source = named or write_listing_plan(inputs) or write_tool_plan(inputs)
+    try:
+        source = named or write_listing_plan(inputs) or write_tool_plan(inputs)
+    except Decided:
+        raise
+    except Refusal:
+        check_web_request(inputs.user_input, inputs.tools)
+        raise
+    if source is None:
+        check_web_request(inputs.user_input, inputs.tools)
     question = open_question(inputs.user_input) if source is None else None
     return write_document_plan(inputs, question) if question is not None else source
 

@@ -8,8 +8,8 @@ EXCERPT_CHARACTERS: Final = 40
 
 ABILITIES: Final = (
     "It does arithmetic in symbols and words (roots, powers, percent, factorials, trigonometry,\n"
-    "Fibonacci numbers, character codes, lists), quotes what your documents say, and calls a tool\n"
-    "that you name with its arguments."
+    "Fibonacci numbers, character codes, lists), quotes what your documents say, searches the\n"
+    "web, sums up a page or quotes what it says, and calls a tool that you name with its arguments."
 )
 CONNECT: Final = "For anything else connect a model: set GEMINI_API_KEY or pass --model."
 

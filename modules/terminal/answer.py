@@ -44,6 +44,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
 
     `answer` is null unless `status` is "done"; `message` then says why. Durations are seconds.
     A call that is `kept` was not sent: its result and seconds are those of a failed plan's call.
+    Nor was one that is `refused`, for what its result says.
     Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
     than Python reads back (4,300), in hexadecimal.
     """
@@ -86,7 +87,10 @@ def _step(step: Step) -> JsonObject:
         "repairs": list(step.repairs),
         "result": kind,
         "text": text,
-        "calls": [{**call_document(call), "kept": call.kept} for call in step.result.calls],
+        "calls": [
+            {**call_document(call), "kept": call.kept, "refused": call.refused}
+            for call in step.result.calls
+        ],
         "seconds": round(step.seconds, 6),
     }
 

@@ -26,6 +26,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
+    ToolCallRefused,
     ToolCallStarted,
 )
 from core.json_preview import json_start
@@ -41,6 +42,9 @@ Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
 VALUE_CHARACTERS = 200
 """How much of a value one line shows."""
+
+REASON_CHARACTERS = 500
+"""How much of the reason why a call was refused one line shows."""
 
 NAME_CHARACTERS = 100
 """How much of an argument's name one line shows."""
@@ -159,6 +163,9 @@ def _normal(event: Event) -> list[tuple[str, str]]:
             return [("tool", call_line(call))]
         case ToolCallProgress():
             return [("tool", _progress_line(event))]
+        case ToolCallRefused(tool, arguments, reason):
+            refused = f"refused {tool}({_arguments(arguments)})"
+            return [("tool", f"{refused}: {one_line(reason, REASON_CHARACTERS)}")]
         case Observed(step, text):
             return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
         case Retrying():

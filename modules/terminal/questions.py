@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
+from core.provenance.doubts import Doubt
 from modules.terminal.console import Cancelled, Console, Declined, HeldStream, TerminalConsole
 from modules.terminal.form_dialog import filled_in, is_confirmed
+from modules.terminal.leave import leave_text, url_warnings
 from modules.terminal.quoting import changes_text, on_one_line, quoted
 
 MESSAGE_CHARACTERS_MAX = 8_000
@@ -32,7 +34,6 @@ MESSAGE_CHARACTERS_TOLD = 120
 """How much of a declined question is told."""
 
 _URL_TEXT = re.compile(r"[\x21-\x7e]+")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def terminal_questions(
@@ -100,6 +101,23 @@ class Questions:
                 console.write(changes_text(changes))
                 prompt = "Use them as they are now? Else they are left out. [y/N] "
                 return await is_confirmed(console, prompt, default=False)
+        except (Declined, Cancelled):
+            return False
+
+    async def allow(self, tool: str, doubt: Doubt) -> bool:
+        """Whether the user lets a call go on (`core.provenance.guard.AskLeave`); else it is no.
+
+        The whole value is shown; one that is too long to be checked by eye is not asked about.
+        """
+        console = self._console
+        if console is None or not console.is_attended():
+            return False
+        if len(doubt.value) > URL_CHARACTERS_MAX:
+            return False
+        try:
+            async with self._asking(console):
+                console.write(leave_text(tool, doubt))
+                return await is_confirmed(console, "Let it? [y/N] ", default=False)
         except (Declined, Cancelled):
             return False
 
@@ -179,22 +197,10 @@ async def _asked_to_visit(console: Console, question: Question, url: str) -> Rep
     We never open, fetch or preview it (MCP 2025-11-25, "Elicitation", safe URL handling).
     """
     console.write(_heading(question.server, "asks you to open a page") + quoted(question.message))
-    console.write(f"\n{url}\n\nhost: {_host(url)}\n{_url_warnings(url)}")
+    console.write(f"\n{url}\n\nhost: {_host(url)}\n{url_warnings(url)}")
     console.write("Nothing has been opened. Open it yourself, if you trust the host.\n")
     done = await is_confirmed(console, "Done there? [y/N] ", default=False)
     return Reply("accept" if done else "decline")
-
-
-def _url_warnings(url: str) -> str:
-    parts, host = urlsplit(url), _host(url) or ""
-    warnings: list[str] = []
-    if parts.scheme == "http" and host not in _LOOPBACK:
-        warnings.append("the connection is not encrypted")
-    if "@" in parts.netloc:
-        warnings.append("what stands before the @ is not the host")
-    if "xn--" in host:
-        warnings.append("the host's name is spelt with characters that may look like others")
-    return "".join(f"  Careful: {warning}.\n" for warning in warnings)
 
 
 def _heading(server: str, does: str) -> str:

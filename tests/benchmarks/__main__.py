@@ -65,6 +65,12 @@ def _vectors(home: Path) -> list[Row]:
     return vectors.measure(home)
 
 
+def _reading(home: Path) -> list[Row]:
+    from tests.benchmarks import reading  # late: trafilatura would weigh on other measurements
+
+    return reading.measure(home)
+
+
 def _document_peers(home: Path) -> list[Row]:
     from tests.benchmarks import document_peers  # late: numpy would weigh on other measurements
 
@@ -87,6 +93,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "indexing": ("Keeping an index true to its folders", _indexing),
     "word_search": ("Words in an index of 100,000 chunks", _word_search),
     "vectors": ("Nearest vectors, by kind of index and number of chunks", _vectors),
+    "reading": ("Web pages from request to markdown", _reading),
     "document_peers": ("Documents in other libraries, same embedder", _document_peers),
     "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
 }

@@ -87,6 +87,7 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
 
     command = ManageDocuments(Options(profile=profile), "list", ("list", "--json"))
     environ = {"PATH": "/bin", "GEMINI_API_KEY": "sekret", "GOOGLE_API_KEY": "sekret"}
+    environ["BRAVE_API_KEY"] = "its-own"
     with pytest.raises(Replaced):
         manage_documents(command, Places(ROOT, tmp_path), environ, replace)
     words, told = started[0]
@@ -96,6 +97,7 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
     section = json.loads(told["CORTEX_DOCUMENTS"])
     assert section["folders"] == [str(tmp_path / "mine")]
     assert section["watch"] is False
+    assert json.loads(told["CORTEX_WEB"]) == {}
     profile.write_text("agent: 1")
     with pytest.raises(SettingsError):
         manage_documents(command, Places(ROOT, tmp_path), environ, replace)

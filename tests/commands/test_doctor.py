@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from config.schema import AgentProfile
 from config.settings import ROOT, Places
 from config.wall_names import WALL_NAMES, WallName
 from core.errors import ExitCode
@@ -14,6 +15,7 @@ from modules.commands.command import Diagnose, Options
 from modules.commands.doctor import diagnose
 from modules.commands.health import Check, checks_text, exit_code
 from modules.commands.health_sandbox import sandbox_checks
+from modules.commands.health_web import web_checks
 from modules.sandbox import SandboxLimits
 from modules.sandbox.walls import Wall
 from modules.terminal.streams import Complaints
@@ -170,6 +172,63 @@ class TestTheConfiguration:
         assert not (doctor.home / "logs").exists()
 
 
+class TestTheWeb:
+    def test_without_a_word_in_the_profile_it_searches_without_a_key(self, doctor: Doctor) -> None:
+        code, found = doctor.find()
+        assert code == 0
+        assert found["engine"]["detail"] == "duckduckgo (needs no key)"
+        assert found["pages"]["detail"] == "of public addresses only"
+        assert str(found["provenance"]["detail"]).startswith("auto: you are asked at a terminal")
+
+    @pytest.mark.parametrize(
+        ("web", "environ", "state", "told"),
+        [
+            ({"search": "brave"}, {}, "missing", "brave: BRAVE_API_KEY is not set"),
+            ({"search": "brave"}, {"BRAVE_API_KEY": "b-key"}, "ok", "brave: BRAVE_API_KEY is set"),
+            ({"search": "tavily"}, {"BRAVE_API_KEY": "b-key"}, "missing", "TAVILY_API_KEY is not"),
+            ({"search": "searxng", "search_url": "https://s.example"}, {}, "ok", "at https://s."),
+            ({"search_url": "http://localhost:88/"}, {}, "missing", "not on the public internet"),
+            ({"search_url": "http://10.1.2.3/"}, {}, "missing", "not on the public internet"),
+            ({"search_url": "http://[::1]:1/", "allow_private": ["::1"]}, {}, "ok", "at http://[:"),
+            (
+                {"search_url": "http://a.localhost:88/", "allow_private": ["a.localhost:88"]},
+                {},
+                "ok",
+                "at",
+            ),
+        ],
+    )
+    def test_the_engine_its_address_and_its_key_are_told(
+        self, web: dict[str, object], environ: dict[str, str], state: str, told: str
+    ) -> None:
+        found = checks_of({"web": web}, environ)["engine"]
+        assert found.state == state
+        assert told in found.detail
+        assert bool(found.advice) == (state == "missing")
+        assert "b-key" not in found.detail
+
+    def test_what_is_opened_or_switched_off_is_a_note(self) -> None:
+        found = checks_of(
+            {"web": {"allow_private": ["wiki.local"]}, "security": {"provenance": "off"}}
+        )
+        assert [found[name].state for name in ("pages", "provenance")] == ["note", "note"]
+        assert found["pages"].detail.endswith("wiki.local")
+        assert "hostile page" in found["provenance"].detail
+
+    def test_captions_that_lack_a_key_are_missing(self) -> None:
+        section: dict[str, object] = {"web": {"captions": "gemini:x"}}
+        assert checks_of(section)["pictures"].state == "missing"
+        assert "pictures" not in checks_of(section, {"GEMINI_API_KEY": "very-secret"})
+
+
+def checks_of(
+    sections: Mapping[str, object], environ: Mapping[str, str] | None = None
+) -> dict[str, Check]:
+    """What is said of the web in a profile with these sections, by name."""
+    profile = AgentProfile.model_validate({"agent": {"name": "Test", "id": "t"}, **sections})
+    return {check.name: check for check in web_checks(profile, environ or {})}
+
+
 class TestTheFiles:
     def test_a_home_that_is_no_folder_is_missing(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -209,6 +268,7 @@ def test_people_get_it_by_area_with_a_verdict(hand: Hand) -> None:
         "configuration",
         "model",
         "documents",
+        "web",
         "servers",
     ]
     assert "  ok       typed: stdio, in " in done.out

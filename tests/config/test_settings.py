@@ -67,7 +67,7 @@ class TestShippedFiles:
         """A profile that leaves a key out behaves as the shipped one does."""
         shipped = load_profile(ROOT / "config" / "profiles.yaml")
         bare = AgentProfile(agent=shipped.agent)
-        for section in ("strategy", "memory", "llm", "sandbox", "documents"):
+        for section in ("strategy", "memory", "llm", "sandbox", "documents", "web", "security"):
             assert getattr(shipped, section) == getattr(bare, section), section
 
 
@@ -138,7 +138,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
         (
             "x: 1\n",
             "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, persona, "
-            "sandbox, documents, mcp_servers",
+            "sandbox, documents, web, security, mcp_servers",
         ),
         (
             "memory:\n  storage:\n    strukture: date\n",

@@ -19,6 +19,7 @@ from modules.composition import ServerAccess, build_dispatcher, open_display, sa
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.chosen import ChosenModel
+from modules.provenance import provenance_policy
 from modules.redaction import Redactor
 from modules.sandbox import Sandbox
 from tests.command_line import ROOT
@@ -117,6 +118,7 @@ class Stage:
             Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require),
             self.places.home / profile.memory.storage.base_dir,
             _hear_nothing,
+            policy=provenance_policy(profile, self.specs(names), self.places),
         )
         async with conversation:
             await dispatcher.initialize()

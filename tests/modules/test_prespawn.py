@@ -53,6 +53,18 @@ def test_a_server_is_likely_that_shares_a_word_with_the_request(
     assert likely(request_text, MATH, DOCUMENTS, WEB) == servers
 
 
+def test_a_server_that_shares_only_a_part_of_anothers_words_is_left_out() -> None:
+    books = replace(DOCUMENTS, id="books", description="Searches books")
+    assert likely("search my documents", DOCUMENTS, books) == ["documents"]
+    assert likely("search", DOCUMENTS, books) == ["documents", "books"]
+    assert likely("search books and documents", DOCUMENTS, books) == ["documents", "books"]
+    assert likely("search my documents", replace(DOCUMENTS, start="eager"), books) == ["documents"]
+    assert likely("search my documents", DOCUMENTS, replace(books, start="eager")) == [
+        "documents",
+        "books",
+    ]
+
+
 def test_a_single_server_is_always_likely() -> None:
     assert likely("漢字", MATH) == ["math"]
 
@@ -83,11 +95,25 @@ def test_no_servers_are_no_trouble() -> None:
     assert likely("anything") == []
 
 
-def test_the_shipped_profile_starts_math_for_the_demonstration_request() -> None:
+@pytest.mark.parametrize(
+    ("request_text", "servers"),
+    [
+        ("Find the ASCII values of characters in INDIA and sum their exponentials", ["math"]),
+        ("factorial of 5 divided by factorial of 3", ["math"]),
+        ("the compound interest of 1000 at 5% and the sum", ["math"]),
+        ("search my documents for the notice period", ["documents"]),
+        ("search the web for tide tables", ["websearch"]),
+        ("look up the tide tables online", ["websearch"]),
+        ("what does https://example.com/tides say about spring?", ["websearch"]),
+        ("search the web for the factorial", ["math", "websearch"]),
+    ],
+)
+def test_of_the_shipped_servers_those_start_that_the_request_needs(
+    request_text: str, servers: list[str]
+) -> None:
     profile = load_profile(ROOT / "config" / "profiles.yaml")
     specs = [server.spec(ROOT, ROOT / "config") for server in profile.mcp_servers]
-    demo = "Find the ASCII values of characters in INDIA and sum their exponentials"
-    assert "math" in [spec.id for spec in likely_servers(demo, [*specs, DOCUMENTS])]
+    assert likely(request_text, *specs) == servers
 
 
 @contextmanager

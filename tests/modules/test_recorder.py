@@ -24,6 +24,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
+    ToolCallRefused,
     ToolCallStarted,
 )
 from core.memory_item import MemoryItem
@@ -112,6 +113,13 @@ async def test_a_kept_call_is_an_output_without_a_call() -> None:
     item = await recorded(ToolCallKept(ToolCall("math.add", {"a": 1}, True, 3, 0.25, kept=True)))
     assert (item.type, item.tool_name, item.tool_result) == ("tool_output", "add", {"result": 3})
     assert item.metadata == {"server": "math", "kept": True, "seconds": 0.25}
+
+
+async def test_a_refused_call_is_kept_as_one_that_failed() -> None:
+    item = await recorded(ToolCallRefused("web.get", {"url": "u"}, "web.get was not called: why"))
+    assert (item.type, item.tool_name, item.success) == ("tool_output", "get", False)
+    assert item.tool_result == {"result": "web.get was not called: why"}
+    assert item.metadata == {"server": "web", "refused": True, "seconds": 0.0}
 
 
 async def test_what_was_repaired_in_a_plan_is_kept_with_it_and_not_with_the_next() -> None:

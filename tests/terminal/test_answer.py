@@ -173,6 +173,7 @@ class TestDocument:
                             "result": "division by zero",
                             "seconds": 0,
                             "kept": False,
+                            "refused": False,
                         }
                     ],
                     "seconds": 0.25,
@@ -193,6 +194,7 @@ class TestDocument:
                             "result": 3,
                             "seconds": 0.001235,
                             "kept": True,
+                            "refused": False,
                         }
                     ],
                     "seconds": 0.5,
@@ -273,6 +275,7 @@ class TestDocument:
                         "result": stands,
                         "seconds": 0.123457,
                         "kept": False,
+                        "refused": False,
                     }
                 ],
                 "seconds": 0.5,

@@ -30,6 +30,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
+    ToolCallRefused,
     ToolCallStarted,
 )
 from core.turn import (
@@ -76,6 +77,7 @@ RETRY_LINE = (
 RETRIED_LINE = "[model] model m is busy; try 2 of m in 0.5 s\n"
 REPLACED_LINE = "[model] model m is down; n takes over\n"
 UNASKED_LINE = "[loop] no answer to: Which one? The likeliest reading is taken\n"
+REFUSED_LINE = '[tool] refused web.get(url="u"): not called\n'
 TOLD: list[tuple[Event, str, str, str]] = [
     (NOTICE, NOTICE_LINE, NOTICE_LINE, NOTICE_LINE),
     (RunStarted("2026/x", "add", "offline"), "", "", "[loop] session 2026/x, model offline\n"),
@@ -113,6 +115,7 @@ TOLD: list[tuple[Event, str, str, str]] = [
     (ServerLogged("web", "warning", "slow today"), "", LOG_LINE, LOG_LINE),
     (ToolCallFinished(1, CALL), "", CALL_LINE, CALL_LINE),
     (ToolCallKept(replace(CALL, kept=True)), "", KEPT_LINE, KEPT_LINE),
+    (ToolCallRefused("web.get", {"url": "u"}, "not\ncalled"), "", REFUSED_LINE, REFUSED_LINE),
     (StepFinished(STEP), "", "", "[sandbox] plan 2 worked in 250 ms\n"),
     (StepFinished(FAILED_STEP), "", "", "[sandbox] plan 1 failed in 2 ms\n"),
     (Observed(1, "12345"), "", OBSERVED_LINE, OBSERVED_LINE),

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, TypeAlias, cast
 
 from servers.rag.extraction.captions.choosing import open_captioner
 from servers.rag.extraction.file_extractor import FileExtractor
@@ -29,6 +29,7 @@ from servers.rag.extraction.messages import (
     reply_line,
 )
 from servers.rag.faults import ExtractionError
+from servers.rag.passages import Extracted
 
 EXIT_RESTS = 64
 """Nothing was asked for, or too much memory is held: start another one for the next file."""
@@ -40,16 +41,33 @@ LATE_SECONDS = 5
 """The process ends itself so long after its parent should have done so."""
 
 
-def main(arguments: list[str]) -> int:
+class Extracting(Protocol):
+    """Reads files in this process, as `FileExtractor` does."""
+
+    def extract_within(
+        self, path: Path, announce_scans: Callable[[int], None], *, is_careful: bool
+    ) -> Extracted:
+        """The text of a file; raises ExtractionError."""
+        ...
+
+
+OpenExtractor: TypeAlias = Callable[[Limits, str], Extracting]
+"""Makes what reads, from its limits and the setting of captions."""
+
+
+def file_extractor(limits: Limits, captions: str) -> FileExtractor:
+    """What reads any file."""
+    return FileExtractor(limits=limits, open_captioner=lambda: open_captioner(captions, os.environ))
+
+
+def main(arguments: list[str], open_extractor: OpenExtractor = file_extractor) -> int:
     """Serve until stdin closes."""
     settings = cast(Settings, json.loads(arguments[0]))
     limits = limits_from(settings["limits"])
     output = _claimed_stdout()
     _limit_memory(settings["memory_bytes"])
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    extractor = FileExtractor(
-        limits=limits, open_captioner=lambda: open_captioner(settings["captions"], os.environ)
-    )
+    extractor = open_extractor(limits, settings["captions"])
     while _is_asked(settings["idle_seconds"]):
         line = sys.stdin.buffer.readline(REQUEST_BYTES_MAX)
         if not line.endswith(b"\n"):
@@ -62,7 +80,7 @@ def main(arguments: list[str]) -> int:
 
 def serve(
     request: Request,
-    extractor: FileExtractor,
+    extractor: Extracting,
     limits: Limits,
     output: BinaryIO,
     end_after: Callable[[float, float], None],

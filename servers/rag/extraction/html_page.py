@@ -33,6 +33,7 @@ WORDS_KEPT = 0.5
 """Shares below which what trafilatura gives is not taken."""
 
 _FENCED = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^()\s]*\)")
 _INLINE_CODE = re.compile(r"`[^`\n]+`")
 _ROW = re.compile(r"^\|(.*)\|\s*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:-]+$")
@@ -62,7 +63,11 @@ def read_page(html: str, reading: Reading) -> Extracted:
 
 
 def loses_structure(markdown: str, outline: Outline, *, is_main: bool) -> bool:
-    """Whether headings, code, tables or most of the text are missing from the markdown."""
+    """Whether headings, code, tables or most of the text are missing from the markdown.
+
+    Its links may stand as their words or with where they lead.
+    """
+    markdown = without_targets(markdown)
     kept_words = len(markdown.split())
     if kept_words < (WORDS_KEPT if is_main else WORDS_KEPT / 2) * outline.words:
         return True
@@ -72,6 +77,11 @@ def loses_structure(markdown: str, outline: Outline, *, is_main: bool) -> bool:
         or _kept_code(markdown, outline) < CODE_KEPT
         or _kept_cells(markdown, outline) < (CELLS_KEPT if is_main else CELLS_KEPT / 2)
     )
+
+
+def without_targets(markdown: str) -> str:
+    """The markdown with its links as their words only."""
+    return _LINK.sub(r"\1", markdown) if "](" in markdown else markdown
 
 
 def _main_content(html: str) -> str:

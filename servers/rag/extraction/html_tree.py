@@ -2,9 +2,9 @@
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from servers.rag.extraction.markdown import one_line
 from servers.rag.extraction.pictures import picture_paragraph
@@ -12,8 +12,10 @@ from servers.rag.extraction.pictures import picture_paragraph
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 NO_CONTENT = (
     "script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "canvas",
-    "form", "button", "select", "textarea", "dialog",
+    "button", "select", "textarea", "dialog",
 )  # fmt: skip
+"""Besides forms, unless the page's text stands in one."""
+
 AROUND_CONTENT = ("nav", "aside", "footer", "header", "menu")
 AROUND_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary"})
 BAR_STAND_IN = "⏐"
@@ -22,7 +24,11 @@ BAR_STAND_IN = "⏐"
 LINE_NUMBERS = {"linenos", "gutter", "lineno", "line-numbers"}
 """Classes of cells that hold the numbers of lines of code: Pygments and others."""
 
-_ANCHORS = frozenset({"¶", "#", "§", "🔗", "⚓"})
+FORM_PARAGRAPHS_MIN = 3
+"""A form with so many holds the page: ASP.NET writes every page into one."""
+
+ANCHORS = frozenset({"¶", "#", "§", "🔗", "⚓"})
+"""Words of links that only lead to the heading they stand in."""
 
 
 class Element(Protocol):
@@ -32,12 +38,28 @@ class Element(Protocol):
     text: str | None
     tail: str | None
 
+    def __iter__(self) -> Iterator["Element"]:
+        """Those directly in it."""
+        ...
+
     def iter(self, *tags: str) -> Iterator["Element"]:
         """It and all below it with one of the tags, or with any."""
         ...
 
+    def iterancestors(self, *tags: str) -> Iterator["Element"]:
+        """Those around it, the nearest first."""
+        ...
+
+    def xpath(self, path: str) -> list["Element"]:
+        """The elements that a path leads to, in the order of the page."""
+        ...
+
     def get(self, key: str) -> str | None:
         """An attribute."""
+        ...
+
+    def set(self, key: str, value: str) -> None:
+        """Give it an attribute."""
         ...
 
     def getparent(self) -> "Element | None":
@@ -52,15 +74,30 @@ class Element(Protocol):
         """Take it out, and leave what follows it."""
         ...
 
+    def drop_tag(self) -> None:
+        """Take it out, and leave what is in it."""
+        ...
+
+
+ShowPicture: TypeAlias = Callable[[Element], str]
+"""What stands in the text in place of a picture; empty for nothing."""
+
 
 class _Etree(Protocol):
     ParserError: type[Exception]
 
 
+class _Parser(Protocol): ...
+
+
 class _LxmlHtml(Protocol):
     etree: _Etree
 
-    def document_fromstring(self, html: str) -> Element: ...
+    def HTMLParser(  # the library's name
+        self, *, remove_comments: bool, remove_pis: bool, collect_ids: bool
+    ) -> _Parser: ...
+
+    def document_fromstring(self, html: str, parser: _Parser) -> Element: ...
 
     def tostring(self, doc: Element, *, encoding: str) -> str: ...
 
@@ -76,19 +113,26 @@ class Outline:
 
 
 def parsed(html: str) -> Element | None:
-    """The tree of a page without scripts, forms, navigation; None if there is nothing in it.
+    """The tree of a page without scripts, forms, navigation; None if there is nothing in it."""
+    tree = document_of(html)
+    if tree is not None:
+        strip_surroundings(tree)
+    return tree
+
+
+def document_of(html: str) -> Element | None:
+    """The tree of a page with all but its comments; None if there is nothing in it.
 
     libxml2 cuts what is nested deeper than 256 elements, and never loads what a page names.
     """
     library = _library()
     # A declared encoding is refused by lxml in text that is decoded already.
     whole = re.sub(r"^\s*<\?xml[^>]*\?>", "", html, count=1)
+    parser = library.HTMLParser(remove_comments=True, remove_pis=True, collect_ids=False)
     try:
-        tree = library.document_fromstring(whole)
+        return library.document_fromstring(whole, parser)
     except (library.etree.ParserError, ValueError, AssertionError):
         return None
-    _strip(tree)
-    return tree
 
 
 def serialised(tree: Element) -> str:
@@ -103,7 +147,7 @@ def with_bars(markdown: str) -> str:
 
 def main_part(tree: Element) -> Element | None:
     """The part that a page itself calls its main one, if it does so once."""
-    marked = [each for each in tree.iter() if each.tag == "main" or each.get("role") == "main"]
+    marked = tree.xpath("//*[self::main or @role='main']")
     if not marked:
         marked = list(tree.iter("article"))
     return marked[0] if len(marked) == 1 else None
@@ -130,32 +174,55 @@ def _library() -> _LxmlHtml:
     return cast(_LxmlHtml, importlib.import_module("lxml.html"))
 
 
-def _strip(tree: Element) -> None:
-    for each in list(tree.iter()):
-        if _is_no_content(each) and each.getparent() is not None:
-            each.drop_tree()
+def alternative_text(picture: Element) -> str:
+    """What a page says itself of a picture: what is shown is on the web, not here."""
+    return picture_paragraph(picture.get("alt") or "")
+
+
+def strip_surroundings(tree: Element, show_picture: ShowPicture = alternative_text) -> None:
+    """Take out what is no content, and make of the rest what libraries can't get wrong."""
+    for each in list(tree.iter("form")):
+        if _holds_the_page(each):
+            each.tag = "div"
+    _drop(tree.iter("form", *NO_CONTENT))
+    _drop(each for each in tree.iter("a") if each.text_content().strip() in ANCHORS)
+    _drop(each for each in tree.iter(*AROUND_CONTENT) if _is_around(each))
+    _drop(each for each in tree.xpath("//*[@hidden or @role]") if _is_marked_around(each))
     for each in list(tree.iter("img")):
-        _replace_picture(each)
+        _replace_picture(each, show_picture(each))
     for each in list(tree.iter("table")):
         if LINE_NUMBERS & {name for cell in each.iter("td") for name in _classes(cell)}:
             _unwrap_listing(each)
     for each in tree.iter("dl", "dt", "dd"):
         # Markdown would indent what a definition holds, and code in it would be no code any more.
         each.tag = "p" if each.tag == "dt" else "div"
-    for each in list(tree.iter("td", "th")):
-        _escape_bars(each)
+    if "|" in tree.text_content():
+        for each in list(tree.iter("td", "th")):
+            _escape_bars(each)
 
 
-def _is_no_content(each: Element) -> bool:
-    if not isinstance(each.tag, str):
-        return True  # comments and instructions
-    if each.tag in NO_CONTENT or each.get("hidden") is not None:
+def _drop(elements: Iterable[Element]) -> None:
+    """Take elements out; one in another that is gone already goes with it."""
+    for each in list(elements):
+        if each.getparent() is not None:
+            each.drop_tree()
+
+
+def _holds_the_page(form: Element) -> bool:
+    if next(form.iter("main", "article", "h1"), None) is not None:
         return True
-    if each.tag == "a":
-        return each.text_content().strip() in _ANCHORS
-    is_around = each.tag in AROUND_CONTENT or each.get("role") in AROUND_ROLES
+    return sum(1 for _ in form.iter("p")) >= FORM_PARAGRAPHS_MIN
+
+
+def _is_marked_around(each: Element) -> bool:
+    if each.get("hidden") is not None:
+        return True
+    return each.get("role") in AROUND_ROLES and _is_around(each)
+
+
+def _is_around(each: Element) -> bool:
     # The header of an article holds its title; that of the page the name of the site.
-    return is_around and not (each.tag in ("header", "footer") and _is_in_article(each))
+    return not (each.tag in ("header", "footer") and _is_in_article(each))
 
 
 def _unwrap_listing(table: Element) -> None:
@@ -180,9 +247,7 @@ def _is_in_article(each: Element) -> bool:
     return False
 
 
-def _replace_picture(each: Element) -> None:
-    """Leave the alternative text only: what a page shows is on the web, not here."""
-    words = picture_paragraph(each.get("alt") or "")
+def _replace_picture(each: Element, words: str) -> None:
     if each.getparent() is not None:
         if words:
             each.tail = f"{words} {each.tail or ''}"

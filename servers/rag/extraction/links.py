@@ -11,17 +11,23 @@ from xml.parsers.expat import ExpatError
 from servers.rag.extraction.encodings import decoded
 from servers.rag.extraction.reading import Source
 from servers.rag.faults import ExtractionError
-from servers.rag.web_page import PageRefused, WebPage, fetch_page
+from servers.web.faults import WebError
+from servers.web.ports import Fetched
 
 LINK_BYTES_MAX = 64 * 1024
 ADDRESS_CHARS_MAX = 2_000
 
 _URL_LINE = re.compile(r"^\s*(?:BASE)?URL\s*=\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
-PageReader: TypeAlias = Callable[[str], WebPage]
-"""Fetches the page at an address; raises PageRefused. `web_page.fetch_page` is the usual one."""
+PageReader: TypeAlias = Callable[[str], Fetched]
+"""Fetches the page at an address; raises WebError."""
 
-usual_page_reader: PageReader = fetch_page
+
+def usual_page_reader(address: str) -> Fetched:
+    """Under guard, as all of Cortex-R fetches; blocks."""
+    from servers.web.fetching.blocking import fetch_blocking
+
+    return fetch_blocking(address)
 
 
 def address_in(source: Source) -> str:
@@ -46,12 +52,10 @@ def fetched(address: str, read_page: PageReader) -> Source:
     """
     try:
         page = read_page(address)
-    except PageRefused as error:
+    except WebError as error:
         raise ExtractionError(f"the page can't be read: {error}") from error
-    media_type, _, parameters = page.media_type.partition(";")
-    charset = re.search(r"charset\s*=\s*[\"']?([\w.:-]{2,40})", parameters, re.IGNORECASE)
-    suffix = ".html" if "html" in media_type else PurePosixPath(urlsplit(page.url).path).suffix
-    return Source(f"page{suffix}", page.data, charset[1] if charset else "")
+    suffix = ".html" if "html" in page.media_type else PurePosixPath(urlsplit(page.url).path).suffix
+    return Source(f"page{suffix}", page.body, page.charset)
 
 
 def _from_url(data: bytes) -> str:

@@ -40,6 +40,7 @@ ENDING_SECONDS = 5.0
 PASSED_ON = (
     "PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    "CORTEX_WEB",
 )  # fmt: skip
 """All of the environment that the process gets, besides what describing pictures needs."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT
+from tests.servers.web.loopback import page, threaded_web
 
 BOUND_SECONDS = 60
 
@@ -25,7 +26,11 @@ def environment(home: Path) -> dict[str, str]:
         "embedder": "none",
         "captions": "none",
     }
-    return {"PATH": os.environ["PATH"], "CORTEX_DOCUMENTS": json.dumps(options)}
+    return {
+        "PATH": os.environ["PATH"],
+        "CORTEX_DOCUMENTS": json.dumps(options),
+        "CORTEX_WEB": json.dumps({"allow_private": ["127.0.0.1"]}),
+    }
 
 
 @pytest.fixture
@@ -35,7 +40,9 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_server_answers_at_once_searches_and_ends_with_its_stdin(home: Path) -> None:
+def test_the_server_answers_at_once_searches_reads_a_page_and_ends_with_its_stdin(
+    home: Path,
+) -> None:
     def message(number: int, method: str, **parameters: object) -> str:
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
         return f"{json.dumps(request)}\n"
@@ -47,21 +54,32 @@ def test_the_server_answers_at_once_searches_and_ends_with_its_stdin(home: Path)
     started = '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
     query = {"input": {"query": "notice period"}}
     search = message(2, "tools/call", name="search_stored_documents", arguments=query)
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "servers" / "documents_server.py")],
-        env=environment(home),
-        cwd=home,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
+    with (
+        threaded_web() as web,
+        subprocess.Popen(
+            [sys.executable, str(ROOT / "servers" / "documents_server.py")],
+            env=environment(home),
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as server,
+    ):
+        web.pages["/tides"] = page("The tides turn twice a day.", "text/plain")
+        given = {"input": {"url": web.url("/tides")}}
+        convert = message(
+            3, "tools/call", name="convert_webpage_url_into_markdown", arguments=given
+        )
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None
         server.stdin.write(start + started + search)
         server.stdin.flush()
         answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.write(convert)
+        server.stdin.flush()
+        answers.append(json.loads(server.stdout.readline()))
         server.stdin.close()
         assert server.wait(BOUND_SECONDS) == 0
         assert server.stdout.read() == ""
@@ -70,6 +88,8 @@ def test_the_server_answers_at_once_searches_and_ends_with_its_stdin(home: Path)
     text = answers[1]["result"]["structuredContent"]["result"]
     assert "The notice period is six weeks." in text
     assert "[Source: lease.md, ID: " in text
+    read = answers[2]["result"]["structuredContent"]["result"]
+    assert read == f"The tides turn twice a day.\n\n[Source: {web.url('/tides')}]"
 
 
 def test_watching_ends_with_ctrl_c_and_leaves_no_traceback(home: Path) -> None:

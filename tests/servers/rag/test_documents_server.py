@@ -18,7 +18,11 @@ from servers.rag.desk import Desk
 from servers.rag.faults import IndexUnusable
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.search import SearchResult
+from servers.web.desk import Web, WebDesk
+from servers.web.faults import PageUnavailable
+from servers.web.options import WebOptions
 from tests.servers.rag.fake_library import DONE, FakeLibrary, entry
+from tests.servers.web.fake_web import FakeWeb
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -31,15 +35,21 @@ def library(tmp_path: Path) -> FakeLibrary:
 
 
 @asynccontextmanager
-async def connected(library: FakeLibrary, folder: Path) -> AsyncGenerator["Client"]:
-    """A client of a server over this library."""
+async def connected(
+    library: FakeLibrary, folder: Path, web: Web | None = None
+) -> AsyncGenerator["Client"]:
+    """A client of a server over this library, and over the real web if no other is given."""
     from mcp import Client
 
     from servers.documents_server import server_at
 
     desk = Desk(lambda: library, [folder], files_wait_seconds=5, vectors_wait_seconds=0)
-    async with Client(server_at(desk), mode="legacy") as client:
+    async with Client(server_at(desk, web or real_web()), mode="legacy") as client:
         yield client
+
+
+def real_web() -> WebDesk:
+    return WebDesk(WebOptions(), {})
 
 
 async def call(client: "Client", tool: str, **arguments: object) -> str:
@@ -120,7 +130,24 @@ async def test_pages_of_this_network_are_refused(library: FakeLibrary, tmp_path:
     async with connected(library, tmp_path) as client:
         for url in ("http://127.0.0.1/", "http://169.254.169.254/", "file:///etc/passwd"):
             text = await call(client, "convert_webpage_url_into_markdown", url=url)
-            assert text.startswith("convert_webpage_url_into_markdown: ")
+            assert text.startswith(f"convert_webpage_url_into_markdown: {url} is not read: ")
+
+
+async def test_a_page_is_read_100000_characters_at_a_time(
+    library: FakeLibrary, tmp_path: Path
+) -> None:
+    web = FakeWeb()
+    async with connected(library, tmp_path, web) as client:
+        url = "https://grey.example/"
+        text = await call(client, "convert_webpage_url_into_markdown", url=url)
+        assert text == f"The text.\n\n[Source: {url}]"
+        await call(client, "convert_webpage_url_into_markdown", url=url, offset=100_000)
+        assert web.asked == [(url, 0, 100_000), (url, 100_000, 100_000)]
+        web.broken = PageUnavailable("https://grey.example/ answered with status 404", 404)
+        text = await call(client, "convert_webpage_url_into_markdown", url=url)
+        assert text.startswith("convert_webpage_url_into_markdown: https://grey")
+        assert "status 404" in text
+    assert web.closed
 
 
 @pytest.mark.parametrize(
@@ -156,7 +183,8 @@ async def test_the_library_begins_with_the_server_and_ends_with_it(tmp_path: Pat
     from servers.documents_server import server_at
 
     library = FakeLibrary()
-    async with Client(server_at(Desk(lambda: library, [tmp_path])), mode="legacy") as client:
+    desk = Desk(lambda: library, [tmp_path])
+    async with Client(server_at(desk, real_web()), mode="legacy") as client:
         await client.list_tools()
         assert not library.closed
     assert library.started

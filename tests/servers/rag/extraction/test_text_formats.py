@@ -11,7 +11,8 @@ from servers.rag.extraction.limits import Limits
 from servers.rag.extraction.links import PageReader
 from servers.rag.extraction.reading import Source
 from servers.rag.faults import ExtractionError
-from servers.rag.web_page import PageRefused, WebPage
+from servers.web.faults import PageUnavailable
+from servers.web.ports import Fetched
 from tests.evals.extraction import text_files
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.scoring import scores_of
@@ -108,12 +109,12 @@ def test_a_broken_mail_is_read_as_far_as_it_goes() -> None:
     assert "größer" in extracted("a.eml", raw).markdown
 
 
-def page_at(expected: str, page: WebPage | PageRefused) -> PageReader:
+def page_at(expected: str, page: Fetched | PageUnavailable) -> PageReader:
     """A reader of pages that knows one address."""
 
-    def read(url: str) -> WebPage:
+    def read(url: str) -> Fetched:
         assert url == expected
-        if isinstance(page, PageRefused):
+        if isinstance(page, PageUnavailable):
             raise page
         return page
 
@@ -129,7 +130,7 @@ LINKS = {
 
 @pytest.mark.parametrize("name", LINKS)
 def test_a_link_file_gives_what_it_leads_to(name: str) -> None:
-    page = WebPage("https://example.org/a", "text/plain; charset=latin-1", b"gr\xf6\xdfer")
+    page = Fetched("https://example.org/a", 200, "text/plain", "latin-1", b"gr\xf6\xdfer")
     extractor = FileExtractor(read_page=page_at("https://example.org/a", page))
     found = extractor.extract_source(Source(name, LINKS[name]))
     assert found.markdown == "größer"
@@ -137,7 +138,7 @@ def test_a_link_file_gives_what_it_leads_to(name: str) -> None:
 
 
 def test_a_link_to_anything_but_a_web_page_is_refused() -> None:
-    refusing = FileExtractor(read_page=page_at("https://example.org/a", PageRefused("no host")))
+    refusing = FileExtractor(read_page=page_at("https://example.org/a", PageUnavailable("no host")))
     with pytest.raises(ExtractionError, match="no host"):
         refusing.extract_source(Source("a.url", LINKS["a.url"]))
     for name, data in (

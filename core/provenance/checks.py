@@ -1,0 +1,141 @@
+"""Which values of a call nobody who is trusted has given: URLs, paths, e-mail addresses."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from core.provenance import paths
+from core.provenance.addresses import addresses_in
+from core.provenance.arguments import ArgumentText
+from core.provenance.doubts import Doubt
+from core.provenance.known import Known
+from core.provenance.urls import (
+    Url,
+    is_bare_address,
+    parse_url,
+    plainer,
+    trimmed,
+    url_runs,
+    urls_in,
+)
+from core.tool_spec import ToolSpec
+
+LAYERS_MAX: Final = 3
+"""How often percent-encoding and character references are taken off."""
+
+_UNPARSED = Url("", "", "", "")
+
+
+class ArgumentCheck:
+    """Holds the arguments of one tool's calls against what is known."""
+
+    def __init__(self, known: Known, tool: ToolSpec) -> None:
+        """Check calls of `tool`."""
+        self._known = known
+        self._tool = tool
+        self._home = known.policy.home
+        self._fragments_stay = tool.server in known.policy.bundled_servers
+
+    def doubts(self, argument: ArgumentText) -> Iterator[Doubt]:
+        """The doubtful values of one text."""
+        text, layers = argument.text, 0
+        while text and layers <= LAYERS_MAX:
+            text, found = self._layer(argument, text)
+            yield from found
+            plain = plainer(text)
+            if plain == text:
+                return
+            text, layers = plain, layers + 1
+
+    def _layer(self, argument: ArgumentText, text: str) -> tuple[str, list[Doubt]]:
+        """What is doubtful in a text as it stands, and the text without its URLs."""
+        if text.lstrip()[:5].lower() == "file:":  # a path in other words
+            return "", [*self._path_doubts(text.strip())]
+        rest, found = self._urls(argument, text)
+        if self._known.is_tainted:
+            found += self._addresses(argument, rest)
+            for path in _paths_in(argument, rest):
+                found += self._path_doubts(path)
+        return rest, found
+
+    def _urls(self, argument: ArgumentText, text: str) -> tuple[str, list[Doubt]]:
+        """The URLs that are not known; what is left of the text without its URLs."""
+        whole = text.strip()
+        if argument.is_url and is_bare_address(whole):
+            return "", self._url_doubts(whole)
+        if self._is_quotable(argument, whole):
+            urls = [*urls_in(text)]
+            return _without(text, urls), [d for url in urls for d in self._quoted_doubts(url)]
+        runs = [text[start:end] for start, end in url_runs(text)]
+        if runs and whole.startswith(runs[0]) and _may_be_one_url(argument, whole, runs):
+            runs = [whole]  # whoever takes the text for one URL takes all of it
+        return _without(text, runs), [d for run in runs for d in self._url_doubts(run)]
+
+    def _is_quotable(self, argument: ArgumentText, whole: str) -> bool:
+        """Whether the text is one for people, and more than a URL."""
+        return argument.is_content and len(whole.split(maxsplit=2)) > 2
+
+    def _url_doubts(self, text: str) -> list[Doubt]:
+        is_trusted, url = self._is_url_trusted(text)
+        if not is_trusted and (shorter := trimmed(text)) != text:
+            is_trusted, _ = self._is_url_trusted(shorter)
+        return [] if is_trusted else [Doubt("url", text, url.key or text)]
+
+    def _is_url_trusted(self, text: str) -> tuple[bool, Url]:
+        url = parse_url(text) or _UNPARSED
+        if not self._known.is_url_known(url):
+            return False, url
+        keeps = not url.fragment or self._fragments_stay
+        return keeps or self._known.is_fragment_known(text), url
+
+    def _quoted_doubts(self, url: str) -> list[Doubt]:
+        return [] if self._known.quotes(url) else self._url_doubts(url)
+
+    def _addresses(self, argument: ArgumentText, text: str) -> Iterator[Doubt]:
+        may_quote = self._is_quotable(argument, text.strip())
+        for written, key in addresses_in(text):
+            if self._known.is_address_known(key, written):
+                continue
+            if not (may_quote and self._known.quotes(written)):
+                yield Doubt("address", written, key)
+
+    def _path_doubts(self, path: str) -> list[Doubt]:
+        if not self._known.is_tainted:
+            return []
+        for form in paths.candidates(path, self._home):
+            if form and not self._known.is_path_known(form, self._tool.server):
+                return [Doubt("path", path, form)]
+        return []
+
+
+def _may_be_one_url(argument: ArgumentText, whole: str, runs: list[str]) -> bool:
+    """Whether a text that begins with a URL may be meant as one, and is no list of URLs."""
+    is_list = len(runs) == len(whole.split())
+    return not is_list and not (argument.is_query or argument.is_command)
+
+
+def _paths_in(argument: ArgumentText, text: str) -> Iterator[str]:
+    """What of a text is a path, by its form and by its argument's name."""
+    whole = text.strip()
+    if not whole or "://" in whole:
+        return
+    if argument.is_path:
+        yield whole
+    elif argument.is_command:
+        yield from paths.rooted_in(text)
+    elif argument.may_be_path:
+        if any(map(str.isspace, whole)) or paths.is_rooted(whole):
+            yield from (path for path in paths.rooted_in(text) if paths.is_deep(path))
+        elif paths.looks_like_file(whole) and (paths.has_separators(whole) or argument.is_place):
+            yield whole
+
+
+def _without(text: str, parts: list[str]) -> str:
+    """A text without these parts of it, in the order in which they stand there."""
+    kept: list[str] = []
+    end = 0
+    for part in parts:
+        start = text.find(part, end)
+        if start >= 0:
+            kept.append(text[end:start])
+            end = start + len(part)
+    return " ".join([*kept, text[end:]])

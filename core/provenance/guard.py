@@ -1,0 +1,171 @@
+"""The door that every call of a run goes through: see the package for the rule."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from core.catalog import ToolCatalog
+from core.provenance import paths
+from core.provenance.addresses import addresses_in
+from core.provenance.arguments import ArgumentText, texts_of
+from core.provenance.checks import ArgumentCheck
+from core.provenance.doubts import DOUBTS_TOLD, Doubt, refusal
+from core.provenance.effects import name_doubts, tool_doubts
+from core.provenance.known import Known
+from core.provenance.urls import parse_url
+from core.tool_spec import ToolSpec
+from core.values import Json, JsonObject
+
+QUICK_CHARACTERS: Final = 20_000
+"""Arguments and results with more text are looked at in a thread."""
+
+ASKED_CHARACTERS_MAX: Final = 4_000
+"""A longer value can't be checked by eye, and is refused without a question."""
+
+QUESTIONS_MAX: Final = 10
+"""So often a run asks; further doubts are refused, or a page could wear the user out."""
+
+
+REQUESTS_HEARD: Final = 2
+"""How many requests, the latest, may ask for a tool: "yes, do so" speaks of the one before."""
+
+
+class AskLeave(Protocol):
+    """Puts a doubt to the user."""
+
+    async def __call__(self, tool: str, doubt: Doubt) -> bool:
+        """Whether the call of `tool` may go on; False where nobody answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a run needs for it: what its session knows, and who can be asked."""
+
+    known: Known
+    ask: AskLeave | None = None
+
+
+class ProvenanceGuard:
+    """Checks the calls of one run; answers of the user hold for the run."""
+
+    def __init__(
+        self, provenance: Provenance, catalog: Callable[[], ToolCatalog], words: Iterable[str]
+    ) -> None:
+        """Trust the user's `words`, the request at their end; `catalog` gives all tools."""
+        self.known = provenance.known
+        self._mode = provenance.known.policy.mode
+        self._ask = None if self._mode == "strict" else provenance.ask
+        self._catalog = catalog
+        self._answers: dict[tuple[str, str], bool] = {}
+        self._asking = asyncio.Lock()
+        words = tuple(words)
+        self._requests = list(words[-REQUESTS_HEARD:])
+        self.known.begin_run()
+        for text in words:
+            self.known.user_said(text)
+
+    def user_said(self, text: str) -> None:
+        """Trust what the user has said in this run."""
+        self._requests.append(text)
+        self.known.user_said(text)
+
+    async def refusal(self, tool: ToolSpec, arguments: JsonObject) -> str | None:
+        """Why the call may not be sent, for the plan; None if it may.
+
+        The user may be asked meanwhile.
+        """
+        if self._mode == "off":
+            return None
+        if _is_long(arguments):
+            doubts = await asyncio.to_thread(self._doubts, tool, arguments)
+        else:
+            doubts = self._doubts(tool, arguments)
+        refused = [doubt for doubt in doubts if not await self._has_leave(tool, doubt, doubts)]
+        if refused:
+            return refusal(tool.qualified_name, refused)
+        if not self.known.is_tainted:
+            self.known.used_before.add(tool.qualified_name)
+        return None
+
+    async def note(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> None:
+        """Learn from what a call gave."""
+        if self._mode == "off" or self.known.policy.is_trusted(tool):
+            self.known.add(tool, None)  # borders stand in any case
+            return
+        if _is_long(value):
+            learnt = await asyncio.to_thread(self.known.learn, tool, arguments, value)
+        else:
+            learnt = self.known.learn(tool, arguments, value)
+        self.known.add(tool, learnt)
+
+    def note_failure(self, tool: ToolSpec) -> None:
+        """A call failed; its message may be anybody's."""
+        self.known.add(tool, None)
+
+    def may_load(self, url: str) -> bool:
+        """Whether a viewer of the answer may load this address by itself."""
+        parsed = parse_url(url)
+        return self._mode == "off" or (parsed is not None and self.known.is_url_known(parsed))
+
+    def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
+        """The first doubts about a call."""
+        check, found = ArgumentCheck(self.known, tool), dict[tuple[str, str], Doubt]()
+        for argument in texts_of(tool, arguments):
+            for doubt in check.doubts(argument):
+                found.setdefault((doubt.kind, doubt.key), doubt)
+            if len(found) >= DOUBTS_TOLD:
+                return [*found.values()][:DOUBTS_TOLD]
+        has_own_value = not found and any(map(self._is_users, texts_of(tool, arguments)))
+        catalog = self._catalog()
+        words = "\n".join(self._requests)
+        doubts = tool_doubts(self.known, tool, catalog, words, has_own_value=has_own_value)
+        return [*found.values(), *doubts, *name_doubts(self.known, tool, arguments, catalog)]
+
+    def _is_users(self, argument: ArgumentText) -> bool:
+        """Whether a text is an address, path or the like that stands in the user's words."""
+        text, known = argument.text.strip(), self.known
+        if argument.is_path:
+            home = known.policy.home
+            return paths.is_named(paths.normal(text, home), known.words, home)
+        if any(known.is_address_known(key, written) for written, key in addresses_in(text)):
+            return True
+        return any(mark in text for mark in "@/.#") and len(text) > 2 and text in known.words
+
+    async def _has_leave(self, tool: ToolSpec, doubt: Doubt, doubts: Sequence[Doubt]) -> bool:
+        """The user's answer to a doubt; each is asked about once a run."""
+        if self._ask is None or len(doubts) >= DOUBTS_TOLD:
+            return False
+        about = (doubt.kind, doubt.key)
+        async with self._asking:
+            if about in self._answers:
+                return self._answers[about]
+            if len(doubt.value) > ASKED_CHARACTERS_MAX or len(self._answers) >= QUESTIONS_MAX:
+                return False
+            self._answers[about] = await self._ask(tool.qualified_name, doubt)
+            return self._answers[about]
+
+
+def guard_of(
+    provenance: Provenance | None, catalog: Callable[[], ToolCatalog], words: Iterable[str]
+) -> ProvenanceGuard | None:
+    """The guard of a run; none where nothing is to be checked."""
+    return None if provenance is None else ProvenanceGuard(provenance, catalog, words)
+
+
+def _is_long(value: Json) -> bool:
+    """Whether a value holds more text, or more values, than are looked at on the event loop."""
+    waiting, room = [value], QUICK_CHARACTERS
+    while waiting and room > 0:
+        inner = waiting.pop()
+        room -= 20
+        if isinstance(inner, str):
+            room -= len(inner)
+        elif isinstance(inner, list):
+            room -= len(inner)
+            waiting += inner if room > 0 else []
+        elif isinstance(inner, dict):
+            room -= len(inner)
+            waiting += inner.values() if room > 0 else []
+    return room <= 0

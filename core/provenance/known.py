@@ -1,0 +1,212 @@
+"""What a session has seen so far, sorted by how far it can be trusted."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from core.provenance import paths
+from core.provenance.addresses import addresses_in
+from core.provenance.arguments import texts_of
+from core.provenance.policy import ProvenancePolicy
+from core.provenance.urls import (
+    Url,
+    hosts_named,
+    known_keys,
+    links_in_list,
+    links_on_page,
+    parse_url,
+    url_runs,
+    urls_in,
+)
+from core.tool_spec import ToolSpec
+from core.values import Json, JsonObject
+
+KEYS_MAX: Final = 300_000
+"""How many links a session knows at most; further ones are not known."""
+
+WORDS_CHARACTERS_MAX: Final = 200_000
+"""How much of the user's words is kept: the latest."""
+
+QUOTED_CHARACTERS_MAX: Final = 8 * 1024 * 1024
+"""How much text of results is kept to be quoted from: the latest."""
+
+RESULT_VALUES_MAX: Final = 200_000
+"""How many texts of a structured result are read."""
+
+PAGES_OF_CALL_MAX: Final = 10
+"""How many URLs of one call count as pages that it read."""
+
+NAMES_LISTED_MAX: Final = 50_000
+"""How many names of one listing are known."""
+
+_MARK = re.compile(r"\[Source: ([^\]\n]{1,300})\]")
+_LISTED = re.compile(r"^(?:\s|[-*+•│├└─|`]|\[(?:FILE|DIR)\]|[MADRCU?!]{1,2} |[a-z ]{1,20}:\s{2,})*")
+
+
+class Known:
+    """Grows with a session; `core.provenance.guard` asks it."""
+
+    def __init__(self, policy: ProvenancePolicy) -> None:
+        """Know the configuration."""
+        self.policy = policy
+        self.is_tainted = False
+        self.used_before: set[str] = set()
+        self._words: deque[str] = deque()
+        self._plans: deque[str] = deque()
+        self._urls: set[str] = set()
+        self._hosts: set[str] = set()
+        self._addresses: set[str] = set()
+        self._quotable: deque[str] = deque()
+        self._listed: dict[str, set[str]] = {}
+        for text in (text for texts in policy.texts.values() for text in texts):
+            self._learn_from(text)
+
+    @property
+    def words(self) -> str:
+        """All that the user has said in this session."""
+        return "\n".join(self._words)
+
+    def begin_run(self) -> None:
+        """Forget what only counts within a run: plans, and the tools that were used."""
+        self.used_before.clear()
+        self._plans.clear()
+
+    def user_said(self, text: str) -> None:
+        """Trust what stands in a text of the user."""
+        if text in self._words:
+            return
+        self._words.append(text[-WORDS_CHARACTERS_MAX:])
+        _drop_oldest(self._words, WORDS_CHARACTERS_MAX)
+        self._learn_from(text[-WORDS_CHARACTERS_MAX:])
+
+    def plan_written(self, source: str) -> None:
+        """Trust a plan's literals and calls, if nobody but the user can have had a say in it."""
+        if not self.is_tainted:
+            self._plans.append(source)
+            _drop_oldest(self._plans, WORDS_CHARACTERS_MAX)
+
+    def is_planned(self, tool: ToolSpec) -> bool:
+        """Whether a trusted plan calls the tool by its name."""
+        name = re.compile(rf"\b(?:{re.escape(tool.name)}|{re.escape(tool.identifier)})\b")
+        return any(name.search(plan) for plan in self._plans)
+
+    def is_url_known(self, url: Url) -> bool:
+        """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
+        is_root = url.key == f"{url.scheme}://{url.host}" and url.scheme in ("http", "https")
+        return url.key in self._urls or (is_root and url.host in self._hosts)
+
+    def is_fragment_known(self, url: str) -> bool:
+        """Whether a URL stands with its fragment in a trusted text, or one that was read."""
+        return any(url in text for text in (*self._words, *self._quotable))
+
+    def is_address_known(self, key: str, written: str) -> bool:
+        """Whether an e-mail address is trusted."""
+        return key in self._addresses or any(written in plan for plan in self._plans)
+
+    def is_path_known(self, path: str, server: str) -> bool:
+        """Whether a path, in its normal form, may be given to a tool of the server."""
+        policy = self.policy
+        if any(paths.is_named(path, text, policy.home) for text in (*self._words, *self._plans)):
+            return True
+        configured = policy.texts.get(server, ())
+        if "/" in configured or any(paths.is_named(path, t, policy.home) for t in configured):
+            return True
+        above = set(paths.with_ancestors(path))
+        if above & (self._listed.get(server, set[str]()) | {*policy.folders}):
+            return True
+        is_relative = not paths.is_rooted(path) and path != ".."
+        return is_relative and server in policy.relative_to
+
+    def quotes(self, text: str) -> bool:
+        """Whether a text stands word for word in a result."""
+        return any(text in result for result in self._quotable)
+
+    def learn(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> "Learnt":
+        """What a result adds; takes long for long ones, and changes nothing yet."""
+        text = "\n".join(islice(_texts(value), RESULT_VALUES_MAX))
+        urls: set[str] = set()
+        if self.policy.is_link_source(tool):
+            urls.update(links_in_list(text))
+        pages = _pages(tool, arguments)
+        for page in pages:
+            urls.update(links_on_page(text, page))
+        return Learnt(text, urls, set(self._names(tool, arguments, text)))
+
+    def add(self, tool: ToolSpec, learnt: "Learnt | None") -> None:
+        """Take over what a result adds, None of a call that failed; from now on, be careful."""
+        self.is_tainted = self.is_tainted or not self.policy.is_trusted(tool)
+        if learnt is None:
+            return
+        if len(self._urls) < KEYS_MAX:
+            self._urls |= learnt.urls
+        self._listed.setdefault(tool.server, set()).update(learnt.names)
+        self._quotable.append(learnt.text[:QUOTED_CHARACTERS_MAX])
+        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+
+    def _names(self, tool: ToolSpec, arguments: JsonObject, text: str) -> Iterator[str]:
+        """The files that a result names, if naming files is what the tool is for."""
+        home = self.policy.home
+        if self.policy.marks_sources(tool):
+            for found in islice(_MARK.finditer(text), NAMES_LISTED_MAX):
+                yield paths.normal(found[1].rpartition(", ID:")[0], home)
+        if not self.policy.is_listing(tool):
+            return
+        folders = [a.text for a in texts_of(tool, arguments) if a.is_path][:PAGES_OF_CALL_MAX]
+        for line in islice(text.splitlines(), NAMES_LISTED_MAX):
+            name = _LISTED.sub("", line, count=1).strip()
+            for each in {name, name.partition(": ")[0]} - {""}:
+                yield paths.normal(each, home)
+                yield from (paths.joined(folder, each, home) for folder in folders)
+
+    def _learn_from(self, text: str) -> None:
+        """Trust the URLs, hosts and addresses of a text."""
+        runs = (text[start:end] for start, end in url_runs(text))
+        for url in (*urls_in(text), *runs, *hosts_named(text)):
+            self._urls.update(known_keys(url))
+            if (parsed := parse_url(url)) is not None:
+                self._hosts.add(parsed.host)
+        self._addresses.update(key for _, key in addresses_in(text))
+
+
+class Learnt:
+    """What one result adds: its text, links that may be followed, files that it names."""
+
+    __slots__ = ("names", "text", "urls")
+
+    def __init__(self, text: str, urls: set[str], names: set[str]) -> None:
+        """Keep them."""
+        self.text = text
+        self.urls = urls
+        self.names = {name for name in names if name not in ("", ".", "..", "/", "~")}
+
+
+def _pages(tool: ToolSpec, arguments: JsonObject) -> list[str]:
+    """The URLs that a call was given as such."""
+    found: list[str] = []
+    for argument in texts_of(tool, arguments):
+        text = argument.text.strip()
+        is_meant = (argument.is_url or "://" in text) and not any(map(str.isspace, text))
+        if is_meant and parse_url(text) is not None:
+            found.append(text)
+    return found[:PAGES_OF_CALL_MAX]
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """The texts in a value, in order."""
+    waiting: list[Json] = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif isinstance(inner, list):
+            waiting += reversed(inner)
+        elif isinstance(inner, dict):
+            for name, part in reversed(inner.items()):
+                waiting += (part, name)
+
+
+def _drop_oldest(texts: deque[str], characters: int) -> None:
+    while len(texts) > 1 and sum(map(len, texts)) > characters:
+        texts.popleft()

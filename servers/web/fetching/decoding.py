@@ -1,0 +1,208 @@
+"""Content codings undone in small bounded pieces, so that a bomb never unfolds.
+
+Whoever takes the pieces counts them and stops; each has at most `PIECE_BYTES` (about twice that
+from brotli), whatever went in. One coding is undone and no chain of them: nobody compresses a page
+twice, except to multiply a bomb.
+"""
+
+import importlib
+import importlib.util
+import zlib
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+PIECE_BYTES = 64 * 1024
+GZIP_MEMBERS_MAX = 64
+"""A gzip file may consist of several; thousands of empty ones only cost time."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Undecodable(Exception):
+    """The body is not what its Content-Encoding says; the message goes on from "its answer "."""
+
+
+class Decoder(Protocol):
+    """Undoes one coding."""
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """What a piece of the body gives; raises Undecodable."""
+        ...
+
+    def finish(self) -> None:
+        """The body is over; raises Undecodable if it was cut."""
+        ...
+
+
+def accepted_codings() -> str:
+    """For the Accept-Encoding header; brotli if it is installed."""
+    return "gzip, deflate, br" if importlib.util.find_spec("brotli") else "gzip, deflate"
+
+
+def decoder_for(coding: str) -> Decoder:
+    """The decoder of a Content-Encoding header.
+
+    Raises:
+        Undecodable: of none that is known, or of a chain of them.
+    """
+    match coding.strip().lower():
+        case "" | "identity":
+            return Plain()
+        case "gzip" | "x-gzip":
+            return Gzip()
+        case "deflate":
+            return Deflate()
+        case "br" if importlib.util.find_spec("brotli"):
+            return Brotli()
+        case other:
+            named = "".join(char for char in other if char.isprintable())[:40]
+            raise Undecodable(f"is compressed in a way that can't be undone ({named})")
+
+
+class Plain:
+    """No coding."""
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """The piece itself."""
+        yield piece
+
+    def finish(self) -> None:
+        """Nothing to check: the length is the protocol's affair."""
+
+
+class Gzip:
+    """RFC 1952, with several members; what follows the last one is left out, as gzip does."""
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self._member: _Inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._members = 1
+        self._held = b""
+        self._has_begun = False
+        self._is_over = False
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """What a piece gives; raises Undecodable."""
+        self._has_begun = self._has_begun or bool(piece)
+        data, self._held = self._held + piece, b""
+        while data and not self._is_over:
+            if self._member.eof:
+                if data == _GZIP_MAGIC[:1]:
+                    self._held = data
+                    return
+                self._begin_another(data)
+            else:
+                yield from _inflated(self._member, data)
+                data = self._member.unused_data
+
+    def finish(self) -> None:
+        """Raises Undecodable if a member is not at its end."""
+        if self._has_begun and not self._member.eof:
+            raise Undecodable("breaks off in the middle of its compressed data")
+
+    def _begin_another(self, data: bytes) -> None:
+        """Go on to the next member, or to the end if what follows is none."""
+        if not data.startswith(_GZIP_MAGIC):
+            self._is_over = True
+        elif self._members == GZIP_MEMBERS_MAX:
+            raise Undecodable("consists of more compressed parts than are read")
+        else:
+            self._members += 1
+            self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+
+class Deflate:
+    """RFC 1950, and the raw RFC 1951 that some servers send under the same name."""
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self._held = b""
+        self._stream: _Inflater | None = None
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """What a piece gives; raises Undecodable."""
+        if self._stream is None:
+            self._held += piece
+            if len(self._held) < 2:
+                return
+            self._stream = zlib.decompressobj(_deflate_bits(self._held))
+            piece = self._held
+        if not self._stream.eof:
+            yield from _inflated(self._stream, piece)
+
+    def finish(self) -> None:
+        """Raises Undecodable if it is not at its end."""
+        if self._held and (self._stream is None or not self._stream.eof):
+            raise Undecodable("breaks off in the middle of its compressed data")
+
+
+class Brotli:
+    """RFC 7932, with the bounded output that the `brotli` package has since 1.2."""
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        package = cast("_BrotliPackage", importlib.import_module("brotli"))
+        self._fault = package.error
+        self._stream = package.Decompressor()
+        self._has_begun = False
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """What a piece gives; raises Undecodable."""
+        self._has_begun = self._has_begun or bool(piece)
+        while not self._stream.is_finished():
+            try:
+                made = self._stream.process(piece, output_buffer_limit=PIECE_BYTES)
+            except self._fault as error:
+                raise Undecodable("is not compressed as it says (br)") from error
+            if not made:
+                return  # it wants more input
+            yield made
+            piece = b""
+
+    def finish(self) -> None:
+        """Raises Undecodable if it is not at its end."""
+        if self._has_begun and not self._stream.is_finished():
+            raise Undecodable("breaks off in the middle of its compressed data")
+
+
+class _Inflater(Protocol):
+    """What `zlib.decompressobj` gives; its class has no public name."""
+
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+class _BrotliStream(Protocol):
+    def process(self, data: bytes, *, output_buffer_limit: int) -> bytes: ...
+    def is_finished(self) -> bool: ...
+
+
+class _BrotliPackage(Protocol):
+    error: type[Exception]
+
+    def Decompressor(self) -> _BrotliStream: ...
+
+
+def _inflated(stream: _Inflater, data: bytes) -> Iterator[bytes]:
+    """What zlib makes of some input, a bounded piece at a time."""
+    made = b""
+    # At its end zlib may keep the tail of its input for ever, so the end is looked for first.
+    while not stream.eof and (data or len(made) == PIECE_BYTES):
+        try:
+            made = stream.decompress(data, PIECE_BYTES)
+        except zlib.error as error:
+            raise Undecodable("is not compressed as it says") from error
+        if made:
+            yield made
+        data = stream.unconsumed_tail
+
+
+def _deflate_bits(head: bytes) -> int:
+    """The window size that zlib is told: negative for a raw stream (RFC 1950, 2.2)."""
+    is_wrapped = head[0] & 0x0F == 8 and int.from_bytes(head[:2], "big") % 31 == 0
+    return zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS

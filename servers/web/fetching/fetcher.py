@@ -1,0 +1,269 @@
+"""Fetches pages: redirects followed, busy servers asked again, robots.txt heeded, under guard."""
+
+import asyncio
+import random
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from servers.web.faults import AddressRefused, PageUnavailable, RateLimited
+from servers.web.fetching.answers import RETRY_STATUSES, Answer, status_fault
+from servers.web.fetching.guard import AddressGuard, Resolver, system_resolver
+from servers.web.fetching.patience import WHOLE_PER_ATTEMPT, Pace, Patience
+from servers.web.fetching.requests import (
+    PRODUCT,
+    REDIRECT_STATUSES,
+    Request,
+    first_request,
+    next_request,
+)
+from servers.web.fetching.robots import ALLOW_ALL, REFUSE_ALL, TEXT_BYTES_MAX, parse_robots
+from servers.web.fetching.robots_cache import RobotsCache, Ruling
+from servers.web.options import WebOptions
+from servers.web.ports import Because, Fetched
+from servers.web.targets import Target, parse_target, shown_url
+
+if TYPE_CHECKING:
+    from servers.web.fetching.transport import Connector, Intake, Progress
+
+REDIRECTS_MAX = 10
+ROBOTS_REDIRECTS_MAX = 5
+ROBOTS_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What fetches share. `connector` is `transport.system_connector` if None."""
+
+    options: WebOptions
+    guard: AddressGuard
+    pace: Pace
+    robots: RobotsCache
+    trust: Callable[[], ssl.SSLContext]
+    connector: "Connector | None"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedFetcher:
+    """A `ports.Fetcher`. It keeps robots.txt rulings and nothing else between fetches.
+
+    It belongs to one event loop, and holds no connection that would have to be closed.
+    """
+
+    parts: Parts
+    progress: "Progress | None" = None
+
+    def reporting_to(self, progress: "Progress | None") -> "GuardedFetcher":
+        """The same fetcher, which tells of the bytes as they come: one for each tool call."""
+        return replace(self, progress=progress)
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        because: Because = "typed",
+        headers: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+        json: object = None,
+    ) -> Fetched:
+        """What the server at a URL answers with success, redirects followed.
+
+        With `form` or `json` it is a POST. `headers` go to the first origin only. A request with
+        any of the three is a call of a service and no reading of a page: robots.txt, which is for
+        readers, is not asked then.
+
+        One attempt takes at most `timeout_seconds`, the whole one and a half of that.
+
+        Raises:
+            AddressRefused: the address, or one it redirects to, may not be asked.
+            PageUnavailable: no answer, one without success, or one that is too large or too slow.
+            RateLimited: the server asks for a pause that is longer than the time left.
+            ValueError: the caller's mistake: two bodies, or a header that can't be set.
+        """
+        request = first_request(parse_target(url), headers, form, json)
+        request = replace(request, may_be_private=self.parts.guard.opens(request.target))
+        is_reading = not headers and request.body is None
+        heeds = is_reading and self.parts.options.robots in ("always", because)
+        patience = Patience(self.parts.options.timeout_seconds, self.parts.pace)
+        intake = _intake(self.parts.options.page_bytes, self.progress)
+        asked: set[tuple[str, str]] = set()
+        for _ in range(REDIRECTS_MAX + 1):
+            if heeds:
+                await self._ask_leave(request, patience)
+            answer = await self._answered(request, intake, patience)
+            location = answer.header(b"location")
+            if answer.status not in REDIRECT_STATUSES or not location:
+                return _fetched(request, answer)
+            asked.add((request.method, request.target.url))
+            request = next_request(request, answer.status, location)
+            if (request.method, request.target.url) in asked:
+                raise PageUnavailable(
+                    f"{shown_url(url)} sends round in a circle, back to "
+                    f"{shown_url(request.target.url)}; perhaps it wants cookies, which are not "
+                    "kept; try another source",
+                    answer.status,
+                )
+        raise PageUnavailable(
+            f"{shown_url(url)} redirects more than {REDIRECTS_MAX} times; try another source"
+        )
+
+    async def _answered(self, request: Request, intake: "Intake", patience: Patience) -> Answer:
+        """The answer to one request, asked again where that may help."""
+        from servers.web.fetching.transport import ConnectionLost
+
+        while True:
+            try:
+                answer = await self._once(request, intake, patience.attempt_seconds())
+            except ConnectionLost:
+                # Data that may have arrived is not sent twice.
+                pause = None if request.body is not None else patience.pause()
+                if pause is None:
+                    raise
+            else:
+                if answer.status not in RETRY_STATUSES:
+                    return answer
+                pause = patience.pause(answer.pause_seconds)
+                if pause is None:
+                    raise _busy(request.target, answer)
+            await patience.wait(pause)
+
+    async def _once(self, request: Request, intake: "Intake", seconds: float) -> Answer:
+        """One look-up, one connection, one answer, all of it within some seconds."""
+        from servers.web.fetching.transport import exchange, system_connector
+
+        parts = self.parts
+        try:
+            async with asyncio.timeout(seconds):
+                return await exchange(
+                    request,
+                    await parts.guard.addresses(
+                        request.target, may_be_private=request.may_be_private
+                    ),
+                    intake,
+                    connector=parts.connector or system_connector,
+                    trust=parts.trust,
+                )
+        except TimeoutError:
+            bound = parts.options.timeout_seconds
+            raise PageUnavailable(
+                f"{shown_url(request.target.url)} takes longer than {bound:g} s, or "
+                f"{bound * WHOLE_PER_ATTEMPT:g} s with its redirects and retries "
+                "('timeout_seconds' in the profile's web section); try later or another source"
+            ) from None
+
+    async def _ask_leave(self, page: Request, patience: Patience) -> None:
+        """Raises PageUnavailable if the site wishes that programs leave a page out."""
+        target = page.target
+
+        async def ask(site: Target) -> Ruling:
+            path = replace(site, path="/robots.txt")
+            return await self._robots(
+                Request(path, {}, may_be_private=page.may_be_private), patience
+            )
+
+        ruling = await self.parts.robots.ruling(target, ask)
+        if ruling.rules.allow(target.path):
+            return
+        if ruling.fault:
+            why = f"its site can't say whether programs may read it ({ruling.fault})"
+        else:
+            why = "its site asks programs not to read it (robots.txt)"
+        raise PageUnavailable(
+            f"{shown_url(target.url)} is left out: {why}; try another source, or let the user give "
+            "the address"
+        )
+
+    async def _robots(self, first: Request, patience: Patience) -> Ruling:
+        """Ask a site for its rules (RFC 9309, 2.3.1).
+
+        Refused with a status of 400 to 499 means that there are none; in trouble, or not to be
+        reached, that nothing may be read.
+        """
+        request = first
+        intake = _intake(TEXT_BYTES_MAX, None, is_cut=True)
+        for _ in range(ROBOTS_REDIRECTS_MAX + 1):
+            try:
+                seconds = min(ROBOTS_SECONDS, patience.attempt_seconds())
+                answer = await self._once(request, intake, seconds)
+                location = answer.header(b"location")
+                if answer.status in REDIRECT_STATUSES and location:
+                    request = next_request(request, answer.status, location)
+                    continue
+            except AddressRefused as error:
+                if request is first:
+                    raise  # the page itself could not be asked for either
+                return Ruling(REFUSE_ALL, str(error))
+            except PageUnavailable as error:
+                return Ruling(REFUSE_ALL, str(error))
+            if answer.is_success:
+                return Ruling(parse_robots(answer.body, PRODUCT))
+            if 300 <= answer.status < 500:
+                return Ruling(ALLOW_ALL)
+            return Ruling(REFUSE_ALL, f"robots.txt answered with status {answer.status}")
+        return Ruling(ALLOW_ALL)  # sent on too often: as if there were none (2.3.1.2)
+
+
+def open_fetcher(
+    options: WebOptions,
+    *,
+    resolver: Resolver = system_resolver,
+    connector: "Connector | None" = None,
+    trust: Callable[[], ssl.SSLContext] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    draw: Callable[[], float] = random.random,
+    progress: "Progress | None" = None,
+) -> GuardedFetcher:
+    """A fetcher for one event loop; nothing is connected or imported yet.
+
+    All but `options` and `progress` are for tests, and none of them passes by the guard: a
+    `connector` is given addresses that were checked.
+
+    Raises:
+        OptionsError: `allow_private` holds something that is no host.
+    """
+    parts = Parts(
+        options,
+        AddressGuard(options.allow_private, resolver),
+        Pace(clock, sleep, draw),
+        RobotsCache(clock),
+        cache(trust or _system_trust),
+        connector,
+    )
+    return GuardedFetcher(parts, progress)
+
+
+def _system_trust() -> ssl.SSLContext:
+    """The authorities that this system trusts, or those of SSL_CERT_FILE."""
+    import httpcore2
+
+    return httpcore2.default_ssl_context()
+
+
+def _intake(most_bytes: int, progress: "Progress | None", *, is_cut: bool = False) -> "Intake":
+    from servers.web.fetching.transport import Intake
+
+    return Intake(most_bytes, is_cut, progress)
+
+
+def _fetched(request: Request, answer: Answer) -> Fetched:
+    """The answer as others see it; raises PageUnavailable unless it is a success."""
+    if not answer.is_success:
+        raise status_fault(shown_url(request.target.url), answer.status)
+    url = request.target.url
+    return Fetched(url, answer.status, answer.media_type, answer.charset, answer.body)
+
+
+def _busy(target: Target, answer: Answer) -> RateLimited | PageUnavailable:
+    """A server that wants to be left in peace, for longer than is waited or once too often."""
+    pause = answer.pause_seconds
+    if pause:
+        return RateLimited(
+            f"{shown_url(target.url)} asks for a pause of {pause:,.0f} s (status {answer.status}); "
+            "try again then, or try another source"
+        )
+    fault = status_fault(shown_url(target.url), answer.status)
+    return RateLimited(str(fault)) if answer.status == 429 else fault

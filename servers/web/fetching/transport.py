@@ -1,0 +1,221 @@
+"""One request and its answer over a connection of its own.
+
+It stands on httpcore2, the engine of httpx2, where the connection is in our hands: the URL keeps
+the host's name, so Host, SNI and the check of the certificate are right by themselves, while the
+socket goes to an address that the guard has checked, and nothing looks the name up again. There
+are no cookies, proxies, netrc or redirects at this level, and no connection is used twice, so that
+hosts which share an address never share one. Imported when the first page is fetched.
+"""
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
+
+import httpcore2
+
+from servers.web.faults import PageUnavailable
+from servers.web.fetching.answers import Answer
+from servers.web.fetching.decoding import Undecodable, accepted_codings, decoder_for
+from servers.web.fetching.guard import with_port
+from servers.web.fetching.requests import Request
+from servers.web.targets import Target, shown_url
+
+CONNECT_SECONDS = 8.0
+"""Bound on the connection to one of several addresses."""
+
+PROGRESS_BYTES = 64 * 1024
+"""How often progress is told."""
+
+CRUMBS_MAX = 2_000
+CRUMB_BYTES = 64
+"""Beyond so many pieces, their mean size is no less than this. A server that makes a chunk of each
+byte keeps us busy, and gives nothing."""
+
+Connector: TypeAlias = Callable[[str, int, float], Awaitable[httpcore2.AsyncNetworkStream]]
+"""Connects to an address and port within so many seconds; raises ConnectError or ConnectTimeout."""
+
+Progress: TypeAlias = Callable[[int, int | None], Awaitable[None]]
+"""Is told how many bytes of the body have come, and how many will, if the server says so."""
+
+
+class ConnectionLost(PageUnavailable):
+    """The connection broke off, so that another try may do better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How much of a body is taken: compressed and decompressed bytes, each.
+
+    `is_cut` takes the first `most_bytes` of a larger one; else a larger one is refused.
+    """
+
+    most_bytes: int
+    is_cut: bool = False
+    progress: Progress | None = None
+
+
+async def system_connector(address: str, port: int, seconds: float) -> httpcore2.AsyncNetworkStream:
+    """A TCP connection to an IP address; no name is looked up."""
+    # Its class is defined twice there, so that its type is lost.
+    backend = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
+    return await backend.connect_tcp(address, port, timeout=seconds)
+
+
+async def exchange(
+    request: Request,
+    addresses: Sequence[str],
+    intake: Intake,
+    *,
+    connector: Connector,
+    trust: Callable[[], ssl.SSLContext],
+) -> Answer:
+    """Send a request to one of the addresses; the body is read for a success only.
+
+    Raises:
+        ConnectionLost: the connection broke off.
+        PageUnavailable: there is no connection, no HTTP, too much of it, or it can't be decoded.
+    """
+    target = request.target
+    origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
+    connection = httpcore2.AsyncHTTPConnection(
+        origin,
+        ssl_context=trust() if target.scheme == "https" else None,
+        network_backend=_PinnedBackend(addresses, connector),
+    )
+    try:
+        async with connection:
+            response = await connection.handle_async_request(_written(request))
+            headers = tuple((name.lower(), value) for name, value in response.headers)
+            answer = Answer(response.status, headers)
+            if not answer.is_success:
+                return answer
+            async with aclosing(response.aiter_stream()) as stream:
+                return replace(answer, body=await _body(answer, stream, intake, target))
+    except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+        raise PageUnavailable(_connect_fault(target, error)) from error
+    except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
+        raise ConnectionLost(
+            f"{shown_url(target.url)} breaks off, or answers with something else than HTTP; "
+            "try again later"
+        ) from error
+
+
+class _PinnedBackend(httpcore2.AsyncNetworkBackend):
+    """Connects to the checked addresses, whatever name it is given."""
+
+    def __init__(self, addresses: Sequence[str], connector: Connector) -> None:
+        self._addresses = addresses
+        self._connector = connector
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is the library's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        fault: Exception = httpcore2.ConnectError("no address")
+        for address in self._addresses:
+            try:
+                return await self._connector(address, port, CONNECT_SECONDS)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                fault = error
+        raise fault
+
+
+def _written(request: Request) -> httpcore2.Request:
+    target = request.target
+    url = httpcore2.URL(
+        scheme=target.scheme, host=target.host, port=target.port, target=target.path
+    )
+    lines = request.lines(accepted_codings())
+    return httpcore2.Request(request.method, url, headers=lines, content=request.body)
+
+
+async def _body(
+    answer: Answer, stream: AsyncIterator[bytes], intake: Intake, target: Target
+) -> bytes:
+    """The decompressed body, within bounds on the wire and in memory."""
+    total = answer.content_length
+    if total is not None and total > intake.most_bytes and not intake.is_cut:
+        raise _too_large(target, intake)
+    body = bytearray()
+    wired = crumbs = 0
+    meter = _Meter(intake.progress, total)
+    try:
+        decoder = decoder_for(answer.listed(b"content-encoding"))
+        async for piece in stream:
+            wired += len(piece)
+            crumbs += 1
+            if crumbs > CRUMBS_MAX and wired < crumbs * CRUMB_BYTES:
+                raise Undecodable("comes in crumbs, byte by byte")
+            for made in decoder.feed(piece):
+                body += made
+                if len(body) > intake.most_bytes:
+                    break
+            if max(wired, len(body)) > intake.most_bytes:
+                if intake.is_cut:
+                    return bytes(body[: intake.most_bytes])
+                raise _too_large(target, intake)
+            await meter.tell(wired)
+        decoder.finish()
+    except Undecodable as error:
+        raise PageUnavailable(f"{shown_url(target.url)} {error}; try another source") from error
+    await meter.tell(wired, is_over=True)
+    return bytes(body)
+
+
+class _Meter:
+    """Tells of the first piece, of each `PROGRESS_BYTES`, and of the end."""
+
+    def __init__(self, progress: Progress | None, total: int | None) -> None:
+        self._progress = progress
+        self._total = total
+        self._told = -PROGRESS_BYTES
+
+    async def tell(self, wired: int, *, is_over: bool = False) -> None:
+        """So many bytes have come."""
+        is_due = wired - self._told >= (1 if is_over else PROGRESS_BYTES)
+        if self._progress is not None and is_due:
+            self._told = wired
+            await self._progress(wired, self._total)
+
+
+def _too_large(target: Target, intake: Intake) -> PageUnavailable:
+    megabytes = intake.most_bytes / 2**20
+    return PageUnavailable(
+        f"{shown_url(target.url)} is larger than the {megabytes:,.3g} MB that are read "
+        "('page_bytes' in the profile's web section); try another source"
+    )
+
+
+def _connect_fault(target: Target, error: Exception) -> str:
+    """Why there is no connection, from the errors behind the error."""
+    where = with_port(target)
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return (
+                f"{where} can't be trusted: its certificate is refused "
+                f"({cause.verify_message[:100]}); try another source"
+            )
+        if isinstance(cause, ssl.SSLError):
+            return f"{where} does not speak TLS as it should; check the address"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"nothing answers at {where}; check the address, or try later"
+    if isinstance(error, httpcore2.ConnectTimeout):
+        return f"{where} can't be reached in {CONNECT_SECONDS:g} s; try later or another source"
+    return f"{where} can't be reached; check the address and the network"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it came from, groups taken apart."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", error)
+            for each in group.exceptions:
+                yield from _causes(each)
+        error = error.__cause__ or error.__context__

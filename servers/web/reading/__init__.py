@@ -1,0 +1,1 @@
+"""Reading what was fetched: pages, feeds, documents and pictures as markdown."""

@@ -1,0 +1,125 @@
+"""Asking an engine: the request through the guard, and its refusals in words that help."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from servers.web.faults import (
+    AddressRefused,
+    PageUnavailable,
+    RateLimited,
+    SearchUnavailable,
+    WebError,
+)
+from servers.web.ports import Fetched, Fetcher
+from servers.web.search.links import host_of
+from servers.web.search.pace import OwnLimit
+
+MAX_ANSWER_BYTES = 1024 * 1024
+"""Twenty times the largest page of results that DuckDuckGo sends."""
+
+WAIT_OR_CHANGE = (
+    "Wait some minutes, or name another engine (duckduckgo, searxng, brave, tavily) "
+    "as `web.search` in the profile."
+)
+CHANGE = "Name another engine (duckduckgo, searxng, brave, tavily) as `web.search` in the profile."
+
+PAUSE_STATUSES = frozenset({429, 432, 433})
+"""Too many requests; 432 and 433 are Tavily's for an allowance that is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who is asked: its name in messages, its address, and its key with the variable it is from.
+
+    `at_403` is what the status means at this engine, where that is no matter of keys.
+    """
+
+    label: str
+    address: str
+    key_variable: str = ""
+    key: str = field(default="", repr=False)
+    at_403: str = ""
+
+
+async def ask(
+    engine: Engine,
+    fetcher: Fetcher,
+    *,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
+    json: object = None,
+) -> Fetched:
+    """What the engine answers with success, at its own host and in a size that is plausible.
+
+    Raises:
+        RateLimited: it wants a pause.
+        SearchUnavailable: it refuses, has failed, sends the request elsewhere, or sends too much.
+        AddressRefused: its address is not on the public internet and not allowed.
+    """
+    try:
+        fetched = await fetcher.fetch(
+            url or engine.address,
+            headers=dict(headers or {}),
+            form=None if form is None else dict(form),
+            json=json,
+        )
+    except WebError as error:
+        # Not chained: what lies below might quote the key in a traceback.
+        raise explained(error, engine) from None
+    asked_host, answering_host = host_of(engine.address), host_of(fetched.url)
+    if answering_host != asked_host:
+        raise SearchUnavailable(
+            f"{engine.label} at {asked_host} sent the search on to {answering_host or 'nowhere'}, "
+            f"which is not trusted with it. If the engine has moved, set `web.search_url`."
+        )
+    if len(fetched.body) > MAX_ANSWER_BYTES:
+        size = len(fetched.body) // 1024
+        raise SearchUnavailable(f"{engine.label} sent {size} KB, too much for results. {CHANGE}")
+    return fetched
+
+
+def explained(error: WebError, engine: Engine) -> WebError:
+    """A failed request, as a fault of this engine that says what to try; never with the key."""
+    if isinstance(error, OwnLimit):
+        return error
+    said = _sentence(str(error).replace(engine.key, "***") if engine.key else str(error))
+    if isinstance(error, RateLimited):
+        return RateLimited(f"{engine.label} asks for a pause: {said} {WAIT_OR_CHANGE}")
+    if isinstance(error, AddressRefused):
+        return AddressRefused(
+            f"{engine.label} can't be asked: {said} If the engine is your own, "
+            "name its host in `web.allow_private` of the profile."
+        )
+    if isinstance(error, PageUnavailable):
+        return _refusal(error.status, said, engine)
+    return SearchUnavailable(f"{engine.label} can't be asked: {said}")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _refusal(status: int | None, said: str, engine: Engine) -> WebError:
+    if status is None:
+        return SearchUnavailable(f"{engine.label} can't be reached: {said}")
+    if status in PAUSE_STATUSES:
+        return RateLimited(f"{engine.label} answers {status}: too many searches. {WAIT_OR_CHANGE}")
+    return SearchUnavailable(f"{engine.label} {_refused(status, engine)}")
+
+
+def _refused(status: int, engine: Engine) -> str:
+    if status == 403 and engine.at_403:
+        return engine.at_403
+    if status in (401, 403) and engine.key:
+        return (
+            f"refuses the key in {engine.key_variable} (status {status}): "
+            "check it, and that its plan covers web search."
+        )
+    if status in (400, 422):
+        key = f", and check the key in {engine.key_variable}" if engine.key else ""
+        return f"does not accept this search (status {status}): make it shorter or simpler{key}."
+    if status in (404, 405):
+        host = host_of(engine.address)
+        return f"has no search at {host} (status {status}): check `web.search_url` in the profile."
+    return f"answers {status} instead of results. {WAIT_OR_CHANGE}"

@@ -1,0 +1,77 @@
+"""What tools share that reach the web: hints for clients, clear errors, and progress.
+
+Importing this costs what importing `mcp` costs (about a second).
+"""
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import ToolAnnotations
+
+from servers.errors import ToolInputError
+from servers.tooling import ExplainedTool
+from servers.web.desk import heard_by
+from servers.web.faults import WebError
+
+PROGRESS_SECONDS = 0.5
+"""So far apart are reports on one call, but for the first."""
+
+SHOWN_CHARACTERS = 80
+"""How much of a query or an address a report names."""
+
+ToolContext = Context[Any, Any]
+
+
+class Reports(Protocol):
+    """The part of the SDK's `Context` that is needed here."""
+
+    async def report_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the client how far its call is, if it wants to know."""
+        ...
+
+
+def web_tool(function: Callable[..., object]) -> Tool:
+    """A tool that changes nothing and reads what anybody may have written."""
+    annotations = ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    )
+    return ExplainedTool.from_function(function, annotations=annotations)
+
+
+@contextmanager
+def on_the_web(
+    context: Reports, what: str, clock: Callable[[], float] = time.monotonic
+) -> Generator[None]:
+    """Work on the web: its faults become messages for the caller, its progress is reported.
+
+    `what` is the query or address, which each report names. Progress counts the seconds since
+    the call began, because there is no telling how much is left.
+    """
+    name = printable(what)
+    name = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
+    began = clock()
+    told = began - PROGRESS_SECONDS
+
+    async def tell(text: str) -> None:
+        nonlocal told
+        if (now := clock()) - told < PROGRESS_SECONDS:
+            return
+        told = now
+        await context.report_progress(round(now - began, 1), None, f"{printable(text)}: {name}")
+
+    with heard_by(tell):
+        try:
+            yield
+        except WebError as error:
+            raise ToolInputError(printable(str(error))) from error
+
+
+def printable(text: str) -> str:
+    """Text on one line, without what would move a terminal's cursor."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

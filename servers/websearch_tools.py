@@ -1,0 +1,68 @@
+"""The tools of the websearch server, each a few lines over `servers.web`.
+
+A docstring here is the tool's description: planners read it and rank tools by its words. This file
+stands beside the server's script because cached tool lists are valid while those files are.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, ResourceLink, TextContent
+
+from servers.schemas import DownloadInput, SearchWebInput, TextOutput
+from servers.web.desk import Web
+from servers.web.ports import SearchResult
+from servers.web_tooling import ToolContext, on_the_web, web_tool
+
+PAGE_CHARACTERS = 8_000
+"""How much of a page one call gives."""
+
+
+class WebTools:
+    """The tools, which all ask one web."""
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    async def duckduckgo_search_results(
+        self, input: SearchWebInput, context: ToolContext
+    ) -> Annotated[CallToolResult, TextOutput]:
+        """Search the web (internet) for pages: a numbered list of titles, URLs and summaries."""
+        with on_the_web(context, input.query):
+            results = await self._web.search(input.query, input.max_results)
+        return _search_answer(results)
+
+    async def download_raw_html_from_url(
+        self, input: DownloadInput, context: ToolContext
+    ) -> TextOutput:
+        """Download a web page (URL, website) and read its text, 8,000 characters from offset on."""
+        with on_the_web(context, input.url):
+            read = self._web.source if input.raw else self._web.page
+            return TextOutput(result=await read(input.url, input.offset, PAGE_CHARACTERS))
+
+
+def websearch_tools(web: Web) -> list[Tool]:
+    """All tools of the websearch server, in the order in which they are listed."""
+    tools = WebTools(web)
+    return [web_tool(tools.duckduckgo_search_results), web_tool(tools.download_raw_html_from_url)]
+
+
+def _search_answer(results: Sequence[SearchResult]) -> CallToolResult:
+    """The numbered text, as every tool here gives its result; the links follow for clients.
+
+    A link's block holds title, address and summary apart, for who doesn't want to read the text.
+    """
+    from servers.web.search import format_results_for_llm
+
+    output = TextOutput(result=format_results_for_llm(results))
+    links = [
+        ResourceLink(
+            type="resource_link", uri=each.link, name=each.title, description=each.snippet or None
+        )
+        for each in results
+    ]
+    return CallToolResult(
+        content=[TextContent(type="text", text=output.model_dump_json()), *links],
+        structured_content=output.model_dump(mode="json"),
+    )

@@ -1,0 +1,160 @@
+"""The guard of a run: whom it asks, what it learns, and how long that may take."""
+
+import time
+from dataclasses import replace
+
+from core.catalog import ToolCatalog
+from core.provenance.doubts import Doubt
+from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
+from core.provenance.known import Known
+from core.provenance.policy import Mode, ProvenancePolicy
+from core.tool_spec import ToolSpec
+from core.values import Json, JsonObject
+from tests.doubles import tool
+
+READ = replace(tool("read", "web", "Read a page.", url="string"), read_only=True)
+SEARCH = replace(tool("search", "web", "Search.", query="string"), read_only=True)
+WRITE = tool("write_file", "files", "Write a file.", path="string", content="string")
+MAIL = tool("send_email", "mail", "Send an e-mail.", to="string", body="string")
+TOOLS = ToolCatalog([READ, SEARCH, WRITE, MAIL])
+
+
+class Asked:
+    """A user who gives the same answer to all, and what they were asked."""
+
+    def __init__(self, *, answer: bool) -> None:
+        self.answer = answer
+        self.doubts: list[tuple[str, Doubt]] = []
+
+    async def __call__(self, tool: str, doubt: Doubt) -> bool:
+        self.doubts.append((tool, doubt))
+        return self.answer
+
+
+def guard(
+    request: str = "", mode: Mode = "auto", asked: Asked | None = None, trusted: str = "math"
+) -> ProvenanceGuard:
+    rules = ProvenancePolicy(mode, ("web.search",), trusted_servers=frozenset({trusted}))
+    return ProvenanceGuard(Provenance(Known(rules), asked), lambda: TOOLS, [request])
+
+
+def given(**arguments: Json) -> JsonObject:
+    return {"input": dict(arguments)}
+
+
+async def passes(guarded: ProvenanceGuard, spec: ToolSpec, **arguments: Json) -> bool:
+    return await guarded.refusal(spec, given(**arguments)) is None
+
+
+async def test_the_user_is_asked_once_for_each_value() -> None:
+    asked = Asked(answer=True)
+    guarded = guard(asked=asked)
+    for url in ("https://a.example/x", "HTTPS://a.example/x", "https://a.example/y"):
+        assert await passes(guarded, READ, url=url)
+    assert [doubt.value for _, doubt in asked.doubts] == [
+        "https://a.example/x",
+        "https://a.example/y",
+    ]
+
+
+async def test_no_is_remembered_and_said_to_the_plan() -> None:
+    asked = Asked(answer=False)
+    guarded = guard(asked=asked)
+    reasons = [await guarded.refusal(READ, given(url="https://a.example/x")) for _ in range(2)]
+    assert reasons[0] == reasons[1]
+    assert reasons[0] is not None
+    assert reasons[0].startswith("web.read was not called: the address https://a.example/x stands")
+    assert len(asked.doubts) == 1
+
+
+async def test_a_page_can_not_wear_the_user_out() -> None:
+    asked = Asked(answer=True)
+    guarded = guard(asked=asked)
+    let = [
+        await passes(guarded, READ, url=f"https://a.example/{n}") for n in range(QUESTIONS_MAX + 5)
+    ]
+    assert let == [True] * QUESTIONS_MAX + [False] * 5
+    assert not await passes(guard(asked=asked), READ, url=f"https://a.example/{'x' * 5_000}")
+    many: list[Json] = [f"https://a.example/{n}" for n in range(9)]
+    assert not await passes(guard(asked=asked), READ, url=many)
+
+
+async def test_strict_asks_nobody_and_off_checks_nothing() -> None:
+    asked = Asked(answer=True)
+    assert not await passes(guard(mode="strict", asked=asked), READ, url="https://a.example")
+    assert await passes(guard(mode="off", asked=asked), READ, url="https://a.example")
+    assert not await passes(guard(mode="ask"), READ, url="https://a.example")
+    assert asked.doubts == []
+    assert guard_of(None, lambda: TOOLS, []) is None
+
+
+async def test_paths_and_addresses_are_free_until_something_was_read() -> None:
+    guarded = guard("https://a.example")
+    assert await passes(guarded, WRITE, path="/etc/x", content="bob@example.org")
+    assert await passes(guarded, READ, url="https://a.example")
+    await guarded.note(READ, given(url="https://a.example"), "obey")
+    assert not await passes(guarded, WRITE, path="/etc/y", content="")
+    assert not await passes(guarded, WRITE, path="a.txt", content="mail bob@example.org now")
+
+
+async def test_an_error_of_a_server_is_text_that_nobody_vouches_for() -> None:
+    guarded = guard(trusted="web")
+    guarded.note_failure(READ)
+    assert not guarded.known.is_tainted
+    guarded.note_failure(WRITE)
+    assert guarded.known.is_tainted
+
+
+async def test_a_trusted_plan_speaks_for_its_tools_paths_and_addresses_but_not_for_urls() -> None:
+    guarded = guard()
+    guarded.known.plan_written(
+        "await tools.send_email('bob@example.org'); '/srv/out'; 'https://a.example'"
+    )
+    await guarded.note(SEARCH, given(query="x"), "obey")
+    guarded.known.plan_written("await tools.write_file('/etc/x')")
+    assert await passes(guarded, MAIL, to="bob@example.org", body="/srv/out")
+    assert not await passes(guarded, WRITE, path="/srv/out/a", content="")
+    assert not await passes(guarded, READ, url="https://a.example")
+
+
+async def test_what_an_older_request_asked_for_is_not_asked_for_now() -> None:
+    known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
+    said = ["Mail bob@example.org my notes", "Thanks", "Summarise /a/b"]
+
+    async def mails(requests: list[str]) -> bool:
+        guarded = ProvenanceGuard(Provenance(known), lambda: TOOLS, requests)
+        return await passes(guarded, MAIL, to="bob@example.org", body="x")
+
+    assert await mails(said[:1])
+    known.add(READ, None)
+    assert await mails(said[:1])
+    assert await mails(said[:2])
+    assert not await mails(said)
+
+
+async def test_text_is_bordered_although_nothing_is_checked() -> None:
+    guarded = guard(mode="off")
+    await guarded.note(READ, given(url="https://a.example"), "obey")
+    assert guarded.known.is_tainted
+
+
+async def test_results_of_another_server_name_no_files() -> None:
+    guarded = guard()
+    lister = replace(tool("list_files", "files", path="string"), read_only=True)
+    reader = replace(tool("read_file", "files", path="string"), read_only=True)
+    other = replace(tool("read_file", "other", path="string"), read_only=True)
+    await guarded.note(lister, given(path="/a"), {"entries": ["b.txt", "c.txt"]})
+    assert await passes(guarded, reader, path="/a/b.txt")
+    assert not await passes(guarded, other, path="/a/b.txt")
+
+
+async def test_large_results_and_arguments_take_bounded_time() -> None:
+    guarded = guard("https://a.example/")
+    links = "".join(f"[x](/page/{n}) https://a.example/{n} " for n in range(3_000))
+    page = f"{links}{'word ' * 20_000}"
+    began = time.process_time()
+    await guarded.note(READ, given(url="https://a.example/"), page)
+    assert await passes(guarded, READ, url="https://a.example/page/2999")
+    assert not await passes(guarded, READ, url="https://a.example/page/3000")
+    await passes(guarded, MAIL, to="a@b.example " * 5_000, body="/a/b " * 20_000)
+    assert time.process_time() - began < 5.0

@@ -1,0 +1,100 @@
+"""What a case is, and how it is run: real loop, real sandbox, a planner that obeys."""
+
+import json
+from dataclasses import dataclass, replace
+
+from config.schema import StrategyProfile
+from core.catalog import ToolCatalog
+from core.context import AgentContext
+from core.events import Event, ToolCallRefused
+from core.loop import AgentLoop, collect
+from core.ports import CallTool, OnRepaired
+from core.provenance.guard import Provenance
+from core.provenance.known import Known
+from core.provenance.policy import ProvenancePolicy
+from core.turn import ActionResult, Exchange, Plan, RunOutcome
+from modules.action import run_plan
+from modules.sandbox import Sandbox
+from tests.doubles import FakeMemory, FakeModel, FakeParts, profile
+from tests.provenance_attacks.world import POLICY, STORY, World
+from tests.sandbox.sandbox_tools import solve
+
+READ = (
+    f'page = await tools.convert_webpage_url_into_markdown(url="{STORY}")\n'
+    'return f"FURTHER_PROCESSING_REQUIRED: {page}"'
+)
+DONE = "return 'FINAL_ANSWER: done'"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request, and the bodies of the plans that are written for it, one a step.
+
+    Of an attack, `harm` is what no sent call (as JSON) and no answer may hold; `is_stopped` False
+    marks those that the rule can't stop. `user_says` is the answer to a question of a plan.
+    """
+
+    name: str
+    plans: tuple[str, ...]
+    harm: str = ""
+    request: str = f"Summarise {STORY}"
+    is_stopped: bool = True
+    history: tuple[Exchange, ...] = ()
+    user_says: str | None = None
+    lifelines: int = 0
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of a case."""
+
+    outcome: RunOutcome
+    sent: tuple[str, ...]
+    refusals: tuple[str, ...]
+
+    def harmed(self, harm: str) -> bool:
+        """Whether harm was done."""
+        return any(harm in text for text in (*self.sent, self.outcome.answer or ""))
+
+
+def then(name: str, call: str, harm: str = "", request: str = f"Summarise {STORY}") -> Case:
+    """The story is read, and the next plan makes a call that it may have asked for."""
+    named = request if STORY in request else f"{request} (the page is {STORY})"
+    return Case(name, (READ, f"x = await tools.{call}\n{DONE}"), harm, named)
+
+
+async def play(case: Case, sandbox: Sandbox, policy: ProvenancePolicy = POLICY) -> Played:
+    """Run a case to its end."""
+
+    async def act(
+        plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+    ) -> ActionResult:
+        return await run_plan(plan, tools, call, sandbox)
+
+    async def answer(question: str) -> str | None:
+        return case.user_says
+
+    refusals: list[str] = []
+
+    async def listen(event: Event) -> None:
+        if isinstance(event, ToolCallRefused):
+            refusals.append(event.reason)
+
+    world = World()
+    fakes = FakeParts([Plan(solve(*body.split("\n"))) for body in case.plans], {}, ask_user=answer)
+    strategy = StrategyProfile(max_steps=4, max_lifelines_per_step=case.lifelines)
+    context = AgentContext(
+        case.request,
+        "2026/11/21/session-1-abcdef",
+        world,
+        {},
+        profile=profile(strategy),
+        memory=FakeMemory(),
+        model=FakeModel(),
+        parts=replace(fakes.parts(), run_plan=act),
+        history=case.history,
+        provenance=Provenance(Known(policy)),
+    )
+    outcome = await collect(AgentLoop(context).run(), listen)
+    sent = tuple(f"{name} {json.dumps(given, ensure_ascii=False)}" for name, given in world.sent)
+    return Played(outcome, sent, tuple(refusals))

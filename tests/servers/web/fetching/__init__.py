@@ -1,0 +1,1 @@
+"""Tests of fetching, mostly over real sockets of loopback."""

@@ -1,0 +1,214 @@
+"""A server that is busy is asked again after a pause, and not for ever."""
+
+import asyncio
+
+import pytest
+
+from servers.web.faults import PageUnavailable, RateLimited
+from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
+from servers.web.options import WebOptions
+from tests.servers.web.loopback import (
+    Exchange,
+    Handler,
+    LoopbackWeb,
+    Reply,
+    loopback_web,
+    page,
+)
+
+
+class Hours:
+    """A clock that moves by what is slept."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def patient(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher:
+    return open_fetcher(
+        WebOptions(),
+        resolver=web.resolve,
+        connector=web.connect,
+        clock=hours.clock,
+        sleep=hours.sleep,
+        draw=lambda: draw,
+    )
+
+
+def in_turn(*replies: Reply | Handler) -> Handler:
+    """A handler that gives one reply after the other, the last one for good."""
+    left = list(replies)
+
+    async def handle(exchange: Exchange) -> None:
+        reply = left.pop(0) if len(left) > 1 else left[0]
+        await (exchange.reply(reply) if isinstance(reply, Reply) else reply(exchange))
+
+    return handle
+
+
+def busy(status: int = 503, **headers: str) -> Reply:
+    return Reply(status=status, headers={key.replace("_", "-"): headers[key] for key in headers})
+
+
+async def cut(exchange: Exchange) -> None:
+    exchange.cut()
+
+
+async def cut_within(exchange: Exchange) -> None:
+    await exchange.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")
+    exchange.cut()
+
+
+async def short(exchange: Exchange) -> None:
+    await exchange.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")
+
+
+@pytest.mark.parametrize("trouble", [busy(503), busy(429), cut, cut_within, short])
+async def test_trouble_that_passes_is_waited_out(trouble: Reply | Handler) -> None:
+    hours = Hours()
+    async with loopback_web() as web:
+        web.pages["/"] = in_turn(trouble, trouble, page("here"))
+        assert (await patient(web, hours).fetch("http://one.example/")).body == b"here"
+    assert hours.slept == [0.5, 1.0]
+    assert len(web.resolved) == 3  # each connection is checked anew
+
+
+async def test_the_pauses_are_drawn_so_that_not_all_come_back_at_once() -> None:
+    hours = Hours()
+    async with loopback_web() as web:
+        web.pages["/"] = in_turn(busy(), busy(retry_after="4"), page("here"))
+        await patient(web, hours, draw=0.5).fetch("http://one.example/")
+    assert hours.slept == pytest.approx([0.375, 4.2])
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told", "status"),
+    [
+        (busy(503), "status 503: the server is in trouble", 503),
+        (cut, "breaks off", None),
+        (short, "breaks off", None),
+    ],
+)
+async def test_trouble_that_stays_is_told_after_three_tries(
+    trouble: Reply | Handler, told: str, status: int | None
+) -> None:
+    async with loopback_web() as web:
+        web.pages["/"] = trouble
+        with pytest.raises(PageUnavailable, match=told) as fault:
+            await patient(web, Hours()).fetch("http://one.example/")
+    assert fault.value.status == status
+    assert len(web.asked) == 3
+
+
+async def test_a_server_that_stays_too_busy_is_a_limit() -> None:
+    async with loopback_web() as web:
+        web.pages["/"] = busy(429)
+        with pytest.raises(RateLimited, match="status 429"):
+            await patient(web, Hours()).fetch("http://one.example/")
+    assert len(web.asked) == 3
+
+
+DATE = "Sun, 22 Nov 2026 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "pause"),
+    [
+        ({"retry_after": "3"}, 3.3),
+        ({"retry_after": "0"}, 0.5),
+        ({"retry_after": "Sun, 22 Nov 2026 12:00:04 GMT", "date": DATE}, 4.4),
+        ({"retry_after": "Sun, 22 Nov 2026 11:00:00 GMT", "date": DATE}, 0.5),
+        ({"retry_after": "Sun, 22 Nov 2026 12:00:04 GMT"}, 0.5),
+        ({"retry_after": "soon"}, 0.5),
+        ({"retry_after": "-5"}, 0.5),
+        ({"retry_after": "1e3"}, 0.5),
+    ],
+)
+async def test_the_pause_is_the_one_that_the_server_wants(
+    headers: dict[str, str], pause: float
+) -> None:
+    hours = Hours()
+    async with loopback_web() as web:
+        web.pages["/"] = in_turn(busy(429, **headers), page("here"))
+        await patient(web, hours).fetch("http://one.example/")
+    assert hours.slept == pytest.approx([pause])
+
+
+@pytest.mark.parametrize("wanted", ["16", "120", "9" * 400])
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_pause_that_is_too_long_is_left_to_the_caller(status: int, wanted: str) -> None:
+    hours = Hours()
+    async with loopback_web() as web:
+        web.pages["/"] = busy(status, retry_after=wanted)
+        with pytest.raises(RateLimited, match="asks for a pause of") as fault:
+            await patient(web, hours).fetch("http://one.example/")
+    assert (hours.slept, len(web.asked)) == ([], 1)
+    assert len(str(fault.value)) < 200
+
+
+async def test_pauses_end_with_the_time_of_the_whole() -> None:
+    hours = Hours()
+
+    async def slow(exchange: Exchange) -> None:
+        hours.now += 16
+        await exchange.reply(busy())
+
+    async with loopback_web() as web:
+        web.pages["/"] = slow
+        with pytest.raises(PageUnavailable, match="status 503"):
+            await patient(web, hours).fetch("http://one.example/")
+    assert len(web.asked) == 3
+    assert hours.now - 50 < 50
+
+
+async def test_data_that_may_have_arrived_is_not_sent_twice() -> None:
+    async with loopback_web() as web:
+        web.pages["/"] = in_turn(cut, page("here"))
+        web.pages["/busy"] = in_turn(busy(429), page("here"))
+        with pytest.raises(PageUnavailable, match="breaks off"):
+            await patient(web, Hours()).fetch("http://one.example/", form={"q": "x"})
+        await patient(web, Hours()).fetch("http://one.example/busy", form={"q": "x"})
+    assert web.paths == ["/", "/busy", "/busy"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 500, 502, 206, 304, 999])
+async def test_any_other_status_is_told_at_once_with_what_to_try(status: int) -> None:
+    async with loopback_web() as web:
+        web.pages["/"] = Reply(b"secret" * 20, status)
+        with pytest.raises(PageUnavailable, match=f"status {status}: .*") as fault:
+            await patient(web, Hours()).fetch("http://one.example/")
+    assert fault.value.status == status
+    assert len(web.asked) == 1
+    assert "secret" not in str(fault.value)
+
+
+async def test_one_attempt_ends_in_time_however_the_answer_drips() -> None:
+    async def drip(exchange: Exchange) -> None:
+        await exchange.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            await exchange.write(b".")
+            await asyncio.sleep(0.01)
+
+    async with loopback_web() as web:
+        web.pages["/"] = drip
+        fetcher = web.public_fetcher(WebOptions(timeout_seconds=0.2))
+        with pytest.raises(PageUnavailable, match=r"takes longer than 0\.2 s, or 0\.3 s with"):
+            await fetcher.fetch("http://one.example/")
+
+
+async def test_a_name_server_that_never_answers_is_given_up_too() -> None:
+    async def silent(host: str, port: int) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    fetcher = open_fetcher(WebOptions(timeout_seconds=0.05), resolver=silent)
+    with pytest.raises(PageUnavailable, match="takes longer"):
+        await fetcher.fetch("http://one.example/")

@@ -1,0 +1,75 @@
+"""Untrusted titles and snippets as plain text, and results as text for a model."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from servers.web.ports import SearchResult
+from servers.web.search.plain_text import plain_text
+from servers.web.search.results import NOTHING_FOUND, format_results_for_llm, without_tags
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain words", "plain words"),
+        ("  two \r\n lines\tand\x0b more ", "two lines and more"),
+        ("a\u2028b\u2029c\u0085d\u3000e", "a b c d e"),
+        ("bell\x07 \x1b[31mred\x9b", "bell [31mred"),
+        ("\u202eevil\u202c \u2066x\u2069 \u200fy\u061c", "evil x y"),
+        ("zero\u200bwidth\ufeff and\u2060 soft\u00adhyphen", "zerowidth and softhyphen"),
+        ("tags\U000e0049\U000e0067\U000e007f", "tags"),
+        ("fillers\u115f\u1160\u3164\uffa0\u034f\u2800end", "fillers end"),
+        ("variation\U000e0100\U000e01ef", "variation"),
+        ("coded" + "\u200c\u200d" * 20 + "\ufe0f" * 9, "coded"),
+        ("private\ue000 half\ud800 unassigned\U000e1000", "private half unassigned"),
+        ("می‌خواهم 👩‍🔬 ❤️ हिन्दी 日本語 é", "می‌خواهم 👩‍🔬 ❤️ हिन्दी 日本語 é"),
+        ("<b>tags</b> &amp; stay", "<b>tags</b> &amp; stay"),
+        ("x" * 41, "x" * 39 + "…"),
+        ("x" * 40, "x" * 40),
+        ("x" * 38 + " yy zz", "x" * 38 + "…"),
+    ],
+)
+def test_only_what_can_be_seen_stays(text: str, shown: str) -> None:
+    assert plain_text(text, 40) == shown
+
+
+@settings(max_examples=50)
+@given(st.text(st.characters()))
+def test_any_text_becomes_one_bounded_line(text: str) -> None:
+    line = plain_text(text, 30)
+    assert len(line) <= 30
+    assert line == " ".join(line.split())
+    assert not {unicodedata.category(c) for c in line} & {"Cc", "Cs", "Zl", "Zp", "Co", "Cn"}
+
+
+def test_much_hidden_text_costs_no_time_and_hides_no_more_than_itself() -> None:
+    assert plain_text("\u200b" * 10_000_000 + "late", 40) == ""
+    assert plain_text("\u200b" * 100 + "soon", 40) == "soon"
+
+
+def test_emphasis_and_entities_of_an_engine_are_taken_off() -> None:
+    text = without_tags("<strong>a</strong> &lt;b&gt; &amp;lt; <EM>c</EM> x<y>z")
+    assert text == "a <b> &lt; c x<y>z"
+
+
+def test_results_are_numbered_text() -> None:
+    text = format_results_for_llm(
+        [
+            SearchResult(1, "First", "https://a.example/", "About a."),
+            SearchResult(2, "Second", "https://b.example/", ""),
+        ]
+    )
+    assert text == (
+        "Found 2 search results:\n\n"
+        "1. First\n   URL: https://a.example/\n   Summary: About a.\n\n"
+        "2. Second\n   URL: https://b.example/"
+    )
+
+
+def test_nothing_found_is_said_plainly_with_a_hint() -> None:
+    assert format_results_for_llm([]) == NOTHING_FOUND
+    assert NOTHING_FOUND.startswith("No results")
+    assert "other words" in NOTHING_FOUND
