@@ -227,9 +227,10 @@ def _plan_lines(event: PlanWritten | PlanRepaired) -> list[tuple[str, str]]:
 
 
 def _progress_line(event: ToolCallProgress) -> str:
-    total = f"/{event.total:g}" if event.total is not None else ""
     message = one_line(event.message or "", VALUE_CHARACTERS)
-    return f"{event.tool}: {event.progress:g}{total} {message}".rstrip()
+    if event.total is None:  # of how much, nobody knows: words say more than the number
+        return f"{event.tool}: {message or f'{event.progress:g}'}"
+    return f"{event.tool}: {event.progress:g}/{event.total:g} {message}".rstrip()
 
 
 def _writing_line(event: ModelWriting) -> str:

@@ -191,8 +191,8 @@ async def test_secrets_of_the_environment_are_not_told() -> None:
     [
         (ToolCallProgress(1, "t", 0.5, None, None), "[tool] t: 0.5\n"),
         (ToolCallProgress(1, "t", 1e9, 2e9, ""), "[tool] t: 1e+09/2e+09\n"),
-        (ToolCallProgress(1, "t", float("nan"), None, "x"), "[tool] t: nan x\n"),
-        (ToolCallProgress(1, "t", 1, None, "a\n[loop] b"), "[tool] t: 1 a [loop] b\n"),
+        (ToolCallProgress(1, "t", float("nan"), None, "x"), "[tool] t: x\n"),
+        (ToolCallProgress(1, "t", 1, None, "a\n[loop] b"), "[tool] t: a [loop] b\n"),
     ],
 )
 async def test_progress_of_a_call_says_what_the_server_said(event: Event, line: str) -> None:

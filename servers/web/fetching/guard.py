@@ -144,7 +144,7 @@ def _lookup_fault(host: str, error: Exception) -> str:
     temporary = (socket.EAI_AGAIN, errno.ETIMEDOUT)
     if isinstance(error, OSError) and error.errno in temporary:
         return f"{name} can't be looked up: no name server answers; check the network, or try later"
-    return f"there is no host {name}; check the spelling, or search for the page"
+    return f"there is no host {name}; check the spelling, and whether there is a network"
 
 
 def with_port(target: Target) -> str:
