@@ -153,6 +153,7 @@ def test_an_answer_counts_within_the_budget_and_in_its_own_paper():
     assert not holds([filler, passage("p", "so the right answer")], "p", answer)
     assert not holds([passage("other", "the right answer")], "p", answer)
     assert not holds([], "p", answer)
+    assert holds([passage("other", "the right answer")], None, answer)
 
 
 def test_a_small_set_goes_through_the_real_index():
@@ -174,7 +175,7 @@ def test_a_paper_is_cut_and_its_answers_are_found():
     with indexed(cut([paper]), None) as engine:
         searcher = engine.searcher(0.55)
         reads = read_answers(lambda q, mode: passages(searcher, q, mode), [paper], "words")
-    assert reads == [Read(2, True)]
+    assert reads == [Read(2, True, True)]
 
 
 def test_the_table_says_whether_aims_are_met():
@@ -197,9 +198,9 @@ def test_the_table_says_whether_aims_are_met():
 
 
 def test_tables_of_answers_and_weights_show_all_parts():
-    lines = answers_lines("hybrid", [Read(2, True), Read(9, False)], 0.87)
-    assert "1 of 2, 50.0%" in lines[0]
-    assert "MISSED" in lines[0]
+    lines = answers_lines("hybrid", [Read(2, True, True), Read(9, True, False)], 0.87)
+    assert "2 of 2, 100.0%" in lines[0]
+    assert "met; in the paper that was asked about 1 of 2, 50.0%" in lines[0]
     assert "1 of 1, 100.0%" in lines[1]
     table = tuning_table([0.5, 0.6], [("a", [0.2, 0.4]), ("b", [0.4, 0.4])])
     assert table[-1].split() == ["mean", "0.3000", "0.4000"]

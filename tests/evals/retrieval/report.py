@@ -50,9 +50,11 @@ def answers_lines(mode: SearchMode, reads: Sequence[Read], least: float | None) 
     for what, part in parts:
         found = sum(each.found for each in part)
         verdict = f"; {aim(found, len(part), least)}" if least is not None and part else ""
+        right = sum(each.found_in_its_paper for each in part)
         lines.append(
             f"{mode:8} {what}: {share(found, len(part))} "
-            f"({interval(found, len(part))}) within {BUDGET_WORDS} words{verdict}"
+            f"({interval(found, len(part))}) within {BUDGET_WORDS} words{verdict}; "
+            f"in the paper that was asked about {share(right, len(part))}"
         )
     return lines
 

@@ -19,10 +19,11 @@ Search = Callable[[str, SearchMode], Sequence[Passage]]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Whether an answer was in what was read, of the right paper."""
+    """Whether an answer was in what was read: in any paper, and in the one that it is from."""
 
     answer_words: int
     found: bool
+    found_in_its_paper: bool
 
     @property
     def is_short(self) -> bool:
@@ -35,21 +36,26 @@ def read_answers(
 ) -> list[Read]:
     """Ask each (or every n-th) question and read what is found, `BUDGET_WORDS` words of it."""
     return [
-        Read(len(span.text.split()), holds(search(question, mode), paper.key, span))
+        _read(search(question, mode), paper.key, span)
         for question, span, paper in islice(_questions(papers), 0, None, every)
     ]
 
 
-def holds(passages: Sequence[Passage], file: str, answer: Span) -> bool:
-    """Whether the first words of the passages hold the answer, in the paper it is from."""
+def holds(passages: Sequence[Passage], file: str | None, answer: Span) -> bool:
+    """Whether the first words of the passages hold the answer, in a paper or in any (None)."""
     left = BUDGET_WORDS
     wanted = " ".join(answer.text.split())
     for passage in passages:
         words = passage.text.split()[:left]
-        if passage.file == file and wanted in " ".join(words):
+        if file in (None, passage.file) and wanted in " ".join(words):
             return True
         left -= len(words)
     return False
+
+
+def _read(passages: Sequence[Passage], file: str, answer: Span) -> Read:
+    words = len(answer.text.split())
+    return Read(words, holds(passages, None, answer), holds(passages, file, answer))
 
 
 def _questions(papers: Sequence[Paper]) -> Iterator[tuple[str, Span, Paper]]:
