@@ -1,6 +1,6 @@
 # Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
 .DEFAULT_GOAL := run
-.PHONY: run test test-unit test-sandbox test-real test-live check bench eval format clean
+.PHONY: run test test-unit test-processes test-sandbox test-real test-live check bench eval format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,10 +31,14 @@ $(REAL): tests/real/package.json tests/real/package-lock.json tests/real/require
 run: $(READY)
 	@printf '%s' "$$Q" | $(BIN)/python agent.py -
 
-test: test-unit test-sandbox test-real
+test: test-unit test-processes test-sandbox test-real
 
 test-unit: $(READY)
-	$(BIN)/python -m pytest --ignore=tests/sandbox
+	$(BIN)/python -m pytest --ignore=tests/sandbox --ignore=tests/processes
+
+# The agent and its servers as whole processes, killed and interrupted.
+test-processes: $(READY)
+	$(BIN)/python -m pytest tests/processes
 
 # The walls, attacked: hundreds of escapes, exhaustion, system calls from native code.
 test-sandbox: $(READY)

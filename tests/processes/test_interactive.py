@@ -21,7 +21,7 @@ from tests.command_line import (
     write_profile,
 )
 from tests.forked_terminal import ForkedTerminal
-from tests.test_end_to_end import SLOW_SERVER
+from tests.processes.test_end_to_end import SLOW_SERVER
 
 if TYPE_CHECKING:
     Terminal = pexpect.spawn[str] | ForkedTerminal
