@@ -1,4 +1,4 @@
-"""Our own server as others see it: under the command line of the MCP Inspector."""
+"""Our own servers as others see them: under the command line of the MCP Inspector."""
 
 import json
 import subprocess
@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+import pytest
 
 from core.values import JsonObject
 from servers.schemas import AddInput
@@ -46,9 +48,9 @@ class Seen:
     err: str
 
 
-def inspect(home: Path, *arguments: str) -> Seen:
-    """Run the Inspector once against `python -m servers.math_server`."""
-    server = (sys.executable, "-m", "servers.math_server")
+def inspect(home: Path, *arguments: str, module: str = "servers.math_server") -> Seen:
+    """Run the Inspector once against a server that runs alone, as `python -m` starts it."""
+    server = (sys.executable, "-m", module)
     done = subprocess.run(
         [node() or "node", str(LAUNCHER), "--cli", *server, *arguments],
         cwd=ROOT,
@@ -63,10 +65,10 @@ def inspect(home: Path, *arguments: str) -> Seen:
     return Seen(done.returncode, result, done.stderr)
 
 
-def call(home: Path, tool: str, arguments: JsonObject) -> Seen:
+def call(home: Path, tool: str, arguments: JsonObject, module: str = "servers.math_server") -> Seen:
     """Have the Inspector call one tool."""
     given = ("--tool-name", tool, "--tool-args-json", json.dumps({"input": arguments}))
-    return inspect(home, "--method", "tools/call", *given)
+    return inspect(home, "--method", "tools/call", *given, module=module)
 
 
 def test_the_inspector_lists_our_tools_and_finds_no_fault_in_their_schemas(tmp_path: Path) -> None:
@@ -105,3 +107,39 @@ def test_the_inspector_is_told_which_argument_does_not_fit(tmp_path: Path) -> No
     assert (seen.code, seen.result["isError"]) == (TOOL_SAYS_ERROR, True)
     (block,) = cast("list[JsonObject]", seen.result["content"])
     assert "'two'" in str(block["text"])
+
+
+@pytest.mark.parametrize(
+    ("module", "tools", "tool", "arguments", "says"),
+    [
+        (
+            "servers.documents_server",
+            {
+                "search_stored_documents",
+                "list_documents",
+                "get_document",
+                "extract_pdf",
+                "convert_webpage_url_into_markdown",
+            },
+            "convert_webpage_url_into_markdown",
+            {"url": "http://169.254.169.254/"},
+            "a metadata service of a cloud",
+        ),
+        (
+            "servers.websearch_server",
+            {"duckduckgo_search_results", "download_raw_html_from_url"},
+            "download_raw_html_from_url",
+            {"url": "file:///etc/passwd"},
+            "only http and https addresses can be read",
+        ),
+    ],
+)
+def test_the_inspector_finds_no_fault_in_the_other_servers_and_is_told_why_one_refuses(
+    tmp_path: Path, module: str, tools: set[str], tool: str, arguments: JsonObject, says: str
+) -> None:
+    seen = inspect(tmp_path, "--method", "tools/list", "--strict", module=module)
+    assert (seen.code, seen.err) == (0, "")
+    assert {str(each["name"]) for each in cast("list[JsonObject]", seen.result["tools"])} == tools
+    refused = call(tmp_path, tool, arguments, module)
+    assert refused.code == TOOL_SAYS_ERROR
+    assert says in json.dumps(refused.result)
