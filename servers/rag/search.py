@@ -62,13 +62,15 @@ class Searcher:
         embedder: Embedder | None,
         word_weight: float = WORD_WEIGHT,
         noise_cosine: float = NOISE_COSINE,
+        legibility: Legibility | None = None,
     ) -> None:
+        """`legibility` is the embedder's; whoever makes many searchers makes it once."""
         self._index = index
         self._vectors = vectors
         self._embedder = embedder
         self._word_weight = word_weight
         self._noise_cosine = noise_cosine
-        self._legibility = Legibility(embedder.name if embedder else "")
+        self._legibility = legibility or Legibility(embedder.name if embedder else "")
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"

@@ -113,10 +113,12 @@ def installed_versions(environment: Environment, *packages: str) -> dict[str, st
 def _commands(environment: Environment, requirements: Sequence[str]) -> list[list[str]]:
     """What makes the environment: uv where there is one, else venv and a current pip."""
     folder = str(environment.folder)
+    python = ("--python", environment.python)
     if uv := shutil.which("uv"):
         return [
             [uv, "venv", "--quiet", "--python", sys.executable, folder],
-            [uv, "pip", "install", "--quiet", "--python", environment.python, *requirements],
+            # Copied: some packages refuse to open files of theirs that have links elsewhere.
+            [uv, "pip", "install", "--quiet", "--link-mode", "copy", *python, *requirements],
         ]
     pip = [environment.python, "-m", "pip", "install", "--quiet"]
     return [

@@ -18,6 +18,7 @@ from servers.rag.indexing.watching import Watcher
 from servers.rag.indexing.writer_role import WriterRole
 from servers.rag.options import DocumentOptions
 from servers.rag.ports import Extractor
+from servers.rag.ranking.legibility import Legibility
 from servers.rag.search import Searcher
 from servers.rag.vectors.errors import VectorsUnavailable
 
@@ -67,6 +68,7 @@ class Session:
         self.extractor = parts.extractor
         self.embedder = parts.embedder
         self.lacking = parts.lacking
+        self._legibility = Legibility("" if parts.embedder is None else parts.embedder.name)
         self._options = options
         self.role = role
         self.indexer = Indexer(
@@ -108,7 +110,7 @@ class Session:
             self._follow_now(self.cache)
         store = self.cache.store
         vectors = NoVectorsYet() if store is None else store
-        return Searcher(self.index, vectors, self.embedder, weight)
+        return Searcher(self.index, vectors, self.embedder, weight, legibility=self._legibility)
 
     def start(self) -> None:
         """Compare, embed, follow and watch in the background, from now on."""

@@ -19,7 +19,7 @@ from servers.rag.embedding.opening import open_embedder
 if TYPE_CHECKING:
     from servers.rag.ports import Embedder, Vectors
 
-PASSAGES_READ = 20
+PASSAGES_READ = 10
 """More than fill the words that are read for one question."""
 
 

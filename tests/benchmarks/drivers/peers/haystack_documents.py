@@ -1,6 +1,7 @@
 """Haystack: its store in memory, its splitter, BM25 and vectors joined by reciprocal ranks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from haystack import Document
 from haystack.components.joiners import DocumentJoiner
@@ -31,9 +32,8 @@ class HaystackDocuments:
         given = [Document(content=text, meta={"key": key}) for key, text in documents.items()]
         parts = self._splitter.run(documents=given)["documents"]
         rows = self._embedder.embed_passages([part.content for part in parts]).tolist()
-        for part, row in zip(parts, rows, strict=True):
-            part.embedding = row
-        self._store.write_documents(parts)
+        pairs = zip(parts, rows, strict=True)
+        self._store.write_documents([replace(part, embedding=row) for part, row in pairs])
 
     def search(self, question: str) -> Sequence[tuple[str, str]]:
         """Both retrievers, joined."""
