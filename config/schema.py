@@ -21,6 +21,7 @@ from pydantic import (
 
 from config.documents import DEFAULT_FOLDERS, DEFAULT_INDEX_FOLDER
 from config.http_address import url_problem
+from config.listing_tools import LISTING_TOOLS
 from config.servers import (
     CALL_TIMEOUT_SECONDS,
     CONCURRENT_CALLS,
@@ -58,16 +59,7 @@ ToolPattern: TypeAlias = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
 """Tools by their names, `server.tool` or `tool` of any server; `*` stands for anything."""
 
 DEFAULT_LINK_SOURCES = ("websearch.duckduckgo_search_results",)
-DEFAULT_LISTING_TOOLS = (
-    "documents.list_documents",
-    "list_directory",
-    "list_directory_with_sizes",
-    "directory_tree",
-    "search_files",
-    "list_allowed_directories",
-    "list_files",
-    "git_status",
-)
+DEFAULT_LISTING_TOOLS = ("documents.list_documents", *LISTING_TOOLS)
 """The bundled one, and those of widespread servers for files and git."""
 
 

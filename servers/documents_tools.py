@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from mcp.server.mcpserver.tools import Tool
 
 from servers.errors import ToolInputError
+from servers.one_line import one_line
 from servers.rag.desk import Desk, Tell
 from servers.rag.faults import RagError
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.wording import (
     document_text,
     documents_text,
-    one_line,
     passages_text,
     source_mark,
 )

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
 from servers.errors import ToolInputError
+from servers.one_line import one_line
 from servers.tooling import ExplainedTool
 from servers.web.desk import heard_by
 from servers.web.faults import WebError
@@ -53,7 +54,7 @@ def on_the_web(
     `what` is the query or address, which each report names. Progress counts the seconds since
     the call began, because there is no telling how much is left.
     """
-    name = printable(what)
+    name = one_line(what)
     name = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
     began = clock()
     told = began - PROGRESS_SECONDS
@@ -63,15 +64,10 @@ def on_the_web(
         if (now := clock()) - told < PROGRESS_SECONDS:
             return
         told = now
-        await context.report_progress(round(now - began, 1), None, f"{printable(text)}: {name}")
+        await context.report_progress(round(now - began, 1), None, f"{one_line(text)}: {name}")
 
     with heard_by(tell):
         try:
             yield
         except WebError as error:
-            raise ToolInputError(printable(str(error))) from error
-
-
-def printable(text: str) -> str:
-    """Text on one line, without what would move a terminal's cursor."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+            raise ToolInputError(one_line(str(error))) from error

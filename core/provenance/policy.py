@@ -4,23 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from config.listing_tools import LISTING_TOOLS
 from core.tool_spec import ToolSpec
 
 Mode: TypeAlias = Literal["strict", "ask", "off", "auto"]
 """Refuse; ask the user where somebody is there, else refuse (`ask`, `auto`); let pass."""
-
-LISTING_TOOLS: Final = (
-    "list_directory",
-    "list_directory_with_sizes",
-    "directory_tree",
-    "search_files",
-    "list_allowed_directories",
-    "list_files",
-    "git_status",
-)
-"""Tools of widespread servers that name files and give nothing of what stands in them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TextIO, assert_never
 
+from servers.one_line import one_line
 from servers.rag.indexing.progress import (
     FileNoted,
     IndexEvent,
@@ -18,7 +19,6 @@ from servers.rag.indexing.progress import (
     IndexProgress,
     SyncReport,
 )
-from servers.rag.wording import one_line
 
 REDRAW_SECONDS: Final = 0.1
 """A line that is written over is not written more often."""

@@ -6,6 +6,7 @@ a document can't fake such a mark, and a file's name can't break one.
 
 from collections.abc import Sequence
 
+from servers.one_line import one_line
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.passages import DocumentEntry, Passage
 from servers.rag.search import NOTHING_FITS
@@ -115,11 +116,6 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.1f} {unit}"
     return f"{size_bytes} bytes"
-
-
-def one_line(text: str) -> str:
-    """Text on one line, without what would move a terminal's cursor."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def name_in_mark(file: str) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from config.listing_tools import LISTING_TOOLS
 from core.content import ToolResult
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress
-from core.provenance.policy import LISTING_TOOLS, ProvenancePolicy
+from core.provenance.policy import ProvenancePolicy
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.doubles import text_result, tool
