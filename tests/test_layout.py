@@ -9,7 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("core", "modules", "config", "servers")
-MAX_LINES = 400
+MAX_LINES = 600
+"""A file is one subject, usually 80 to 350 lines; past 400 the check warns (design: house.md)."""
+
+WARN_LINES = 400
 
 ALLOWED: dict[str, set[str]] = {
     "servers": {"servers"},
@@ -20,7 +23,10 @@ ALLOWED: dict[str, set[str]] = {
 }
 """What each layer may import of ours."""
 
-TOP_LEVEL = {"core", "modules", "servers", "prompts", "config", "documents", "tests"}
+ABOVE_BASE = {"servers", "config"}
+"""Layers that may import `core.base` too, which needs the standard library alone."""
+
+TOP_LEVEL = {"core", "modules", "servers", "prompts", "config", "documents", "tests", "docs"}
 GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
 TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
 
@@ -48,7 +54,18 @@ SOURCES = [ROOT / "agent.py", *python_files(*PACKAGES)]
 def test_a_layer_imports_only_what_lies_below_it(path: Path) -> None:
     layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
     ours = {name.partition(".")[0] for name in imported_modules(path)} & {*ALLOWED, "tests"}
+    if layer in ABOVE_BASE and all(
+        name.startswith("core.base") for name in imported_modules(path) if name.startswith("core")
+    ):
+        ours.discard("core")
     assert ours <= ALLOWED[layer], f"{path.name} reaches into {ours - ALLOWED[layer]}"
+
+
+def test_the_base_needs_the_standard_library_alone() -> None:
+    for path in python_files("core/base"):
+        for name in imported_modules(path):
+            root = name.partition(".")[0]
+            assert root in sys.stdlib_module_names or name.startswith("core.base"), (path, name)
 
 
 def test_nothing_imports_the_entry_point_or_the_composition_root() -> None:
@@ -64,11 +81,15 @@ def test_only_the_terminal_imports_terminal_libraries() -> None:
             assert not roots & TERMINAL_LIBRARIES, path
 
 
-def test_no_python_file_is_longer_than_the_limit() -> None:
+def test_no_python_file_is_longer_than_the_limit(capfd: pytest.CaptureFixture[str]) -> None:
     sizes = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in [*SOURCES, *python_files("tests")]
     }
+    long = sorted(f"{name}: {size} lines" for name, size in sizes.items() if size > WARN_LINES)
+    if long:
+        with capfd.disabled():
+            sys.stderr.write("\n".join(["", "getting long:", *long, ""]))
     assert not {name: size for name, size in sizes.items() if size > MAX_LINES}
 
 
