@@ -8,6 +8,7 @@ from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
 from modules.offline.calls import CallStyle, Source
+from modules.offline.decimals import decimal_nodes
 from modules.offline.operations import (
     ATOM,
     OPERATIONS,
@@ -67,11 +68,13 @@ class PlanWriter:
         self._style = CallStyle(inputs.tools, inputs.plan_style)
         self._exploratory = inputs.planning_mode == "exploratory"
         self._lines: list[str] = []
-        self._modules: set[str] = set()
+        self._imports: set[str] = set()
         self._names: dict[str, int] = {}
         self._variables: dict[int, str] = {}
+        self._decimal_names: dict[int, str] = {}
         self._calls: dict[int, ToolSpec] = {}
         self._shared: frozenset[int] = frozenset()
+        self._decimals: frozenset[int] = frozenset()
 
     def write(self, question: Question) -> str:
         """The plan's source."""
@@ -85,18 +88,22 @@ class PlanWriter:
             for node in called:
                 self._write_call(node)
         self._write_answer(question)
-        imports = [f"import {module}" for module in sorted(self._modules)]
+        imports = sorted(self._imports)
         body = [f"{_INDENT}{line}" for line in self._lines]
         return "\n".join([*imports, *([""] if imports else []), "async def solve():", *body]) + "\n"
 
     def choose_calls(self, nodes: list[Node]) -> dict[int, ToolSpec]:
         """The nodes (by id) that become tool calls, at most as many as a plan may make.
 
-        Operations that are more than one sign in Python have the first claim.
+        Operations that are more than one sign in Python have the first claim. What is done in
+        decimal needs no tool.
         """
+        self._decimals = decimal_nodes(nodes)
         offered: list[tuple[Apply, ToolSpec]] = []
         for node in nodes:
-            if isinstance(node, Apply) and (tool := self._tool_for(node)) is not None:
+            if id(node) in self._decimals or not isinstance(node, Apply):
+                continue
+            if (tool := self._tool_for(node)) is not None:
                 offered.append((node, tool))
         by_claim = sorted(offered, key=lambda entry: OPERATIONS[entry[0].operation].cheap)
         kept = {id(node) for node, _ in by_claim[: max(self._inputs.max_tool_calls, 0)]}
@@ -130,7 +137,7 @@ class PlanWriter:
         return [f"result = await {call}", f"{name} = {self._unpacked('result')}"]
 
     def _unpacked(self, result: str) -> str:
-        self._modules.add("json")
+        self._imports.add("import json")
         return f'json.loads({result}.content[0].text)["result"]'
 
     def _fallback(self, node: Apply) -> str | None:
@@ -167,7 +174,7 @@ class PlanWriter:
         if len(nodes) == 1:
             self._write_call(nodes[0])
             return
-        self._modules.add("asyncio")
+        self._imports.add("import asyncio")
         calls = [self._call_source(node) for node in nodes]
         names = [self._name(node) for node in nodes]
         unpack = self._style.style == "mcp"
@@ -187,17 +194,37 @@ class PlanWriter:
         """The node as a Python expression and its precedence; names what is used twice."""
         if (name := self._variables.get(id(node))) is not None:
             return name, ATOM
+        if id(node) in self._decimals and isinstance(node, Apply):
+            return f"float({self._decimal(node)[0]})", ATOM
         if isinstance(node, Apply) and (id(node) in self._shared or node.operation == "fibonacci"):
             self._assign(node)
             return self._variables[id(node)], ATOM
         return self._python(node)
+
+    def _decimal(self, node: Node) -> tuple[str, int]:
+        """The node as an expression in decimal, and its precedence."""
+        if (name := self._decimal_names.get(id(node))) is not None:
+            return name, ATOM
+        match node:
+            case Number(value):
+                self._imports.add("from decimal import Decimal")
+                return f'Decimal("{value!r}")', ATOM
+            case Apply(operation, arguments):
+                text, precedence = self._filled(operation, [self._decimal(a) for a in arguments])
+            case _:
+                raise AssertionError(node)  # `decimal_nodes` takes no other
+        if id(node) not in self._shared:
+            return text, precedence
+        name = self._decimal_names[id(node)] = self._fresh("exact")
+        self._lines.append(f"{name} = {text}")
+        return name, ATOM
 
     def _python(self, node: Node) -> tuple[str, int]:
         match node:
             case Number(value):
                 return repr(value), ATOM if value >= 0 else SIGN
             case Constant(name):
-                self._modules.add("math")
+                self._imports.add("import math")
                 return f"math.{name}", ATOM
             case Text(value):
                 return repr(value), ATOM
@@ -214,7 +241,7 @@ class PlanWriter:
     def _filled(self, name: OperationName, arguments: list[tuple[str, int]]) -> tuple[str, int]:
         operation: Operation = OPERATIONS[name]
         if "math." in operation.python:
-            self._modules.add("math")
+            self._imports.add("import math")
         if "{}" in operation.python:
             return operation.python.format(", ".join(text for text, _ in arguments)), ATOM
         least = operation.operands

@@ -121,7 +121,7 @@ class ExpressionReader(NumberReader):
             if compound and operator in ("more than", "less than", "from"):
                 raise Ambiguous("it is unclear where the values begin; write parentheses")
             right = self.product()
-            if summed and operator in ("increased", "decreased") and isinstance(right, Percent):
+            if summed and isinstance(right, Percent):
                 raise Ambiguous("it is unclear what the percentage is taken of")
             left = self._additive(operator, left, right)
             summed = True
@@ -141,7 +141,8 @@ class ExpressionReader(NumberReader):
         return self.make("multiply" if operator == "multiply" else "divide", whole, other)
 
     def _additive(self, operator: Additive, left: Node, right: Node) -> Node:
-        if operator in ("increased", "decreased") and isinstance(right, Percent):
+        of_left = operator in ("add", "subtract", "increased", "decreased")
+        if of_left and isinstance(right, Percent) and not isinstance(left, Percent):
             right = self.percent_of(right.amount, left)
         match operator:
             case "add" | "more than" | "increased":

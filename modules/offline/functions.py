@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from modules.offline.refusal import Ambiguous, Decided, Refusal
+from modules.offline.operations import EXACT_ANGLES
+from modules.offline.refusal import Decided, Refusal
 from modules.offline.tree import Apply, Each, Node, Number, OperationName, Sequence, is_list
 from modules.offline.vocabulary import SHAPES, Aggregate, Function
 
@@ -21,6 +22,11 @@ _LIST_OPERATIONS: dict[Aggregate, OperationName] = {
     "maximum": "maximum",
     "minimum": "minimum",
 }
+_OF_DEGREES: dict[Function, OperationName] = {
+    "sine": "sine of degrees",
+    "cosine": "cosine of degrees",
+    "tangent": "tangent of degrees",
+}
 
 
 class Maker(Protocol):
@@ -37,8 +43,11 @@ def apply_function(maker: Maker, function: Function, operand: Node) -> Node:
         return Sequence(tuple(apply_function(maker, function, item) for item in operand.items))
     if function == "reciprocal":
         return maker.make("divide", Number(1), operand)
-    if function == "tangent" and _is_right_angle(operand):
+    degrees = _degrees(operand)
+    if function == "tangent" and degrees is not None and degrees % 180 == 90:
         raise Decided("the tangent of a right angle is not defined")
+    if degrees is not None and degrees % 360 in EXACT_ANGLES.get(function, ()):
+        return maker.make(_OF_DEGREES[function], Number(degrees))
     operation, rest = _shape(function)
     if is_list(operand):
         return Each(operation, operand, rest)
@@ -67,7 +76,7 @@ def _pair(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
         raise Refusal(f"the {name} needs two numbers, {len(nodes)} given")
     match name, nodes:
         case "difference", [Number(left), Number(right)] if left < right:
-            raise Ambiguous(f"the difference may be {right} - {left} or {left} - {right}")
+            nodes = nodes[::-1]  # a difference in words has no sign
         case _:
             pass
     return maker.make(_PAIRS[name], *nodes)
@@ -101,14 +110,16 @@ def _exponents(nodes: list[Node]) -> tuple[Node, ...] | None:
     return tuple(found)
 
 
-def _is_right_angle(node: Node) -> bool:
+def _degrees(node: Node) -> int | float | None:
+    """How many degrees an angle has, if it is a number of degrees."""
     match node:
         case Apply("radians", (Number(degrees),)):
-            return degrees % 180 == 90
+            return degrees
         case Apply("negate", (positive,)):
-            return _is_right_angle(positive)
+            degrees = _degrees(positive)
+            return None if degrees is None else -degrees
         case _:
-            return False
+            return None
 
 
 def _shape(function: Function) -> tuple[OperationName, tuple[Node, ...]]:

@@ -45,6 +45,19 @@ class Operation:
     cheap: bool = False
 
 
+EXACT_ANGLES: Final[dict[str, dict[int, float]]] = {
+    "sine": {0: 0, 30: 0.5, 90: 1, 150: 0.5, 180: 0, 210: -0.5, 270: -1, 330: -0.5},
+    "cosine": {0: 1, 60: 0.5, 90: 0, 120: -0.5, 180: -1, 240: -0.5, 270: 0, 300: 0.5},
+    "tangent": {0: 0, 45: 1, 135: -1, 180: 0, 225: 1, 315: -1},
+}
+"""By degrees: the values that are rational (Niven's theorem), which floats miss by a little."""
+
+
+def _at_angle(function: str) -> str:
+    """A template that looks an angle up among the exact ones."""
+    return f"{{{EXACT_ANGLES[function]}}}[{{0}} % 360]"
+
+
 _NUMBER: Final[tuple[Kind, ...]] = ("number",)
 _NUMBERS: Final[tuple[Kind, ...]] = ("number", "number")
 
@@ -100,6 +113,9 @@ OPERATIONS: Final[dict[OperationName, Operation]] = {
     "maximum": Operation("largest", "max({})"),
     "minimum": Operation("smallest", "min({})"),
     "count": Operation("count", "len({0})"),
+    "sine of degrees": Operation("sine", _at_angle("sine")),
+    "cosine of degrees": Operation("cosine", _at_angle("cosine")),
+    "tangent of degrees": Operation("tangent", _at_angle("tangent")),
 }
 
 _KEEPS_WHOLE: Final[frozenset[OperationName]] = frozenset(

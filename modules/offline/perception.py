@@ -11,6 +11,7 @@ from modules.offline.document_questions import (
     named_question,
     open_question,
 )
+from modules.offline.everyday.plans import file_tool, write_everyday_plan
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
 from modules.offline.pieces import pieces_of
 from modules.offline.ranking import terms
@@ -34,6 +35,7 @@ def perceive(inputs: PerceptionInputs) -> str:
         or _arithmetic(decision)
         or _documents(decision, named_question(request, inputs.tools))
         or _tool(decision)
+        or _everyday(decision)
         or _documents(decision, open_question(request))
         or ("unknown", [], [])
     )
@@ -65,6 +67,13 @@ def _documents(
     if question is None or tool is None:
         return None
     return "ask_documents", [tool.name], [tool.server]
+
+
+def _everyday(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:
+    if write_everyday_plan(decision) is None:
+        return None
+    tool = file_tool(decision.user_input, decision)
+    return ("compute", [], []) if tool is None else ("use_tool", [tool.name], [tool.server])
 
 
 def _web(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:

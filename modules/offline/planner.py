@@ -1,5 +1,7 @@
 """The decision of the offline planner: a plan, or why there is none."""
 
+from dataclasses import replace
+
 from core.ports import DecisionInputs
 from core.turn import Attempt
 from modules.offline.arithmetic_plans import write_plan
@@ -9,6 +11,8 @@ from modules.offline.document_plans import (
     write_listing_plan,
 )
 from modules.offline.document_questions import named_question, open_question
+from modules.offline.everyday.plans import write_everyday_plan
+from modules.offline.everyday.session import repeated
 from modules.offline.grammar import parse
 from modules.offline.history import last_number
 from modules.offline.refusal import Decided, Exhausted, Refusal, quoted
@@ -27,6 +31,8 @@ def plan(inputs: DecisionInputs) -> str:
         Refusal: the request is not understood as a whole, has two readings, or its plan failed
             before and there is no other.
     """
+    request, history = repeated(inputs.user_input, inputs.history)
+    inputs = replace(inputs, user_input=request, history=history)
     if inputs.failed:
         return _plan_again(inputs)
     check_observation(inputs)
@@ -59,9 +65,11 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     except Decided:
         raise
     except Refusal:
+        if (everyday := write_everyday_plan(inputs)) is not None:
+            return everyday
         check_web_request(inputs.user_input, inputs.tools)
         raise
-    if source is None:
+    if source is None and (source := write_everyday_plan(inputs)) is None:
         check_web_request(inputs.user_input, inputs.tools)
     question = open_question(inputs.user_input) if source is None else None
     return write_document_plan(inputs, question) if question is not None else source

@@ -39,6 +39,9 @@ OperationName: TypeAlias = Literal[
     "maximum",
     "minimum",
     "count",
+    "sine of degrees",
+    "cosine of degrees",
+    "tangent of degrees",
 ]
 
 

@@ -268,7 +268,11 @@ LEAD_INS: Final = Phrases[Literal["lead-in"]].of(
         "me|us|you|there|tell me what|tell me how much|know what|know how much|if i|if you|"
         "which is|which one is|which number is|"
         "if we|when i|when you|"
-        "use that to|with that|from that|after that|afterwards|finally|lastly|"
+        "use that to|use it to|use the result to|use the previous result to|use that and|"
+        "use the result and|use the previous result and|use the previous answer and|"
+        "use the last result and|take that and|take the result and|take the previous result and|"
+        "with the result|with the previous result|with that|from that|after that|afterwards|"
+        "finally|lastly|"
         f"{_TRANSPARENT}|i wonder|i'm wondering|i wonder what|i'm wondering what|math question"
     }
 )

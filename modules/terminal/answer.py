@@ -1,7 +1,10 @@
 """Answers on stdout: bare text for scripts, a label for people, one JSON object with `--json`."""
 
 import dataclasses
-from typing import TextIO, assert_never
+import json
+import math
+from collections.abc import Mapping
+from typing import TextIO, assert_never, cast
 
 from core.turn import (
     ActionResult,
@@ -13,9 +16,11 @@ from core.turn import (
     Step,
     ToolCall,
 )
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.terminal.printing import json_safe, print_document, write
 from modules.terminal.safe_text import printable
+
+_PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 
 LABEL = "💡 Final Answer:"
 
@@ -42,7 +47,8 @@ def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO)
 def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonObject:
     """An outcome as JSON: answer, status, session, steps with plans and calls, usage, durations.
 
-    `answer` is null unless `status` is "done"; `message` then says why. Durations are seconds.
+    `value` is the answer as a value, where it is one (see `value_of`). `answer` is null unless
+    `status` is "done"; `message` then says why. Durations are seconds.
     A call that is `kept` was not sent: its result and seconds are those of a failed plan's call.
     Nor was one that is `refused`, for what its result says.
     Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
@@ -54,6 +60,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
     }
     return {
         "answer": outcome.answer,
+        "value": None if outcome.answer is None else value_of(outcome.answer),
         "status": outcome.status,
         "message": outcome.message,
         "exit_code": int(outcome.exit_code),
@@ -63,6 +70,31 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
         "usage": usage,
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},
     }
+
+
+def value_of(answer: str) -> Json:
+    """The number, list, object or truth value that an answer is; a text is its own value.
+
+    JSON and Python's `True`, `False` and `None` count. Integers of more digits than Python reads
+    back (4,300) and numbers that JSON lacks stay text.
+    """
+    if answer in _PYTHON_WORDS:
+        return _PYTHON_WORDS[answer]
+    try:
+        return cast("Json", json.loads(answer, parse_constant=_refuse, parse_float=_finite))
+    except (ValueError, RecursionError):
+        return answer
+
+
+def _refuse(word: str) -> Json:
+    raise ValueError(word)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
 
 
 def call_document(call: ToolCall) -> JsonObject:

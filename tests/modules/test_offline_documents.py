@@ -167,7 +167,6 @@ async def test_a_plain_question_that_documents_do_not_answer_is_declined_in_the_
         "who are you?",
         "What can you do?",
         "how are you today?",
-        "How many times does the letter r occur in 'strawberry'?",
         "What is in the file /etc/hosts?",
         "what is in https://example.org",
         "what is the rent, and send it to bob",

@@ -22,7 +22,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.terminal.answer import LABEL, outcome_document, print_answer, print_json
+from modules.terminal.answer import LABEL, outcome_document, print_answer, print_json, value_of
 
 
 class Terminal(io.StringIO):
@@ -151,6 +151,7 @@ class TestDocument:
         }
         assert printed(full_outcome()) == {
             "answer": "3",
+            "value": 3,
             "status": "done",
             "message": "",
             "exit_code": 0,
@@ -292,3 +293,21 @@ class TestDocument:
         raw, stream = encoded("utf-8")
         print_json(RunOutcome("done", "half \ud83d", ""), "s", "m", stream)
         assert strictly(raw.getvalue().decode("utf-8"))["answer"] == "half \ud83d"
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("0.3", 0.3),
+        ("12", 12),
+        ("[0, 1, 1]", [0, 1, 1]),
+        ("True", True),
+        ("8.04672 km", "8.04672 km"),
+        ("1e999", "1e999"),
+        ("NaN", "NaN"),
+        ("9" * 5000, "9" * 5000),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_an_answer_that_is_a_value_is_told_as_one(answer: str, value: Json) -> None:
+    assert value_of(answer) == value

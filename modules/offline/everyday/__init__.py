@@ -1,0 +1,1 @@
+"""Everyday requests, as tables: whole phrasings, and the lines of the plan that answers each."""

@@ -1,0 +1,47 @@
+"""Requests about the session itself: what was asked, what was answered, and the same again."""
+
+import re
+from typing import Final
+
+from core.turn import Exchange
+from modules.offline.asking import bare
+from modules.offline.calls import literal
+
+_AGAIN: Final = re.compile(
+    r"again|(?:do|say|run|repeat|ask) (?:it|that|this|the (?:same|last (?:one|request|question)))"
+    r"(?: again| once more| one more time)?|once more|one more time|same again|repeat(?: please)?",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(
+    r"what (?:was|is) (?:the |my )(?P<which>first|last|previous|second|third)"
+    r" (?:thing|question|request)(?: (?:that )?i (?:asked|said|wanted|typed))?(?: you)?"
+    r"|what did i (?:ask|say|want)(?: you)?(?: (?P<when>first|last|before|just now))?"
+    r"|what (?:have|did) i just (?:asked|ask|said|say)",
+    re.IGNORECASE,
+)
+_ANSWERED: Final = re.compile(
+    r"what was (?:the |your )(?P<which>first|last|previous|second|third) (?:answer|result)"
+    r"|what did you (?:answer|say)(?: (?P<when>first|last|before|just now))?",
+    re.IGNORECASE,
+)
+_PLACES: Final = {"first": 0, "second": 1, "third": 2}
+
+
+def repeated(request: str, history: tuple[Exchange, ...]) -> tuple[str, tuple[Exchange, ...]]:
+    """What "again" asks for once more, with what came before it; other requests as they are."""
+    while history and _AGAIN.fullmatch(bare(request)):
+        request, history = history[-1].request, history[:-1]
+    return request, history
+
+
+def recalled(text: str, history: tuple[Exchange, ...]) -> str | None:
+    """The lines of a plan that tells what was asked or answered; None for other requests."""
+    asked, answered = _ASKED.fullmatch(text), _ANSWERED.fullmatch(text)
+    found = asked or answered
+    if found is None or not history:
+        return None
+    place = _PLACES.get((found["which"] or found["when"] or "last").lower(), len(history) - 1)
+    if place >= len(history):
+        return None
+    exchange = history[place]
+    return f"answer = {literal(exchange.request if asked else exchange.answer)}"
