@@ -37,9 +37,9 @@ from core.observation import (
     QUESTION_CHARACTERS,
     calls_told,
     clarified_input,
+    judge_text_to_read,
     next_input,
     observation_room,
-    refuse_rereading,
     shorten,
     unread_text,
 )
@@ -211,7 +211,7 @@ class AgentLoop:
                     result, repairs = await self._act(plan, decision.tools, failed, emit)
                 case _:
                     assert_never(decision.reply)
-            result = refuse_rereading(result, self._read)
+            result = judge_text_to_read(result, self._read, self._borders)
             seconds = self._clock() - started
             step = Step(number, attempt, perception, plan, result, seconds, repairs)
             self._steps.append(step)

@@ -4,7 +4,16 @@ from collections.abc import Collection, Sequence
 
 from core.json_preview import json_start
 from core.provenance.borders import Borders
-from core.turn import ActionResult, FurtherProcessing, PlanFailed, PlanFailure, ToolCall
+from core.turn import (
+    FINAL_ANSWER,
+    FURTHER_PROCESSING,
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    PlanFailed,
+    PlanFailure,
+    ToolCall,
+)
 
 OBSERVATION_CHARACTERS = 20_000
 """How much of a step's text the next step sees at most, about 5,000 tokens."""
@@ -26,6 +35,15 @@ CALLS_TOLD = 10
 
 CALL_VALUE_CHARACTERS = 200
 """How much of each one's arguments and of its result."""
+
+_READ_BEFORE = (
+    f"this text was read before and stands in the request above; return {FINAL_ANSWER} with "
+    "what it says about the request, or get something else"
+)
+_NOTHING_TO_READ = (
+    f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
+    f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
+)
 
 NOBODY_TO_ASK = (
     "Nobody can be asked. Take the likeliest reading of the request, and say in the answer which "
@@ -63,19 +81,35 @@ def unread_text(result: PlanFailed) -> str | None:
     return text if " " in text or "\n" in text else None
 
 
-def refuse_rereading(result: ActionResult, read: Collection[str]) -> ActionResult:
-    """A plan's result; a failure where it asks for a text to be read that was read before.
+def judge_text_to_read(
+    result: ActionResult, read: Collection[str], borders: Borders | None = None
+) -> ActionResult:
+    """What a plan's wish that a text be read amounts to; other results are as they are.
 
-    The next step would be this one again, and small models spend all steps so.
+    Text that was read before would make the next step this one again, and small models spend all
+    steps so: it is a failure. A plan that called nothing has no text of a tool. What it wrote
+    itself after something was read is the answer, under the wrong verdict; before that, it only
+    puts its work off.
     """
-    if not isinstance(result, FurtherProcessing) or result.text not in read:
+    if not isinstance(result, FurtherProcessing):
         return result
-    failure = PlanFailure(
-        "repeated",
-        "this text was read before and stands in the request above; return FINAL_ANSWER: with "
-        "what it says about the request, or get something else",
-    )
-    return PlanFailed(failure, result.calls, result.found)
+    if result.text in read:
+        return PlanFailed(PlanFailure("repeated", _READ_BEFORE), result.calls, result.found)
+    if result.calls or result.found:
+        return result
+    if not read:
+        return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_READ))
+    if any(_repeats(result.text, text) for text in read) or (
+        borders and borders.are_in(result.text)
+    ):
+        return PlanFailed(PlanFailure("repeated", _READ_BEFORE))
+    return FinalAnswer(result.text)
+
+
+def _repeats(text: str, read: str) -> bool:
+    """Whether a text holds all of what was read, or is the greater part of it."""
+    said, known = " ".join(text.split()), " ".join(read.split())
+    return known in said or (len(said) * 2 > len(known) and said in known)
 
 
 def calls_told(calls: Sequence[ToolCall], borders: Borders | None = None) -> str:

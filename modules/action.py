@@ -75,13 +75,6 @@ _OBJECT_BEGINS = re.compile(r"<(?:coroutine object|gather\(|function '|\w{1,100}
 """The same, as far as text must hold it that means to speak of such things."""
 
 
-_NOTHING_TO_PROCESS = (
-    f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
-    f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
-)
-"""What a plan is told that only puts its work off."""
-
-
 def format_result(value: Json) -> str:
     """A value as text: a dict's `result`, else a dict as JSON; a list's items joined by spaces."""
     match value:
@@ -117,8 +110,6 @@ async def run_plan(
     for prefix, verdict in _VERDICTS:
         said = text.removeprefix(prefix).strip()
         if text.startswith(prefix) and said and _is_own(prefix, text, plan, ran):
-            if prefix == FURTHER_PROCESSING and not (ran.calls or ran.found):
-                return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_PROCESS))
             return verdict(said, ran.calls, ran.found)
     return _without_verdict(value, text, ran)
 

@@ -9,7 +9,7 @@ from core.observation import bordered
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
 from core.strategy import CHARACTERS_PER_TOKEN
-from core.turn import CLARIFICATION, Attempt, Exchange, PerceptionResult, ToolCall
+from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, Exchange, PerceptionResult, ToolCall
 from modules.filled_prompt import FilledPrompt, fill_from
 from modules.offline.pieces import pieces_of
 from modules.plan_examples import plan_examples
@@ -64,11 +64,14 @@ ENGLISH_WORDS = frozenset(_ENGLISH_TEXT.split())
 """One of them shows that a request is in the language that most tools are described in: that it
 shares no words with them says nothing in any other."""
 
-READ_ALREADY = (
-    "What the last step produced stands above; nothing is gained by getting it again. If "
-    'it holds the answer, return "FINAL_ANSWER: " with that answer in your own words.'
-)
-"""Follows a request whose text was got in an earlier step."""
+READ_ALREADY = f"""\
+If the text above holds the answer, reply with just this, and the answer in place of the dots:
+```python
+async def solve():
+    return "{FINAL_ANSWER} …"
+```"""
+"""Follows a request whose text was got in an earlier step. Small models fill a form in, where they
+only repeat the verdict of their last plan when they are told in words what to do."""
 
 PRESENT_WORDS = frozenset(
     (

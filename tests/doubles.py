@@ -24,7 +24,15 @@ from core.ports import (
     PlanReply,
 )
 from core.tool_spec import ToolSpec
-from core.turn import ActionResult, Exchange, PerceptionResult, Plan, Usage
+from core.turn import (
+    ActionResult,
+    Exchange,
+    FurtherProcessing,
+    PerceptionResult,
+    Plan,
+    ToolCall,
+    Usage,
+)
 from core.values import Json, JsonObject
 
 
@@ -53,6 +61,11 @@ def text_result(text: str, *, is_error: bool = False) -> ToolResult:
 def value_result(value: Json) -> ToolResult:
     """A structured result, as the bundled servers answer."""
     return ToolResult((), structured={"result": value})
+
+
+def reading(text: str) -> FurtherProcessing:
+    """What a plan gives that wants the text of a tool to be read."""
+    return FurtherProcessing(text, (ToolCall("docs.read", {}, True, text, 0.01),))
 
 
 def profile(

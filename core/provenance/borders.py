@@ -37,6 +37,10 @@ class Borders:
         """A text of several lines between borders."""
         return f"<<{self._name}>>\n{harmless(text)}\n<</{self._name}>>"
 
+    def are_in(self, text: str) -> bool:
+        """Whether a text names them."""
+        return self._name in text
+
     def within(self, text: str) -> str:
         """A short text between borders, on its line."""
         return f"<<{self._name}>>{harmless(text)}<</{self._name}>>"

@@ -46,6 +46,7 @@ from tests.doubles import (
     FakeModel,
     FakeParts,
     context,
+    reading,
     text_result,
     tool,
     value_result,
@@ -83,7 +84,7 @@ async def test_a_plan_that_answers_ends_the_run_in_one_step() -> None:
 async def test_an_observation_becomes_the_next_steps_input() -> None:
     fakes = FakeParts(
         [Plan("p1"), Plan("p2")],
-        {"p1": [FurtherProcessing("the page says 7")], "p2": [FinalAnswer("seven")]},
+        {"p1": [reading("the page says 7")], "p2": [FinalAnswer("seven")]},
     )
     outcome, events = await run(context(fakes, request="what does the page say?"))
     assert outcome.answer == "seven"
@@ -98,7 +99,7 @@ async def test_an_observation_becomes_the_next_steps_input() -> None:
 async def test_a_huge_observation_is_shortened_and_says_so() -> None:
     fakes = FakeParts(
         [Plan("p1"), Plan("p2")],
-        {"p1": [FurtherProcessing("x" * 1_000_000)], "p2": [FinalAnswer("ok")]},
+        {"p1": [reading("x" * 1_000_000)], "p2": [FinalAnswer("ok")]},
     )
     await run(context(fakes))
     observation = fakes.inputs[1].observation
@@ -142,7 +143,7 @@ async def test_steps_bound_the_run_and_the_partial_result_is_told() -> None:
     call = ToolCall("math.add", {}, True, 12, 0.01)
     fakes = FakeParts(
         [Plan("p1"), Plan("p2")],
-        {"p1": [FurtherProcessing("a", (call,))], "p2": [FurtherProcessing("b")]},
+        {"p1": [FurtherProcessing("a", (call,))], "p2": [FurtherProcessing("b", (call,))]},
     )
     outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=2)))
     assert outcome.status == "no_answer"

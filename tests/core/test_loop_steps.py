@@ -1,5 +1,7 @@
 """What goes from step to step: text that was found, questions to the user, budgets, sources."""
 
+from dataclasses import replace
+
 import pytest
 
 from config.schema import StrategyProfile
@@ -13,10 +15,12 @@ from core.observation import (
     NOBODY_TO_ASK,
     OBSERVATION_CHARACTERS,
     QUESTION_CHARACTERS,
+    judge_text_to_read,
     observation_room,
     unread_text,
 )
 from core.ports import CallTool, ModelTraits
+from core.provenance.borders import Borders
 from core.turn import (
     AskedBack,
     FinalAnswer,
@@ -29,7 +33,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
-from tests.doubles import FakeModel, FakeParts, context
+from tests.doubles import FakeModel, FakeParts, context, reading
 
 FAILURE = PlanFailure("error", "NameError: summarise", 3, "return summarise(page)")
 PAGE = "The harbour was built in 1782, and widened twice."
@@ -81,7 +85,7 @@ def test_only_text_of_the_last_call_goes_on(result: PlanFailed, text: str | None
 
 
 async def test_a_plan_that_would_read_the_same_text_again_costs_a_lifeline_and_no_step() -> None:
-    reads = FurtherProcessing(PAGE, (call(PAGE),))
+    reads = reading(PAGE)
     fakes = FakeParts(
         [Plan("reads"), Plan("reads again"), Plan("answers")],
         {"reads": [reads], "reads again": [reads], "answers": [FinalAnswer("1782")]},
@@ -92,6 +96,50 @@ async def test_a_plan_that_would_read_the_same_text_again_costs_a_lifeline_and_n
     assert [step.number for step in outcome.steps] == [1, 2, 2]
     assert "was read before" in str(fakes.inputs[2].failed[0].failure)
     assert fakes.inputs[2].failed[0].calls == reads.calls
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        ("It was built in 1782.", "It was built in 1782."),
+        ("1782", "1782"),
+        (f"  {PAGE}  ", None),
+        (f"The page says: {PAGE}", None),
+        (PAGE[: len(PAGE) * 2 // 3], None),
+    ],
+    ids=["new", "a word of it", "the text", "the text and more", "most of the text"],
+)
+async def test_what_a_plan_writes_after_reading_is_the_answer_under_a_wrong_verdict(
+    written: str, answer: str | None
+) -> None:
+    fakes = FakeParts(
+        [Plan("reads"), Plan("writes"), Plan("gives up")],
+        {
+            "reads": [reading(PAGE)],
+            "writes": [FurtherProcessing(written)],
+            "gives up": [FinalAnswer("unknown")],
+        },
+    )
+    outcome, _ = await run(context(fakes, request="When was the harbour built?"))
+    assert outcome.answer == (answer or "unknown")
+
+
+async def test_a_text_that_names_a_border_is_no_answer() -> None:
+    borders = Borders("3f9c")
+    repeated = FurtherProcessing(f"{borders.note} It was built in 1782.")
+    assert isinstance(judge_text_to_read(repeated, [PAGE], borders), PlanFailed)
+    assert judge_text_to_read(repeated, [PAGE]) == FinalAnswer(repeated.text)
+
+
+async def test_a_plan_that_only_puts_its_work_off_has_failed() -> None:
+    """A small model went on so until the steps were spent, because a tool was not to its taste."""
+    put_off = FurtherProcessing("a tool named square is needed")
+    fakes = FakeParts([Plan("a"), Plan("b")], {"a": [put_off], "b": [FinalAnswer("x")]})
+    outcome, _ = await run(context(fakes))
+    assert outcome.answer == "x"
+    assert "is for text that a tool gave" in str(fakes.inputs[1].failed[0].failure)
+    found = replace(put_off, found=("square",))
+    assert judge_text_to_read(found, []) == found, "the next plan has the tools that were found"
 
 
 async def test_the_last_step_spends_its_lifelines_on_such_text() -> None:
@@ -118,7 +166,7 @@ async def test_text_beyond_the_room_is_condensed_for_the_request() -> None:
         asked.append((request, len(text), room_characters))
         return "in short"
 
-    found = FurtherProcessing("x" * (OBSERVATION_CHARACTERS + 1))
+    found = reading("x" * (OBSERVATION_CHARACTERS + 1))
     fakes = FakeParts(
         [Plan("a"), Plan("b")], {"a": [found], "b": [FinalAnswer("y")]}, condense=condense
     )
@@ -131,7 +179,7 @@ async def test_an_outage_while_condensing_ends_the_run() -> None:
     async def condense(request: str, text: str, room_characters: int) -> str:
         raise ModelUnavailable("gone")
 
-    found = FurtherProcessing("x" * (OBSERVATION_CHARACTERS + 1))
+    found = reading("x" * (OBSERVATION_CHARACTERS + 1))
     outcome, _ = await run(context(FakeParts([Plan("a")], {"a": [found]}, condense=condense)))
     assert (outcome.status, outcome.message) == ("failed", "gone")
 
@@ -241,7 +289,7 @@ async def test_usage_is_told_by_model_and_only_of_this_run() -> None:
 async def test_a_model_with_little_context_is_given_less_text() -> None:
     fakes = FakeParts(
         [Plan("a"), Plan("b")],
-        {"a": [FurtherProcessing("x" * 9_000)], "b": [FinalAnswer("y")]},
+        {"a": [reading("x" * 9_000)], "b": [FinalAnswer("y")]},
     )
     model = FakeModel(traits=ModelTraits(context_tokens=2_048))
     _, events = await run(context(fakes, model=model))
@@ -260,7 +308,7 @@ async def test_what_the_user_said_is_still_known_after_a_text_was_read() -> None
         [Plan("asks"), Plan("reads"), Plan("answers")],
         {
             "asks": [AskedBack("Which one?")],
-            "reads": [FurtherProcessing("x" * (OBSERVATION_CHARACTERS + 1))],
+            "reads": [reading("x" * (OBSERVATION_CHARACTERS + 1))],
             "answers": [FinalAnswer("done")],
         },
         ask_user=answers_red,
@@ -276,7 +324,7 @@ async def test_what_was_read_and_said_is_still_known_after_a_question() -> None:
     fakes = FakeParts(
         [Plan("reads"), Plan("asks"), Plan("asks again"), Plan("answers")],
         {
-            "reads": [FurtherProcessing(PAGE)],
+            "reads": [reading(PAGE)],
             "asks": [AskedBack("Which one?")],
             "asks again": [AskedBack("Which shade?")],
             "answers": [FinalAnswer("done")],

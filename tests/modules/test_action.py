@@ -198,16 +198,6 @@ async def test_a_verdict_with_nothing_behind_it_is_told_apart(prefix: str) -> No
     assert "nothing behind it; if what a tool gave is empty, say" in result.failure.message
 
 
-async def test_a_plan_that_only_puts_its_work_off_has_failed() -> None:
-    """A small model went on so until the steps were spent, because a tool was not to its taste."""
-    put_off = "return 'FURTHER_PROCESSING_REQUIRED: a tool named square is needed'"
-    result = await act(solve(put_off))
-    assert isinstance(result, PlanFailed)
-    assert result.failure.message.startswith("FURTHER_PROCESSING_REQUIRED: is for text that a tool")
-    found = await act(solve("found = await search_tools('add')", put_off))
-    assert isinstance(found, FurtherProcessing), "the next plan has the tools that were found"
-
-
 async def test_calls_come_with_every_kind_of_result() -> None:
     for plan in (
         solve("await add(1, 2)", "return 'FINAL_ANSWER: x'"),
