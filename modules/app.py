@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from modules.conversation import Conversation
     from modules.terminal.progress import Progress
 
-logger = logging.getLogger("cortex_r")
 marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
 
@@ -63,11 +62,12 @@ def run_agent(argv: Sequence[str]) -> int:
         return int(complaints.fail(str(error), ExitCode.WORLD_FAILED))
     except KeyboardInterrupt:
         return int(complaints.fail("interrupted", ExitCode.INTERRUPTED))
-    except Exception as error:
-        where = _log_to_file(places)
-        logger.exception("unexpected error")
-        bug = f"a bug in Cortex-R: {type(error).__name__}: {error}; details: {where}"
-        return int(complaints.fail(bug, ExitCode.WORLD_FAILED))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and told
+        from modules.bug_log import log_bug
+
+        log_file = places.log_file if places is not None else None
+        told = log_bug(error, log_file, complaints.redactor.text)
+        return int(complaints.fail(told, ExitCode.WORLD_FAILED))
 
 
 def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
@@ -269,7 +269,7 @@ class _Run:
             outcome = await conversation.ask(clean_request(line))
             return self._report(conversation, outcome)
 
-        repl = Repl(ask, conversation.new_session, progress.say)
+        repl = Repl(ask, conversation.new_session, progress.say, self._log_bug)
         if not sys.stdin.isatty():
             return await repl.run(piped_lines(sys.stdin))
         if not self._arguments.quiet:
@@ -280,6 +280,11 @@ class _Run:
         if not self._arguments.quiet and (session := conversation.kept_session_id) is not None:
             progress.say("memory", f"--session {session} continues this session")
         return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+
+    def _log_bug(self, error: Exception) -> str:
+        from modules.bug_log import log_bug
+
+        return log_bug(error, self._places.log_file, self._complaints.redactor.text)
 
     def _report(self, conversation: "Conversation", outcome: "RunOutcome") -> ExitCode:
         """Answer to stdout; why there is none, to stderr."""
@@ -294,16 +299,3 @@ class _Run:
         if outcome.answer is None:
             self._complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code
-
-
-def _log_to_file(places: Places | None) -> str:
-    """Let the logger append to the log file and say where that is; stderr if it can't be."""
-    if places is None:
-        return "above"
-    try:
-        places.log_file.parent.mkdir(parents=True, exist_ok=True)
-        logger.addHandler(logging.FileHandler(places.log_file, encoding="utf-8"))
-    except OSError:
-        return "above"
-    logger.propagate = False
-    return str(places.log_file)

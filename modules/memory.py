@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,9 @@ Structure: TypeAlias = Literal["date", "flat"]
 
 MAX_EXCHANGES = 20
 """How many earlier requests of a session a follow-up sees."""
+
+MAX_USAGE = 10**15
+"""More than this of calls, tokens or dollars in one run is no figure of ours."""
 
 _TEXT_CHARS = 500
 _SESSION_ID = re.compile(
@@ -283,7 +287,8 @@ def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
         except ValidationError:
             continue
         for name, usage in by_model.items():
-            used[name] = used.get(name, Usage()) + usage
+            if all(0 <= figure <= MAX_USAGE for figure in astuple(usage)):
+                used[name] = used.get(name, Usage()) + usage
     return used
 
 

@@ -20,9 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from pydantic import ValidationError
-
 from config.folder_lock import lock_folder
+from core.base.private_files import make_private_folder, sync_folder
 from core.errors import StorageError
 from core.memory_item import MemoryItem
 from core.values import Json, JsonObject
@@ -36,6 +35,8 @@ LOCK_TIMEOUT_SECONDS = 10.0
 _MAX_NESTING = 64
 _MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
 _NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+_MAX_INTEGER_DIGITS = 4_300  # beyond these, Python refuses to read an integer
+_MAX_GAPS = 100
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -49,7 +50,7 @@ class MemoryRecord(NamedTuple):
     def of(cls, item: MemoryItem) -> "MemoryRecord":
         """The record of a new item; fields that hold nothing are left out of the text."""
         fields = cast("JsonObject", item.model_dump())
-        return cls(item, _encode({k: v for k, v in fields.items() if v is not None}))
+        return cls(item, _encode(storable({k: v for k, v in fields.items() if v is not None})))
 
 
 class MemoryFile:
@@ -102,7 +103,7 @@ class MemoryFile:
                 records stay as they are, for another try.
         """
         with self._as_storage_error("written"):
-            _make_folder(self.path.parent)
+            make_private_folder(self.path.parent)
             with self._locked() as folder:
                 self._read_news(folder)
                 self._write(self.records, folder)
@@ -183,7 +184,7 @@ class MemoryFile:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(folder)
+        sync_folder(folder)
         self.records, self._saved, self._seen = records, len(records), seen
 
     def _remove_leftovers(self) -> None:
@@ -256,8 +257,8 @@ def _storable_text(text: str) -> str:
 
 
 def _encode(value: Json) -> str:
-    """JSON text of one element of the array, indented by its level."""
-    text = json.dumps(storable(value), indent=2, ensure_ascii=False, allow_nan=False)
+    """JSON text of one storable element of the array, indented by its level."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     return "  " + text.replace("\n", "\n  ")
 
 
@@ -268,39 +269,60 @@ def _array(records: Iterable[MemoryRecord]) -> bytes:
 
 def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:
     """The items that can be read, and what is wrong with the file (None: nothing)."""
+    problem: str | None = None
     try:
-        elements = json.loads(data.decode("utf-8-sig"))
+        elements: Json = _DECODER.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return [], "it is not JSON"
+        elements = _readable_elements(data.decode("utf-8-sig", "replace"))
+        problem = "it is not JSON"
     if not isinstance(elements, list):
         return [], "it is not a JSON array"
-    records: list[MemoryRecord] = []
-    for element in cast("list[Json]", elements):
-        with suppress(ValidationError):
-            # The text keeps what it held, also keys that a later version added.
-            records.append(MemoryRecord(MemoryItem.model_validate(element), _encode(element)))
-    bad = len(cast("list[Json]", elements)) - len(records)
-    return records, f"{bad} of its items can't be read" if bad else None
+    records = [record for element in elements if (record := _record(element)) is not None]
+    if problem is None and (bad := len(elements) - len(records)):
+        problem = f"{bad} of its items can't be read"
+    return records, problem
+
+
+def _record(element: Json) -> MemoryRecord | None:
+    """The record of an element of the array; None if it is no item."""
+    try:
+        # A lone surrogate, say, can stand in a file too, and would fail wherever it is written.
+        clean = storable(element)
+        # The text keeps what it held, also keys that a later version added.
+        return MemoryRecord(MemoryItem.model_validate(clean), _encode(clean))
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _readable_elements(text: str) -> list[Json]:
+    """Elements of an array that is cut off or damaged in places.
+
+    After damage, reading goes on at the next line that begins as `_encode` begins an item.
+    """
+    elements: list[Json] = []
+    position, gaps = 0, 0
+    while gaps <= _MAX_GAPS:
+        start = _NEXT_ITEM.match(text, position) or _FIRST_ITEM.search(text, position)
+        if start is None:
+            break
+        position = start.end()
+        try:
+            element, position = _DECODER.raw_decode(text, position)
+            elements.append(element)
+        except (ValueError, RecursionError):
+            gaps += 1
+    return elements
+
+
+def _integer(digits: str) -> Json:
+    """An integer; one of more digits than Python reads stays text, so that the rest is read."""
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+_NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
+_FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _make_folder(folder: Path) -> None:
-    """Create it with its parents, such that they survive a power failure too."""
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    descriptor = os.open(folder.parent, os.O_RDONLY)
-    try:
-        _sync_folder(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync_folder(folder: int) -> None:
-    # The data is safe by now; some network file systems can't sync a folder.
-    with suppress(OSError):
-        os.fsync(folder)

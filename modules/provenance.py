@@ -14,6 +14,7 @@ from core.provenance.doubts import Doubt
 from core.provenance.guard import AskLeave
 from core.provenance.known import Known
 from core.provenance.policy import ProvenancePolicy
+from core.values import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +59,15 @@ def recall(known: Known, items: Iterable[MemoryItem]) -> None:
     known.is_tainted = known.is_tainted or any(
         item.type == "tool_output"
         and item.tool_name != SANDBOX_STEP
-        and item.metadata.get("server") not in trusted
+        and not _is_of(item.metadata.get("server"), trusted)
         and not item.metadata.get("refused")
         for item in items
     )
+
+
+def _is_of(server: Json, trusted: frozenset[str]) -> bool:
+    # What a file holds there need not be a name.
+    return isinstance(server, str) and server in trusted
 
 
 def asking_leave(

@@ -45,4 +45,5 @@ def number_in(answer: str) -> int | float | None:
     if match is None:
         return None
     value = number_of(match["number"].replace("−", "-"))
-    return None if value is None or math.isinf(value) else value
+    # Only a float can be infinite; `isinf` of an int beyond the range of floats raises.
+    return None if isinstance(value, float) and math.isinf(value) else value

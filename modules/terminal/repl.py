@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from core.base.private_files import make_private_folder, open_private
 from core.errors import CortexError, ExitCode, UserError
 from modules.request import MAX_REQUEST_CHARACTERS
+from modules.terminal.streams import StdoutLost
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
@@ -39,11 +41,13 @@ class Repl:
         ask: Callable[[str], Awaitable[ExitCode]],
         new_session: Callable[[], None],
         say: Callable[[str, str], None],
+        log_bug: Callable[[Exception], str],
     ) -> None:
-        """Keep what commands do."""
+        """Keep what commands do; `log_bug` keeps a traceback and gives the line that says so."""
         self._ask = ask
         self._new_session = new_session
         self._say = say
+        self._log_bug = log_bug
 
     async def run(self, lines: AsyncIterator[str]) -> ExitCode:
         """Answer until the lines end or the user leaves; gives the last request's exit code."""
@@ -65,12 +69,17 @@ class Repl:
         return code
 
     async def _answer(self, request: str) -> ExitCode:
-        """One request; what it raises is told, and the prompt goes on."""
+        """One request; what it raises, be it a bug of ours, is told, and the prompt goes on."""
         try:
             return await self._ask(request)
         except CortexError as error:
             self._say("loop", str(error))
             return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED
+        except StdoutLost:
+            raise  # nothing more can be answered
+        except Exception as error:  # noqa: BLE001 - no bug ends the prompt
+            self._say("loop", self._log_bug(error))
+            return ExitCode.WORLD_FAILED
 
 
 async def typed_lines(
@@ -128,8 +137,8 @@ def kept_history(file: Path, redact: Callable[[str], str]) -> "History":
                 super().store_string(redact(string))
 
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
+        make_private_folder(file.parent)
+        os.close(open_private(file, os.O_WRONLY | os.O_APPEND))
     except OSError:
         return InMemoryHistory()
     return KeptHistory(str(file))

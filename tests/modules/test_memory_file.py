@@ -181,6 +181,54 @@ def test_good_items_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
     assert "2 of its items" in file.warnings[0]
 
 
+def good_item(text: str) -> dict[str, Json]:
+    return {"timestamp": 1, "type": "run_metadata", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("damaged", "texts"),
+    [
+        ('[\n  {a},\n  {b},\n  {"timestamp": 1, "ty', ["a", "b"]),
+        ("[{a}, {b}, {c", ["a", "b"]),
+        ("[\n  {a},\n  {oops},\n  {b}\n]", ["a", "b"]),
+        ("[{a},\n  \udcff{b},\n  {c}\n]\n", ["a", "c"]),
+        ("[\n  {a},\n  {b}\n", ["a", "b"]),
+    ],
+)
+def test_an_array_that_is_cut_off_or_scribbled_on_costs_only_the_items_there(
+    damaged: str, texts: list[str], tmp_path: Path
+) -> None:
+    for name in "abc":
+        damaged = damaged.replace("{" + name + "}", json.dumps(good_item(name)))
+    data = damaged.encode("utf-8", "surrogateescape")
+    path = tmp_path / "notes.json"
+    path.write_bytes(data)
+    file = reopened(path)
+    assert texts_in(path) == [r.item.text for r in file.records] == texts
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == data
+    assert f"{len(texts)} items go on" in file.warnings[0]
+
+
+def test_an_integer_that_python_refuses_to_read_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    digits = "9" * 5_000
+    item = json.dumps({**good_item("a"), "tool_result": {"result": 0}}).replace("0}", f"{digits}}}")
+    path.write_text(f"[{item}]", encoding="utf-8")
+    file = reopened(path)
+    assert file.warnings == []
+    assert file.records[0].item.tool_result == {"result": digits}
+
+
+def test_half_a_character_in_a_file_is_no_text_of_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text(
+        json.dumps([{**good_item("a\ud800"), "user_query": "\udfff"}]), encoding="utf-8"
+    )
+    (record,) = reopened(path).records
+    assert (record.item.text, record.item.user_query) == ("a\ufffd", "\ufffd")
+
+
 def test_a_file_that_is_too_large_is_set_aside_unread(tmp_path: Path) -> None:
     path = tmp_path / "notes.json"
     path.write_bytes(b"[" + b" " * 2_000 + b"]")

@@ -226,6 +226,16 @@ def test_a_damaged_session_file_is_set_aside(tmp_path: Path) -> None:
     assert "[{" in [path.read_text(encoding="utf-8") for path in folder.iterdir()]
 
 
+def test_a_number_beyond_floats_is_answered_and_the_session_goes_on(tmp_path: Path) -> None:
+    bare = ["--profile", str(write_profile(tmp_path))]
+    done = agent(tmp_path, "--quiet", *bare, stdin=b"2^1200\n2+2\n")
+    assert (done.code, done.out) == (0, f"{2**1200}\n4\n")
+    (file,) = session_files(tmp_path)
+    session = str(file.relative_to(tmp_path / "memory").with_suffix(""))
+    again = agent(tmp_path, "--quiet", *bare, "--session", session, "2+3")
+    assert (again.code, again.out, again.err) == (0, "5\n", "")
+
+
 def test_a_reader_that_has_gone_gives_no_traceback(tmp_path: Path) -> None:
     done = unread(tmp_path, *without_servers(tmp_path), "add 5 and 7")
     assert done.code == 1

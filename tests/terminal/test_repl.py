@@ -19,6 +19,7 @@ from modules.terminal.repl import (
     kept_history,
     piped_lines,
 )
+from modules.terminal.streams import StdoutClosed
 
 BOUND_SECONDS = 5
 BOTH = (signal.SIGINT, signal.SIGTERM)
@@ -32,11 +33,17 @@ async def typed(lines: Sequence[str]) -> AsyncIterator[str]:
 class Session:
     """A REPL whose requests are answered from a table; records all that it does."""
 
-    def __init__(self, answers: dict[str, ExitCode | CortexError] | None = None) -> None:
+    def __init__(self, answers: dict[str, ExitCode | Exception] | None = None) -> None:
         self.answers = answers or {}
         self.asked: list[str] = []
         self.said: list[tuple[str, str]] = []
-        self.repl = Repl(self._ask, self._new, lambda stage, text: self.said.append((stage, text)))
+        self.bugs: list[Exception] = []
+        self.repl = Repl(
+            self._ask,
+            self._new,
+            lambda stage, text: self.said.append((stage, text)),
+            self._log_bug,
+        )
 
     async def run(self, *lines: str) -> ExitCode:
         return await self.repl.run(typed(lines))
@@ -44,12 +51,16 @@ class Session:
     async def _ask(self, request: str) -> ExitCode:
         self.asked.append(request)
         answer = self.answers.get(request, ExitCode.ANSWERED)
-        if isinstance(answer, CortexError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
     def _new(self) -> None:
         self.asked.append("<new session>")
+
+    def _log_bug(self, error: Exception) -> str:
+        self.bugs.append(error)
+        return f"a bug: {error}"
 
 
 class TestCommands:
@@ -119,15 +130,23 @@ class TestOutcomes:
         assert await session.run("bad", "good") == ExitCode.ANSWERED
         assert session.asked == ["bad", "bad", "good"]
 
-    async def test_a_bug_of_ours_is_not_hidden(self) -> None:
-        async def broken(request: str) -> ExitCode:
-            raise ZeroDivisionError(request)
+    @pytest.mark.parametrize("bug", [OverflowError("int"), MemoryError(), RecursionError("deep")])
+    async def test_a_bug_of_ours_is_logged_and_told_and_the_prompt_goes_on(
+        self, bug: Exception
+    ) -> None:
+        session = Session({"bad": bug})
+        assert await session.run("bad") == ExitCode.WORLD_FAILED
+        assert session.bugs == [bug]
+        assert session.said == [("loop", f"a bug: {bug}")]
+        assert await session.run("bad", "good") == ExitCode.ANSWERED
+        assert session.asked == ["bad", "bad", "good"]
 
-        def nothing(*_: str) -> None:
-            """Neither a new session nor a line is expected."""
-
-        with pytest.raises(ZeroDivisionError):
-            await Repl(broken, nothing, nothing).run(typed(["a"]))
+    async def test_without_stdout_the_prompt_ends(self) -> None:
+        session = Session({"bad": StdoutClosed("gone")})
+        with pytest.raises(StdoutClosed):
+            await session.run("bad", "good")
+        assert session.asked == ["bad"]
+        assert session.bugs == []
 
     async def test_no_lines_at_all_are_a_success(self) -> None:
         assert await Session().run() == ExitCode.ANSWERED
@@ -223,6 +242,17 @@ class TestHistory:
         history.append_string("a secret here")
         assert history.get_strings() == ["a secret here"]
         assert await self.lines(tmp_path / "history") == ["a * here"]
+
+    async def test_what_is_no_file_in_its_place_costs_the_history_not_the_prompt(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "folder").mkdir()
+        os.mkfifo(tmp_path / "pipe")
+        for name in ("folder", "pipe"):
+            history = kept_history(tmp_path / name, str)
+            history.append_string("a line")
+            assert history.get_strings() == ["a line"]
+            assert await self.lines(tmp_path / name) == []
 
     async def test_a_disk_that_became_full_costs_the_history_not_the_prompt(
         self, tmp_path: Path
