@@ -191,7 +191,7 @@ class DocumentLibrary:
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
     ) -> SearchResult:
         """The passages that fit best; see `Searcher.search`."""
-        return self._session.searcher.search(query, top_k, file, mode)
+        return self._session.search(query, top_k, file, mode)
 
     def documents(self) -> list[DocumentEntry]:
         """All files that the index knows, by name, also those that could not be read."""

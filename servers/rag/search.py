@@ -53,6 +53,7 @@ class Searcher:
     """Asks the index by words and by vectors; keeps nothing, may be asked from several threads.
 
     Without `embedder` or `vectors`, or when they fail, words alone are asked and the note says so.
+    `lacking` says why the one or the other isn't there.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Searcher:
         word_weight: float = WORD_WEIGHT,
         noise_cosine: float = NOISE_COSINE,
         legibility: Legibility | None = None,
+        lacking: str = "there is no embedder",
     ) -> None:
         """`legibility` is the embedder's; whoever makes many searchers makes it once."""
         self._index = index
@@ -70,6 +72,7 @@ class Searcher:
         self._embedder = embedder
         self._word_weight = word_weight
         self._noise_cosine = noise_cosine
+        self._lacking = lacking
         self._legibility = legibility or Legibility(embedder.name if embedder else "")
 
     def search(
@@ -129,9 +132,9 @@ class Searcher:
             VectorsUnavailable: the nearest can't be looked up now.
         """
         if self._embedder is None or self._vectors is None:
-            raise EmbedderUnavailable("there is no embedder")
+            raise EmbedderUnavailable(self._lacking)
         if len(self._vectors) == 0:
-            raise VectorsUnavailable("the vectors are not there yet")
+            raise VectorsUnavailable("no passage has a vector yet")
         question = self._embedder.embed_query(asked)
         return question, self._vectors.search(question, CANDIDATES, among)
 

@@ -53,6 +53,12 @@ def _indexing(home: Path) -> list[Row]:
     return indexing.measure(home)
 
 
+def _first_search(home: Path) -> list[Row]:
+    from tests.benchmarks import first_search  # late, as above
+
+    return first_search.measure(home)
+
+
 def _word_search(home: Path) -> list[Row]:
     from tests.benchmarks import word_search  # late: numpy would weigh on other measurements
 
@@ -91,6 +97,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "soak": ("What ten thousand plans leave behind", _soak),
     "models": ("What we add to a model", models.measure),
     "indexing": ("Keeping an index true to its folders", _indexing),
+    "first_search": ("First search of a cold process", _first_search),
     "word_search": ("Words in an index of 100,000 chunks", _word_search),
     "vectors": ("Nearest vectors, by kind of index and number of chunks", _vectors),
     "reading": ("Web pages from request to markdown", _reading),

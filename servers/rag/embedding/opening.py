@@ -15,7 +15,15 @@ SHOWN_CHARACTERS = 60
 
 
 class ClosableEmbedder(Embedder, Protocol):
-    """An embedder that can be given up."""
+    """An embedder that can be started ahead, and given up."""
+
+    def start(self) -> None:
+        """Load what the first text would have to wait for; asks no service for anything.
+
+        Raises:
+            EmbedderUnavailable: it can't be had.
+        """
+        ...
 
     def close(self) -> None:
         """Stop: work that runs ends after its text, as does waiting; safe to call twice."""

@@ -16,6 +16,8 @@ REMEMBERED_CHARACTERS_MAX = 2_000
 
 
 class _Closable(Embedder, Protocol):
+    def start(self) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -65,6 +67,10 @@ class RememberedQueries:
                 if len(self._known) > REMEMBERED_QUERIES:
                     self._known.popitem(last=False)
         return found
+
+    def start(self) -> None:
+        """Start the embedder; raises the same."""
+        self._embedder.start()
 
     def close(self) -> None:
         """Close the embedder."""

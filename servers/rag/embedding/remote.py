@@ -80,6 +80,9 @@ class RemoteEmbedder:
         """The vector of a query, shape (1, dimension); raises the same."""
         return self._vectors([text], "query")
 
+    def start(self) -> None:
+        """Nothing: what a service has to load is its own affair."""
+
     def close(self) -> None:
         """End requests and their waiting; safe to call twice."""
         self._service.close()

@@ -7,7 +7,10 @@ writes; the others follow what it writes, and one of them takes over when it end
 
 import threading
 import time
+from contextlib import suppress
 
+from servers.rag.embedding.opening import ClosableEmbedder
+from servers.rag.faults import EmbedderUnavailable
 from servers.rag.indexer import Indexer
 from servers.rag.indexing.repeating import Repeating
 from servers.rag.indexing.vector_cache import VectorCache
@@ -46,8 +49,11 @@ class Background:
         writer: WriterRole,
         cache: VectorCache | None,
         watcher: Watcher | None,
+        embedder: ClosableEmbedder | None,
     ) -> None:
         """Start nothing. Without a `cache` there are no vectors, so nothing is embedded either."""
+        self._embedder = embedder
+        self._has_embedder = threading.Event()
         self._indexer = indexer
         self._writer = writer
         self._cache = cache
@@ -96,6 +102,14 @@ class Background:
                 self._heard |= paths
         self._comparing.wake()
 
+    def follow_soon(self) -> None:
+        """Let the vectors be brought in step with the index, without waiting for it."""
+        self._following.wake()
+
+    def has_embedder(self, seconds: float) -> bool:
+        """Whether the embedder has started, or failed to; waits for it so long."""
+        return self._has_embedder.wait(max(0.0, seconds))
+
     def close(self) -> None:
         """End all threads; each ends after the file or batch that it is at."""
         self._closing.set()
@@ -138,7 +152,13 @@ class Background:
         return None if self._watcher is None else RESCAN_SECONDS
 
     def _embed(self) -> float | None:
-        """Give vectors to what has none, as long as there is any."""
+        """Start the embedder, then give vectors to what has none, as long as there is any."""
+        if not self._has_embedder.is_set() and self._embedder is not None:
+            try:
+                with suppress(EmbedderUnavailable):  # told when a text is to be embedded
+                    self._embedder.start()
+            finally:
+                self._has_embedder.set()
         if self._writer.held and self._indexer.fill_vectors():
             return 0.0
         return EMBED_AGAIN_SECONDS if self._is_comparing else None

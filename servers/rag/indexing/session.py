@@ -1,8 +1,10 @@
 """An index in use: all parts of the engine put together, for as long as one embedder holds."""
 
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,19 +15,27 @@ from servers.rag.indexer import CutDocument, Indexer
 from servers.rag.indexing.background import Background
 from servers.rag.indexing.ignoring import IgnoreRules
 from servers.rag.indexing.progress import IndexNoted, OnEvent, SyncReport
-from servers.rag.indexing.vector_cache import NoVectorsYet, VectorCache
+from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.indexing.watching import Watcher
 from servers.rag.indexing.writer_role import WriterRole
 from servers.rag.options import DocumentOptions
+from servers.rag.passages import SearchMode
 from servers.rag.ports import Extractor
 from servers.rag.ranking.legibility import Legibility
-from servers.rag.search import Searcher
+from servers.rag.search import Searcher, SearchResult
 from servers.rag.vectors.errors import VectorsUnavailable
 
 if TYPE_CHECKING:
     from servers.rag.vectors.store import VectorStore
 
 FILL_LOOK_SECONDS = 0.2
+
+READY_SECONDS = 1.0
+"""How long a search waits for the embedder's start and for vectors that are stored already; both
+begin when the session does, and take about 0.3 s."""
+
+STILL_STARTING = "the embedder is still starting; search again in a moment"
+STILL_LOADING = "the vectors are still being loaded; search again in a moment"
 
 
 class ClosableExtractor(Extractor, Protocol):
@@ -62,6 +72,7 @@ class Session:
         role: WriterRole,
         on_event: OnEvent,
         open_store: "Callable[[str], VectorStore] | None",
+        ready_seconds: float,
     ) -> None:
         """Start nothing; without `open_store` there are no vectors."""
         self.index = index
@@ -70,6 +81,7 @@ class Session:
         self.lacking = parts.lacking
         self._legibility = Legibility("" if parts.embedder is None else parts.embedder.name)
         self._options = options
+        self._ready_seconds = ready_seconds
         self.role = role
         self.indexer = Indexer(
             options, index, parts.extractor, parts.embedder, on_event, cut=parts.cut
@@ -77,7 +89,6 @@ class Session:
         self.cache = None if open_store is None else VectorCache(index, open_store)
         self._background: Background | None = None
         self._vectors_missing = ""
-        self._vectors_unreachable = ""
 
     @property
     def has_compared(self) -> bool:
@@ -93,24 +104,30 @@ class Session:
     @property
     def faults(self) -> list[str]:
         """What doesn't work now, a line each."""
-        own = (self.lacking, self._vectors_missing, self._vectors_unreachable)
-        lines = [line for line in own if line]
+        unreachable = "" if self.cache is None else self.cache.fault
+        lines = [line for line in (self.lacking, self._vectors_missing, unreachable) if line]
         lines += self.indexer.notes
         if self._background is not None:
             lines += self._background.faults
         return lines
 
-    @property
-    def searcher(self) -> Searcher:
-        """Asks words, and vectors when they are loaded."""
+    def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> SearchResult:
+        """The passages that fit best; waits a little for vectors, if the mode wants them.
+
+        Raises:
+            IndexUnusable: the index can't be read.
+        """
+        return self._searcher(mode).search(query, top_k, file, mode)
+
+    def _searcher(self, mode: SearchMode) -> Searcher:
         weight = self._options.word_weight
-        if self.cache is None:
+        if self.cache is None or mode == "words":
             return Searcher(self.index, None, None, weight)
-        if self._background is None:
-            self._follow_now(self.cache)
-        store = self.cache.store
-        vectors = NoVectorsYet() if store is None else store
-        return Searcher(self.index, vectors, self.embedder, weight, legibility=self._legibility)
+        lacking = self._wait_for_vectors(self.cache)
+        store = None if lacking else self.cache.store
+        return Searcher(
+            self.index, store, self.embedder, weight, legibility=self._legibility, lacking=lacking
+        )
 
     def start(self) -> None:
         """Compare, embed, follow and watch in the background, from now on."""
@@ -119,7 +136,7 @@ class Session:
         if options.watch:
             rules = IgnoreRules(options.ignore)
             watcher = Watcher(options.folders, rules, self._changed, own=[options.index_folder])
-        self._background = Background(self.indexer, self.role, self.cache, watcher)
+        self._background = Background(self.indexer, self.role, self.cache, watcher, self.embedder)
         self._background.start()
 
     def sync(self, force: Collection[str] = frozenset()) -> SyncReport:
@@ -156,13 +173,18 @@ class Session:
         self.index.close()
         self.role.release()
 
-    def _follow_now(self, cache: VectorCache) -> None:
-        """Bring the vectors up to date where no thread does it."""
-        try:
-            cache.step()
-            self._vectors_unreachable = ""
-        except VectorsUnavailable as error:
-            self._vectors_unreachable = str(error)
+    def _wait_for_vectors(self, cache: VectorCache) -> str:
+        """Have embedder and vectors ready, bounded in time; why they are not, if they are not."""
+        if self._background is None:
+            with suppress(VectorsUnavailable):  # told as a fault
+                cache.step()
+        else:
+            until = time.monotonic() + self._ready_seconds
+            self._background.follow_soon()
+            cache.wait(self._ready_seconds)
+            if not self._background.has_embedder(until - time.monotonic()):
+                return STILL_STARTING
+        return "" if cache.store is not None else cache.fault or STILL_LOADING
 
     def _changed(self, paths: frozenset[str] | None) -> None:
         if self._background is not None:
@@ -183,9 +205,15 @@ class Session:
 
 
 def open_session(
-    options: DocumentOptions, parts: Parts, environ: Mapping[str, str], on_event: OnEvent
+    options: DocumentOptions,
+    parts: Parts,
+    environ: Mapping[str, str],
+    on_event: OnEvent,
+    ready_seconds: float = READY_SECONDS,
 ) -> Session:
     """Open the index for these parts; loads no weights and no vectors.
+
+    `ready_seconds` is how long a search waits for those that its `start` began to load.
 
     Raises:
         IndexUnusable: the index can't be opened.
@@ -203,7 +231,7 @@ def open_session(
         on_event(IndexNoted(index.notice))
     role = WriterRole(index, lock)
     if embedder is None:
-        return Session(options, parts, index, role, on_event, None)
+        return Session(options, parts, index, role, on_event, None, ready_seconds)
     dimension = embedder.dimension
 
     def open_store(identity: str) -> "VectorStore":
@@ -212,4 +240,4 @@ def open_session(
         owner = f"{identity}:{fingerprint}"
         return open_vectors(options.vectors, dimension, environ, owner=owner)
 
-    return Session(options, parts, index, role, on_event, open_store)
+    return Session(options, parts, index, role, on_event, open_store, ready_seconds)

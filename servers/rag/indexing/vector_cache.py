@@ -1,12 +1,15 @@
 """Keeps this process' index of nearest vectors in step with SQLite, whoever writes there.
 
-Loading many vectors takes seconds, so it happens in the background; until it is done, searches go
-by words. Afterwards the same few lines take up what this process wrote and what another one did.
+Loading many vectors takes seconds, so it happens in the background; a search waits for it a little,
+and goes by words then. Afterwards the same few lines take up what this process wrote and what
+another one did.
 """
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from servers.rag.faults import RagError
 from servers.rag.index import Index
 
 if TYPE_CHECKING:
@@ -28,11 +31,32 @@ class VectorCache:
         self._store: VectorStore | None = None
         self._identity = ""
         self._seen = 0
+        self._fault = ""
+        self._moved = threading.Condition()
+
+    @property
+    def fault(self) -> str:
+        """Why the last step failed; empty if it did not."""
+        return self._fault
 
     @property
     def store(self) -> "VectorStore | None":
         """The vectors; None until they are loaded."""
         return self._store
+
+    def wait(self, seconds: float) -> None:
+        """Wait until all vectors that are in the index now can be searched, or a step fails.
+
+        Raises:
+            IndexUnusable: the index can't be read.
+        """
+        counter = self._index.counter
+
+        def is_over() -> bool:
+            return bool(self._fault) or (self._store is not None and self._seen >= counter)
+
+        with self._moved:
+            self._moved.wait_for(is_over, seconds)
 
     def step(self) -> None:
         """Load, or catch up.
@@ -41,6 +65,14 @@ class VectorCache:
             VectorsUnavailable: the store can't be reached now.
             IndexUnusable: the index can't be read.
         """
+        try:
+            self._follow()
+        except RagError as error:
+            self._tell(str(error))
+            raise
+        self._tell("")
+
+    def _follow(self) -> None:
         if self._store is None:
             self._load()
             return
@@ -73,7 +105,14 @@ class VectorCache:
             store.close()
             raise
         self._seen, self._identity, self._store = changes.counter, identity, store
+        self._tell("")
         store.settle()  # searches are answered meanwhile, by the simpler kind
+
+    def _tell(self, fault: str) -> None:
+        """Wake those who wait: something has moved, or can't."""
+        with self._moved:
+            self._fault = fault
+            self._moved.notify_all()
 
     def _take(
         self, store: "VectorStore", changed: "tuple[int, ...]", removed: "tuple[int, ...]"
@@ -85,24 +124,3 @@ class VectorCache:
             ids, vectors = self._index.vectors(changed[start : start + BATCH_CHUNKS])
             if ids:
                 store.add(ids, vectors)
-
-
-class NoVectorsYet:
-    """A `VectorIndex` in the place of one that is still being loaded: it holds nothing."""
-
-    def add(self, chunk_ids: object, vectors: object) -> None:
-        """Nothing is kept."""
-
-    def remove(self, chunk_ids: object) -> None:
-        """There is nothing."""
-
-    def search(self, query: object, count: int, among: object = None) -> list[tuple[int, float]]:
-        """Nothing is found."""
-        return []
-
-    def __len__(self) -> int:
-        """0."""
-        return 0
-
-    def close(self) -> None:
-        """There is nothing to release."""

@@ -107,7 +107,7 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
     other.write_bytes(b"\x08" + weights_file().read_bytes()[1:-1] + b"\x00")
     assert other.stat().st_size == WEIGHTS_BYTES
     with pytest.raises(EmbedderUnavailable, match="are refused"):
-        MiniLm(weights=other).embed_query("x")
+        MiniLm(weights=other).start()
     other.write_bytes(b"")
     with pytest.raises(EmbedderUnavailable, match="are refused"):
         verify(other)

@@ -22,7 +22,7 @@ class CountingEmbedder:
 
     def __init__(self) -> None:
         self.queries = 0
-        self.is_closed = False
+        self.is_closed = self.is_started = False
 
     def embed_passages(self, texts: Sequence[str]) -> "Vectors":
         return np.array([[len(text)] for text in texts], dtype=np.float32)
@@ -30,6 +30,9 @@ class CountingEmbedder:
     def embed_query(self, text: str) -> "Vectors":
         self.queries += 1
         return self.embed_passages([text])
+
+    def start(self) -> None:
+        self.is_started = True
 
     def close(self) -> None:
         self.is_closed = True
@@ -70,6 +73,8 @@ def test_a_query_is_computed_once_and_can_not_be_spoilt() -> None:
     first = embedder.embed_query("lamp")
     assert embedder.embed_query("lamp") is first
     assert counting.queries == 1
+    embedder.start()
+    assert counting.is_started
     with pytest.raises(ValueError, match="read-only"):
         first[0, 0] = 9
     embedder.close()

@@ -39,7 +39,7 @@ class PlainExtractor:
 
 
 class LetterEmbedder:
-    """Vectors of how often letters occur; `down` makes it fail, `gate` holds it up."""
+    """Vectors of how often letters occur; `down` makes it fail, two events hold it up."""
 
     name = "letters"
     dimension = 32
@@ -50,6 +50,11 @@ class LetterEmbedder:
         self.down = False
         self.gate = threading.Event()
         self.gate.set()
+        self.starting = threading.Event()
+        self.starting.set()
+
+    def start(self) -> None:
+        assert self.starting.wait(SOON_SECONDS)
 
     def embed_passages(self, texts: Sequence[str]) -> "Vectors":
         import numpy as np
@@ -70,6 +75,7 @@ class LetterEmbedder:
 
     def close(self) -> None:
         self.gate.set()
+        self.starting.set()
 
 
 def write(path: Path, text: str, modified_ns: int = LONG_AGO_NS) -> Path:

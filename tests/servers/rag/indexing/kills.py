@@ -95,7 +95,7 @@ def survive(home: Path, kills: int, seed: int, files: int = FILES) -> None:
         opened = session(home)
         try:
             is_whole(opened.index)
-            opened.searcher.search("version word")
+            opened.search("version word", 5, None, "hybrid")
             if chance.random() < 0.5 or version == kills:  # else the next run begins from this
                 opened.sync()
                 is_complete(opened.index, texts)

@@ -133,7 +133,7 @@ def test_while_there_are_no_vectors_words_answer(library: Library):
     library.vectors.close()
     result = library.searcher.search("moon")
     assert result.passages[0].file == "tides.md"
-    assert result.note == "Searched by words alone: the vectors are not there yet."
+    assert result.note == "Searched by words alone: no passage has a vector yet."
 
 
 class _BrokenEmbedder(WordCountEmbedder):
