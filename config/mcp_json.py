@@ -21,6 +21,7 @@ from config.mcp_entry import McpEntry, read_entry
 from config.server_id import ID_FORM, is_server_id, server_id_of
 from config.servers import ServerSpec, describe_problems, plan_name, server_spec
 from config.settings import SettingsError
+from core.base.nearest import near_names
 
 _OTHER_KNOWN_KEYS = frozenset({"inputs", "$schema"})
 _KEYS_SHOWN = 10
@@ -200,8 +201,7 @@ def _with_env_file(
 
 
 def _not_there(path: Path, name: str, names: list[str]) -> str:
-    from difflib import get_close_matches  # late: only a mistyped name needs it
-
-    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
-    known = f"; there are {', '.join(map(shown, near))}" if near else "; it names no server"
-    return f"{path}: there is no server {shown(name)}{known}"
+    near = near_names(name, names)
+    meant = f"; did you mean {' or '.join(map(shown, near))}?" if near else ""
+    meant = meant if names else "; it names no server"
+    return f"{path}: there is no server {shown(name)}{meant}"

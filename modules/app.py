@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from config.settings import Places, SettingsError, find_places, read_document
 from core.errors import CortexError, ExitCode, UserError
 from core.version import __version__
-from modules.arguments import Arguments, is_command, parse_arguments
+from modules.arguments import Arguments, parse_arguments
+from modules.commands.finding import find_command
 from modules.request import clean_request, read_request
 from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
 
@@ -44,12 +45,12 @@ def run_agent(argv: Sequence[str]) -> int:
     complaints = Complaints(os.environ)
     program = Path(sys.argv[0]).name or "agent.py"
     try:
-        if is_command(argv):
+        if (words := find_command(argv, program)) is not None:
             from modules.commands.parser import parse_command
             from modules.commands.run import run_command
 
             with writing_stdout():
-                command = parse_command(argv, program)
+                command = parse_command(words, program)
             places = find_places(os.environ)
             return int(run_command(command, places, complaints, os.environ))
         with writing_stdout():

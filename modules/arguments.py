@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from core.base.nearest import NEAR_SHOWN, near_names
+
 EXIT_CODES_HELP = """\
 exit codes:
   0    answered
@@ -28,17 +30,23 @@ environment:
   CORTEX_HOME          where sessions, caches and logs are kept
 """
 
+COMMANDS = {
+    "mcp": "list, try, add and remove MCP servers",
+    "call": "call one tool, with no model involved",
+    "run-plan": "run a plan from a file, in the sandbox",
+    "prompt": "show what a model would be sent",
+    "models": "list models, and fetch one with Ollama",
+    "auth": "keep keys of models in the system's keyring",
+    "docs": "add, list, search and remove your documents",
+    "doctor": "say what works here, and which walls stand around plans",
+}
+"""First words that make a command of the command line, and what each is for."""
+
 _COMMANDS_HELP = """\
-commands (only as the very first word; quoted with others, or behind --, it is a request):
-  mcp       list, try, add and remove MCP servers; see: agent.py mcp --help
-  call      call one tool, with no model involved; see: agent.py call --help
-  run-plan  run a plan from a file, in the sandbox; see: agent.py run-plan --help
-  prompt    show what a model would be sent; see: agent.py prompt --help
-  models    list models, and fetch one with Ollama; see: agent.py models --help
-  auth      keep keys of models in the system's keyring; see: agent.py auth --help
-  docs      add, list, search and remove your documents; see: agent.py docs --help
-  doctor    say what works here, and which walls stand around plans; see: agent.py doctor --help
-"""
+commands (as the first word, options aside; quoted with others, or behind --, it is a request):
+""" + "".join(
+    f"  {name:<8}  {purpose}; see: agent.py {name} --help\n" for name, purpose in COMMANDS.items()
+)
 
 _EXAMPLES_HELP = """\
 examples:
@@ -54,9 +62,6 @@ examples:
   agent.py -- -x is what?        (behind --, nothing is an option or a command)
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
-
-COMMANDS = ("mcp", "call", "run-plan", "prompt", "models", "auth", "docs", "doctor")
-"""First words that make a command of the command line."""
 
 END_OF_OPTIONS = "--"
 
@@ -88,11 +93,6 @@ class Arguments:
     json: bool = False
 
 
-def is_command(argv: Sequence[str]) -> bool:
-    """Whether `argv` is a command for `modules.commands`, not a request."""
-    return bool(argv) and argv[0] in COMMANDS
-
-
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
     """Parse `argv` (without the program's name); options may stand before, in and after a request.
 
@@ -100,8 +100,10 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         SystemExit: code 2 with a message on stderr, or 0 after `--help` and `--version`.
     """
     end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
-    shielded = [_SHIELD + word if _SIGNED_NUMBER.match(word) else word for word in argv[:end]]
-    found = _parser(version, program).parse_intermixed_args(shielded)
+    parser = _parser(version, program)
+    found, unknown = parser.parse_known_intermixed_args(_shielded(argv[:end]))
+    if unknown:
+        parser.refuse(unknown)
     spoken: list[str] = found.request
     files: list[str] = found.mcp_config
     words = [*(_bare(word) for word in spoken), *argv[end + 1 :]]
@@ -118,6 +120,30 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         quiet=found.quiet,
         json=found.json,
     )
+
+
+def leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options that `argv` begins with, their values too, and what follows them.
+
+    Nothing counts as an option where one of them is unknown.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, where one lacks its value.
+    """
+    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
+    if end == 0 or not argv[0].startswith("-"):
+        return [], [*argv]
+    parser = OptionsParser(add_help=False, allow_abbrev=False)
+    _add_options(parser)
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    found, unknown = parser.parse_known_args(_shielded(argv[:end]))
+    behind = 0 if unknown else end - len(found.rest)
+    return [*argv[:behind]], [*argv[behind:]]
+
+
+def looks_like_option(word: str) -> bool:
+    """Whether a word could only be an option: not a dash alone, and no number with its sign."""
+    return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
 
 
 def help_text(version: str) -> str:
@@ -151,6 +177,10 @@ def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
     loudness.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
+def _shielded(words: Sequence[str]) -> list[str]:
+    return [_SHIELD + word if _SIGNED_NUMBER.match(word) else word for word in words]
+
+
 def _bare(word: str) -> str:
     return word.removeprefix(_SHIELD)
 
@@ -171,7 +201,39 @@ def _tokens(text: str) -> int:
     return int(text)
 
 
-class _Parser(argparse.ArgumentParser):
+class OptionsParser(argparse.ArgumentParser):
+    """Proposes the nearest option or choice for a word that is none."""
+
+    def refuse(self, words: Sequence[str], more: str = "") -> NoReturn:
+        """Exit with code 2 over words that can't be read; `more` says what is to be said of it."""
+        near = self._near_options(words)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        self.error(f"not understood: {' '.join(words)}{meant}{more}")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = near_names(str(value).lower(), map(str, action.choices or ()))
+            if not near:
+                raise
+            meant = f"{error.message}; did you mean {' or '.join(near)}?"
+            raise argparse.ArgumentError(action, meant) from None
+
+    def _near_options(self, words: Sequence[str]) -> list[str]:
+        """The options that words with a dash may have meant: they begin so, or are alike."""
+        near: dict[str, None] = {}
+        for word in words:
+            name = word.partition("=")[0].lstrip("-").lower()
+            if not word.startswith("-") or not name:
+                continue
+            known = {option.lstrip("-"): option for option in self._option_string_actions}
+            begun = [full for full in known if full.startswith(name)][:NEAR_SHOWN]
+            near.update(dict.fromkeys(known[full] for full in begun or near_names(name, known)))
+        return [*near]
+
+
+class _Parser(OptionsParser):
     """Tells how to say a request that looks like an option."""
 
     def error(self, message: str) -> NoReturn:
@@ -180,7 +242,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(f"{message}\n{hint}; options: {self.prog} --help")
 
 
-def _parser(version: str, program: str) -> argparse.ArgumentParser:
+def _parser(version: str, program: str) -> OptionsParser:
     told = (_COMMANDS_HELP, EXIT_CODES_HELP, _ENVIRONMENT_HELP, _EXAMPLES_HELP)
     parser = _Parser(
         prog=program,
@@ -191,6 +253,12 @@ def _parser(version: str, program: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("request", nargs="*", help="the request; - reads it from stdin")
+    _add_options(parser)
+    parser.add_argument("--version", action="version", version=f"cortex-r {version}")
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
@@ -207,5 +275,3 @@ def _parser(version: str, program: str) -> argparse.ArgumentParser:
     parser.add_argument("--session", metavar="ID", help="continue this session")
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")
-    parser.add_argument("--version", action="version", version=f"cortex-r {version}")
-    return parser

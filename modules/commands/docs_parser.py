@@ -101,7 +101,7 @@ def parse_docs(argv: Sequence[str], program: str = "agent.py") -> ManageDocument
     found, unknown = whole.parse_known_args(argv[1:])
     action: DocsAction = found.action
     if unknown:
-        parsers[action].error(f"not understood: {' '.join(unknown)}")
+        parsers[action].refuse(unknown)
     options = read_options(found)
     words = [action, *(["--json"] if options.json else []), *(["--quiet"] if options.quiet else [])]
     words += ["--verbose"] if options.verbose else []

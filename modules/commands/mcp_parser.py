@@ -51,7 +51,7 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
     action: Action = found.action
     parser = parsers[action]
     if unknown:
-        parser.error(_not_understood(unknown, argv[1], action))
+        parser.refuse(unknown)
     if command and action != "add":
         parser.error(f"'{command[0]}' behind -- is not understood; only `mcp add` takes a command")
     options = read_options(found)
@@ -72,12 +72,6 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
             return ShowLog(options, found.name, found.lines, found.follow)
         case _:
             assert_never(action)
-
-
-def _not_understood(words: Sequence[str], first: str, action: Action) -> str:
-    """What is said of words that no action takes; `first` stands right behind `mcp`."""
-    told = f"not understood: {' '.join(words)}"
-    return f"{told}; options go behind the action: mcp {action} …" if first in words else told
 
 
 def _add_name(parser: CommandParser) -> None:

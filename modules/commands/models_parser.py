@@ -62,7 +62,7 @@ def parse_models(argv: Sequence[str], program: str = "agent.py") -> ModelsComman
     found, unknown = whole.parse_known_args(words)
     action: ModelsAction = found.action
     if unknown:
-        parsers[action].error(f"not understood: {' '.join(unknown)}")
+        parsers[action].refuse(unknown)
     options = read_options(found)
     match action:
         case "list":

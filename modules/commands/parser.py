@@ -2,17 +2,26 @@
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from config.servers import CALL_TIMEOUT_SECONDS
 from modules.arguments import EXIT_CODES_HELP
 from modules.commands.command import CallTool, Command, Diagnose, RunPlanFile, ShowPrompt
-from modules.commands.help import CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
+from modules.commands.help import ACTION_HELP, CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
 from modules.commands.parser_parts import CommandParser, add_options, command_parser, read_options
 
 TIMEOUT_SECONDS_MAX = 24 * 60 * 60.0
 """As in the profile: no wait is longer than a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """How a command is read: its parser takes the words behind its own, and the program's name."""
+
+    parse: Callable[[Sequence[str], str], Command]
+    actions: Collection[str] = ()
 
 
 def parse_command(argv: Sequence[str], program: str = "agent.py") -> Command:
@@ -21,35 +30,43 @@ def parse_command(argv: Sequence[str], program: str = "agent.py") -> Command:
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help`.
     """
-    word, *rest = argv
-    match word:
+    return _entry(argv[0]).parse(argv, program)
+
+
+def actions_of(command: str) -> Collection[str]:
+    """The actions of one of `modules.arguments.COMMANDS`; not every command has some."""
+    return _entry(command).actions
+
+
+def _entry(command: str) -> _Entry:
+    match command:
         case "call":
-            return _parse_call(rest, program)
+            return _Entry(_parse_call)
         case "run-plan":
-            return _parse_run_plan(rest, program)
+            return _Entry(_parse_run_plan)
         case "doctor":
-            return _parse_doctor(rest, program)
+            return _Entry(_parse_doctor)
         case "prompt":
-            return _parse_prompt(rest, program)
+            return _Entry(_parse_prompt)
         case "models":
-            from modules.commands.models_parser import parse_models
+            from modules.commands.models_parser import MODELS_ACTION_HELP, parse_models
 
-            return parse_models(argv, program)
+            return _Entry(parse_models, MODELS_ACTION_HELP)
         case "docs":
-            from modules.commands.docs_parser import parse_docs
+            from modules.commands.docs_parser import DOCS_ACTION_HELP, parse_docs
 
-            return parse_docs(argv, program)
+            return _Entry(parse_docs, DOCS_ACTION_HELP)
         case "auth":
-            from modules.commands.auth_parser import parse_auth
+            from modules.commands.auth_parser import AUTH_ACTION_HELP, parse_auth
 
-            return parse_auth(argv, program)
+            return _Entry(parse_auth, AUTH_ACTION_HELP)
         case _:
             from modules.commands.mcp_parser import parse_mcp  # as long as all the others
 
-            return parse_mcp(argv, program)
+            return _Entry(parse_mcp, ACTION_HELP)
 
 
-def _parse_call(words: list[str], program: str) -> CallTool:
+def _parse_call(argv: Sequence[str], program: str) -> CallTool:
     parser = _parser("call", CALL_HELP, program)
     parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
     parser.add_argument(
@@ -68,7 +85,9 @@ def _parse_call(words: list[str], program: str) -> CallTool:
         help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
     )
     add_options(parser)
-    found = parser.parse_intermixed_args(words)
+    found, unknown = parser.parse_known_intermixed_args(argv[1:])
+    if unknown:
+        parser.refuse(unknown)
     if found.input is not None and found.pairs:
         parser.error("arguments come from --input or as key=value pairs, not both")
     if (odd := next((pair for pair in found.pairs if "=" not in pair), None)) is not None:
@@ -83,7 +102,7 @@ def _parse_call(words: list[str], program: str) -> CallTool:
     )
 
 
-def _parse_run_plan(words: list[str], program: str) -> RunPlanFile:
+def _parse_run_plan(argv: Sequence[str], program: str) -> RunPlanFile:
     parser = _parser("run-plan", RUN_PLAN_HELP, program)
     parser.add_argument("file", metavar="FILE", help="the plan, Python text; - reads it from stdin")
     parser.add_argument(
@@ -93,20 +112,22 @@ def _parse_run_plan(words: list[str], program: str) -> RunPlanFile:
         help="offer the tools of these servers only; '' offers none",
     )
     add_options(parser)
-    found = parser.parse_args(words)
+    found, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+        parser.refuse(unknown)
     return RunPlanFile(read_options(found), found.file, found.tools)
 
 
-def _parse_doctor(words: list[str], program: str) -> Diagnose:
+def _parse_doctor(argv: Sequence[str], program: str) -> Diagnose:
     parser = _parser("doctor", DOCTOR_HELP, program)
     add_options(parser)
-    found, unknown = parser.parse_known_args(words)
+    found, unknown = parser.parse_known_args(argv[1:])
     if unknown:
-        parser.error(f"not understood: {' '.join(unknown)}; doctor takes options only")
+        parser.refuse(unknown, "; doctor takes options only")
     return Diagnose(read_options(found))
 
 
-def _parse_prompt(words: list[str], program: str) -> ShowPrompt:
+def _parse_prompt(argv: Sequence[str], program: str) -> ShowPrompt:
     parser = _parser("prompt", PROMPT_HELP, program)
     parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
     parser.add_argument(
@@ -114,7 +135,9 @@ def _parse_prompt(words: list[str], program: str) -> ShowPrompt:
     )
     parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
     add_options(parser)
-    found = parser.parse_intermixed_args(words)
+    found, unknown = parser.parse_known_intermixed_args(argv[1:])
+    if unknown:
+        parser.refuse(unknown)
     return ShowPrompt(read_options(found), " ".join(found.request), found.model)
 
 

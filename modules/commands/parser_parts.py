@@ -5,11 +5,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, TypeAlias, TypeVar
 
-from modules.arguments import EXIT_CODES_HELP, add_loudness_options, add_source_options
+from modules.arguments import (
+    EXIT_CODES_HELP,
+    OptionsParser,
+    add_loudness_options,
+    add_source_options,
+)
 from modules.commands.command import Options
 
 
-class CommandParser(argparse.ArgumentParser):
+class CommandParser(OptionsParser):
     """Says how a request is told from a command, and where help is."""
 
     def error(self, message: str) -> NoReturn:

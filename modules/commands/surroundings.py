@@ -1,6 +1,5 @@
 """What a command works in: the configured servers, the places on disk, the streams."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -8,13 +7,12 @@ from typing import TextIO
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import Places
+from core.base.nearest import near_names
 from core.errors import UsageError
 from core.values import Json
 from modules.redaction import Redactor
 from modules.terminal.printing import print_document, print_text
 from modules.terminal.streams import Complaints, writing_stdout
-
-NEAREST_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ class Surroundings:
 
 
 def _nearest(name: str, specs: Sequence[ServerSpec]) -> str:
-    """The end of a sentence that says which server may have been meant."""
-    names = [spec.id for spec in specs]
-    near = difflib.get_close_matches(name, names, NEAREST_NAMES_SHOWN, 0.5)
-    if near:
+    """The end of a sentence that says which server may have been meant; others are of no help."""
+    if near := near_names(name, (spec.id for spec in specs)):
         return f"; did you mean {' or '.join(near)}?"
-    return f"; there are: {', '.join(names)}" if names else "; none is configured"
+    return "; `mcp list` shows those that there are" if specs else "; none is configured"

@@ -110,8 +110,13 @@ def test_a_server_of_another_file_is_left_to_its_owner(hand: Hand, tmp_path: Pat
         assert "take it out there" in done.err
 
 
-def test_removing_what_is_not_there_names_what_is(hand: Hand) -> None:
-    hand.write_mcp_json(weather=mcp_entry("able"))
+def test_removing_what_is_not_there_names_only_what_is_near(hand: Hand) -> None:
+    hand.write_mcp_json(weather=mcp_entry("able"), clock=mcp_entry("able"))
     done = hand.run("mcp", "remove", "wether")
     assert (done.code, done.out) == (2, "")
-    assert "did you mean weather?" in done.err
+    assert "no server 'wether'; did you mean weather?" in done.err
+    done = hand.run("mcp", "remove", "nope")
+    assert (done.code, done.out) == (2, "")
+    assert "no server 'nope'; `mcp list` shows" in done.err
+    assert "weather" not in done.err
+    assert "clock" not in done.err

@@ -132,7 +132,8 @@ def test_a_server_goes_by_its_name_or_by_its_id(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"mcpServers": {"clock": {}, "math": {}}}', "no server 'clok'; there are 'clock'"),
+        ('{"mcpServers": {"clock": {}, "math": {}}}', r"no server 'clok'; did you mean 'clock'\?$"),
+        ('{"mcpServers": {"math": {}}}', "no server 'clok'$"),
         ('{"mcpServers": {}}', "no server 'clok'; it names no server"),
         (None, "no server 'clok'; it names no server"),
     ],

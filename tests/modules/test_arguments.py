@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.arguments import Arguments, help_text, is_command, parse_arguments
+from modules.arguments import Arguments, help_text, parse_arguments
 
 NOTHING = Arguments()
 
@@ -83,27 +83,6 @@ def test_more_than_one_file_of_servers_may_be_given() -> None:
     assert found.request == "what"
 
 
-@pytest.mark.parametrize(
-    ("argv", "command"),
-    [
-        (["mcp", "list"], True),
-        (["mcp"], True),
-        (["call", "me", "a", "cab"], True),
-        (["call me a cab"], False),
-        (["call add with 2 and 3"], False),
-        (["--", "call", "me", "a", "cab"], False),
-        (["--json", "call"], False),
-        (["calls"], False),
-        (["Call"], False),
-        (["what", "is", "mcp"], False),
-        ([""], False),
-        ([], False),
-    ],
-)
-def test_a_command_is_one_only_as_the_very_first_word(argv: list[str], *, command: bool) -> None:
-    assert is_command(argv) is command
-
-
 def test_a_request_that_sounds_like_a_command_goes_behind_two_dashes() -> None:
     assert parse("--", "call", "me", "a", "cab").request == "call me a cab"
 
@@ -111,7 +90,10 @@ def test_a_request_that_sounds_like_a_command_goes_behind_two_dashes() -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--modle", "x"], "--modle"),
+        (["--modle", "x"], "not understood: --modle; did you mean --model?"),
+        (["--modell=gemini", "x"], "not understood: --modell=gemini; did you mean --model?"),
+        (["x", "--max-token", "5"], "did you mean --max-tokens"),
+        (["x", "-q"], "not understood: -q; did you mean --quiet?"),
         (["-x"], "-x"),
         (["-pi"], "-pi"),
         (["add", "1", "-v"], "-v"),

@@ -14,7 +14,8 @@ import pytest
 from core.errors import ExitCode
 from core.session import MCP
 from core.version import __version__
-from modules.arguments import EXIT_CODES_HELP, is_command, parse_arguments
+from modules.arguments import EXIT_CODES_HELP, parse_arguments
+from modules.commands.finding import find_command
 from modules.commands.parser import parse_command
 from tests.command_line import (
     ROOT,
@@ -23,7 +24,9 @@ from tests.command_line import (
     fresh_agent,
     plan,
     script,
+    session_files,
     unread,
+    without_servers,
     write_profile,
 )
 from tests.commands.by_hand import SERVERS, Hand, entry
@@ -41,6 +44,20 @@ def test_a_command_is_answered_on_stdout_with_its_exit_code(tmp_path: Path, prof
     refused = agent(tmp_path, "call", "refuse", "--profile", profile)
     assert (refused.code, refused.out) == (4, "")
     assert refused.err == "'typed.refuse' answered with an error: not today\n"
+
+
+def test_a_mistyped_command_asks_no_model_and_options_may_stand_before_a_command(
+    tmp_path: Path,
+) -> None:
+    options = without_servers(tmp_path, answer="a model was asked")
+    done = agent(tmp_path, *options, "modles", "list")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean: agent.py models list" in done.err
+    assert session_files(tmp_path) == []
+    done = agent(tmp_path, *options, "docks", "in", "Rotterdam")
+    assert (done.code, done.out) == (0, "a model was asked\n")
+    done = agent(tmp_path, "--json", *options[:2], "mcp", "list")
+    assert (done.code, done.out) == (0, "[]\n")
 
 
 def test_arguments_come_from_a_pipe(tmp_path: Path, profile: str) -> None:
@@ -189,9 +206,9 @@ class TestReadme:
         shown = re.findall(r"^\$ (?:.*\| )?python agent\.py(.*)$", self.readme, re.MULTILINE)
         lines = [shlex.split(line, comments=True) for line in shown]
         words = [line[: line.index("|")] if "|" in line else line for line in lines]
-        assert len([line for line in words if is_command(line)]) >= 6
+        assert len([line for line in words if find_command(line) is not None]) >= 6
         for line in words:
-            if is_command(line):
-                parse_command(line)
+            if (command := find_command(line)) is not None:
+                parse_command(command)
             else:
                 parse_arguments(line, __version__)

@@ -1,0 +1,26 @@
+"""What a mistyped name may have meant."""
+
+from collections.abc import Iterable
+from typing import Final
+
+NEAR_SHOWN: Final = 3
+NEARNESS: Final = 0.6
+"""From which likeness on (difflib's ratio) a name is worth proposing."""
+
+
+def near_names(name: str, names: Iterable[str], likeness: float = NEARNESS) -> list[str]:
+    """The names that are most like this one, the nearest first; none that is far from it."""
+    from difflib import get_close_matches  # late: only a mistyped name needs it
+
+    return get_close_matches(name, list(names), NEAR_SHOWN, likeness)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """How many characters must be put in, taken out or replaced (Levenshtein 1966)."""
+    row = list(range(len(other) + 1))
+    for place, character in enumerate(one, 1):
+        above, row = row, [place]
+        for column, against in enumerate(other, 1):
+            changed = above[column - 1] + (character != against)
+            row.append(min(above[column] + 1, row[-1] + 1, changed))
+    return row[-1]
