@@ -21,6 +21,7 @@ from core.tool_spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
 from modules.ask_model import ReplyingModel, ReplyUnusable, ask_model
+from modules.documents_hint import hint_at_documents
 from modules.filled_prompt import fill_from
 from modules.tools import extract_json_block, load_prompt
 
@@ -59,7 +60,10 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     if user_input is not None and user_input == context.user_input_override:
         # The words that matter are the user's; a later step's input holds a page of text, too.
         inputs = replace(inputs, user_input=context.user_input)
-    return await asyncio.to_thread(_by_words, inputs)
+    perception = await asyncio.to_thread(_by_words, inputs)
+    if context.model.name == "offline" or context.user_input_override is not None:
+        return perception  # offline plans search for themselves; later steps have found something
+    return await hint_at_documents(perception, inputs, context.dispatcher)
 
 
 async def extract_perception(

@@ -22,6 +22,9 @@ from modules.offline.web_plans import web_tools
 MAX_ENTITIES = 20
 """How many entities a perception lists."""
 
+OPEN_QUESTION = "ask"
+"""The intent of a question after a fact that names no documents: any source may answer it."""
+
 ANY_NUMBER = 1
 """Stands for the last answer, which perception does not see; its value is of no account."""
 
@@ -36,7 +39,7 @@ def perceive(inputs: PerceptionInputs) -> str:
         or _documents(decision, named_question(request, inputs.tools))
         or _tool(decision)
         or _everyday(decision)
-        or _documents(decision, open_question(request))
+        or _open(request)
         or ("unknown", [], [])
     )
     chosen = [server for server in inputs.servers if server in servers]
@@ -67,6 +70,10 @@ def _documents(
     if question is None or tool is None:
         return None
     return "ask_documents", [tool.name], [tool.server]
+
+
+def _open(request: str) -> tuple[str, list[str], list[str]] | None:
+    return None if open_question(request) is None else (OPEN_QUESTION, [], [])
 
 
 def _everyday(decision: DecisionInputs) -> tuple[str, list[str], list[str]] | None:

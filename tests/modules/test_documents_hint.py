@@ -1,0 +1,110 @@
+"""A question that names no documents is hinted at them if their index answers it, and only then."""
+
+import asyncio
+
+import pytest
+
+from core.catalog import ToolCatalog
+from core.content import ToolResult
+from core.errors import ServerError
+from core.mcp.hooks import OnProgress
+from core.ports import DecisionInputs, PerceptionInputs
+from core.turn import PerceptionResult
+from core.values import JsonObject
+from modules.decision_prompt import NO_TOOL_NEAR, decision_prompt
+from modules.documents_hint import hint_at_documents
+from modules.perception import run_perception
+from tests.doubles import FakeDispatcher, FakeModel, FakeParts, context, profile, text_result
+from tests.modules.offline_plans import INTEGER, TEXT
+from tests.modules.test_offline_documents import document_tool
+
+SEARCH = document_tool(
+    "search_stored_documents",
+    "Search the user's stored documents for passages that answer a question, with sources.",
+    query=TEXT,
+    top_k=INTEGER,
+    mode=TEXT,
+)
+NAME = SEARCH.qualified_name
+ADD = document_tool("add", "Add two numbers.", query=TEXT)
+CAPITAL = "What is the capital of France?"
+NOTICE = "What is the notice period?"
+PROMPT = "prompts/decision_prompt_conservative.txt"
+
+
+def passage(score: str) -> ToolResult:
+    return text_result(
+        f"Note: indexing goes on: 1 of 4 files\n1. lease.pdf, page 2 (score {score})\n"
+        "The capital (score 0.99)\n[Source: lease.pdf, ID: 15]"
+    )
+
+
+async def perceived(
+    request: str, found: ToolResult | Exception, model: str = "fake"
+) -> tuple[PerceptionResult, list[tuple[str, JsonObject]]]:
+    dispatcher = FakeDispatcher([SEARCH, ADD], {NAME: found})
+    asked = context(
+        FakeParts([], {}), request=request, dispatcher=dispatcher, model=FakeModel(name=model)
+    )
+    return await run_perception(asked), dispatcher.calls
+
+
+def closes_without_a_tool(request: str, perception: PerceptionResult) -> bool:
+    inputs = DecisionInputs(request, ToolCatalog([ADD]), perception)
+    return NO_TOOL_NEAR in decision_prompt(inputs, PROMPT, profile()).text
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        text_result("No passage of the documents fits the question."),
+        text_result("There are no documents yet."),
+        text_result("search failed", is_error=True),
+        passage("0.31"),
+        ServerError("documents", "documents is down"),
+    ],
+)
+async def test_a_question_that_the_documents_know_nothing_of_is_hinted_nowhere(
+    found: ToolResult | Exception,
+) -> None:
+    perception, _ = await perceived(CAPITAL, found)
+    assert perception.tool_hint is None
+    assert perception.intent == "ask"
+    assert closes_without_a_tool(CAPITAL, perception)
+
+
+async def test_a_question_that_a_passage_has_the_words_of_is_hinted_at_the_documents() -> None:
+    perception, calls = await perceived(NOTICE, passage("0.84"))
+    assert (perception.intent, perception.tool_hint) == ("ask_documents", SEARCH.name)
+    assert perception.selected_servers == ["documents"]
+    assert not closes_without_a_tool(NOTICE, perception)
+    assert calls == [(NAME, {"input": {"query": NOTICE, "top_k": 1, "mode": "words"}})]
+
+
+@pytest.mark.parametrize(
+    "request_text", ["What do my documents say about the notice period?", "add 5 and 7", "hello"]
+)
+async def test_the_index_is_asked_about_open_questions_alone(request_text: str) -> None:
+    _, calls = await perceived(request_text, passage("0.84"))
+    assert calls == []
+
+
+async def test_a_request_that_names_the_documents_is_hinted_at_them_whatever_they_hold() -> None:
+    perception, _ = await perceived("What do my documents say about mice?", passage("0.10"))
+    assert perception.tool_hint == SEARCH.name
+
+
+async def test_offline_no_search_is_made_for_a_hint_that_no_prompt_holds() -> None:
+    assert (await perceived(NOTICE, passage("0.84"), model="offline"))[1] == []
+
+
+async def test_an_index_that_takes_its_time_is_not_waited_for() -> None:
+    class Silent(FakeDispatcher):
+        async def call_tool(
+            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        ) -> ToolResult:
+            return await asyncio.Future[ToolResult]()
+
+    before = PerceptionResult(intent="ask")
+    inputs = PerceptionInputs(NOTICE, {}, ToolCatalog([SEARCH]))
+    assert await hint_at_documents(before, inputs, Silent([SEARCH], {}), seconds=0.01) == before
