@@ -58,10 +58,10 @@ class PerceptionResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One earlier request of the session and its answer."""
+    """One earlier request of the session and its answer; None if it got none."""
 
     request: str
-    answer: str
+    answer: str | None
 
 
 @dataclass(frozen=True, slots=True)

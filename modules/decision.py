@@ -7,7 +7,7 @@ from config.schema import AgentProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
 from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
-from core.turn import Declined, PerceptionResult
+from core.turn import Declined, Exchange, PerceptionResult
 from modules.attachments import images_note
 from modules.decision_prompt import decision_prompt
 from modules.memory import exchanges
@@ -80,11 +80,14 @@ async def generate_plan(
     Raises:
         ModelUnavailable: the model can't be reached or refused.
     """
+    history = exchanges(memory_items)
+    if history and history[-1] == Exchange(user_input, None):
+        history = history[:-1]  # the request that is being planned
     inputs = DecisionInputs(
         user_input=user_input,
         tools=tool_descriptions,
         perception=perception,
-        history=exchanges(memory_items),
+        history=history,
         plan_style=profile.strategy.plan_style,
         planning_mode=profile.strategy.planning_mode,
         exploration_mode=profile.strategy.exploration_mode,

@@ -28,6 +28,9 @@ FAILED_PLAN_CHARACTERS = 12 * 1024
 FAILED_CALLS_SHOWN = 50
 """How many calls a retry is told of each kind: kept, done, and neither; the newest."""
 
+EXCHANGES_SHOWN = 20
+"""How many earlier requests of a session a model is told of."""
+
 KEPT_CALLS = "These calls succeeded and are kept: repeating one gives this result at no cost:"
 """Heads the calls whose results a retry gets without anything being sent."""
 
@@ -167,11 +170,17 @@ def _history_text(history: Sequence[Exchange], borders: Borders | None) -> str:
     if not history:
         return "(this is the first request)"
     lines = [
-        f"User: {_short(e.request, REQUEST_CHARACTERS)}\n"
-        f"Answer: {_short(e.answer) if borders is None else borders.within(_short(e.answer))}"
-        for e in history
+        f"User: {_short(exchange.request, REQUEST_CHARACTERS)}\n"
+        f"Answer: {_answer_text(exchange.answer, borders)}"
+        for exchange in history[-EXCHANGES_SHOWN:]
     ]
     return "\n".join(lines if borders is None else [borders.note, *lines])
+
+
+def _answer_text(answer: str | None, borders: Borders | None) -> str:
+    if answer is None:
+        return "(none)"
+    return _short(answer) if borders is None else borders.within(_short(answer))
 
 
 def _closing_text(inputs: DecisionInputs) -> str:

@@ -20,7 +20,6 @@ from core.values import JsonObject
 from modules.memory_file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
 
 __all__ = [
-    "MAX_EXCHANGES",
     "MemoryItem",
     "MemoryManager",
     "check_session_id",
@@ -31,9 +30,6 @@ __all__ = [
 ]
 
 Structure: TypeAlias = Literal["date", "flat"]
-
-MAX_EXCHANGES = 20
-"""How many earlier requests of a session a follow-up sees."""
 
 MAX_USAGE = 10**15
 """More than this of calls, tokens or dollars in one run is no figure of ours."""
@@ -258,22 +254,26 @@ class MemoryManager:
 
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
-    """The session's earlier requests with their answers, oldest first, the last 20.
+    """The session's earlier requests with their answers, in the order in which they were asked.
 
-    A `final_answer` item answers the request that it names (`user_query`), else the last
-    `run_metadata` item's; requests without an answer are left out.
+    A `final_answer` item answers the request that it names (`user_query`), else the last one
+    before it.
     """
     found: list[Exchange] = []
-    request: str | None = None
+    open_places: dict[str, int] = {}  # of requests without an answer
     for item in items:
         if item.type == "run_metadata" and item.user_query is not None:
-            request = item.user_query
+            open_places[item.user_query] = len(found)
+            found.append(Exchange(item.user_query, None))
         elif item.type == "final_answer" and item.final_answer is not None:
-            asked = item.user_query if item.user_query is not None else request
-            if asked is not None:
+            asked = item.user_query
+            if asked is None and found and found[-1].answer is None:
+                asked = found[-1].request
+            if asked in open_places:
+                found[open_places.pop(asked)] = Exchange(asked, item.final_answer)
+            elif asked is not None:
                 found.append(Exchange(asked, item.final_answer))
-            request = None
-    return tuple(found[-MAX_EXCHANGES:])
+    return tuple(found)
 
 
 def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:

@@ -29,6 +29,8 @@ def last_number(history: tuple[Exchange, ...]) -> int | float | None:
     mean those.
     """
     for exchange in reversed(history):
+        if exchange.answer is None:
+            continue
         if (number := number_in(exchange.answer)) is not None:
             return number
         if any(char.isdigit() for char in exchange.answer):

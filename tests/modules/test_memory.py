@@ -11,7 +11,6 @@ from core.errors import StorageError, UsageError
 from core.memory_item import SANDBOX_STEP
 from core.turn import Exchange
 from modules.memory import (
-    MAX_EXCHANGES,
     MemoryItem,
     MemoryManager,
     check_session_id,
@@ -224,14 +223,21 @@ def test_exchanges_pair_requests_with_their_answers() -> None:
         note("end", type="final_answer", final_answer="b", user_query="B"),
         note("end", type="final_answer", final_answer="to nothing"),
     ]
-    assert exchanges(items) == (Exchange("2+2", "4"), Exchange("A", "a"), Exchange("B", "b"))
-
-
-def test_exchanges_are_the_last_twenty_oldest_first() -> None:
-    items = [
-        note("end", type="final_answer", final_answer=str(n), user_query=f"q{n}") for n in range(30)
-    ]
-    found = exchanges(items)
-    assert len(found) == MAX_EXCHANGES
-    assert (found[0].answer, found[-1].answer) == ("10", "29")
+    assert exchanges(items) == (
+        Exchange("2+2", "4"),
+        Exchange("never answered", None),
+        Exchange("A", "a"),
+        Exchange("B", "b"),
+    )
+    assert exchanges(items[:4]) == (Exchange("2+2", "4"), Exchange("never answered", None))
+    assert exchanges([note("end", type="final_answer", final_answer="to nothing")]) == ()
     assert exchanges([]) == ()
+
+
+def test_a_request_that_is_asked_again_is_answered_where_it_was_asked_last() -> None:
+    items = [
+        note("start", user_query="roof?"),
+        note("start", user_query="roof?"),
+        note("end", type="final_answer", final_answer="red", user_query="roof?"),
+    ]
+    assert exchanges(items) == (Exchange("roof?", None), Exchange("roof?", "red"))

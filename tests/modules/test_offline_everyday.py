@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from core.turn import Exchange
+from modules.offline.everyday.session import NO_ANSWER
 from tests.modules.everyday_cases import CASES
 from tests.modules.offline_plans import INTEGER, MATH_TOOLS, TEXT, Bench, plain
 
@@ -74,6 +75,15 @@ async def test_the_session_is_remembered(request_text: str, answer: str) -> None
 async def test_again_after_again_is_the_request_before_both() -> None:
     outcome = await Bench().run("do that again", history=ASKED[:2])
     assert (outcome.answer, outcome.called) == ("12", ["add"])
+
+
+async def test_requests_without_an_answer_and_long_sessions_are_remembered_too() -> None:
+    history = (Exchange("paint the roof", None), *ASKED * 20, Exchange("factorial of 4", None))
+    assert (await Bench().run("what was the first thing I asked?", history=history)).answer == (
+        "paint the roof"
+    )
+    assert (await Bench().run("what did you answer first?", history=history)).answer == NO_ANSWER
+    assert (await Bench().run("try again", history=history)).answer == "24"
 
 
 def _contents(path: str) -> str:

@@ -8,7 +8,8 @@ from modules.offline.asking import bare
 from modules.offline.calls import literal
 
 _AGAIN: Final = re.compile(
-    r"again|(?:do|say|run|repeat|ask) (?:it|that|this|the (?:same|last (?:one|request|question)))"
+    r"(?:try )?again"
+    r"|(?:do|say|run|repeat|ask) (?:it|that|this|the (?:same|last (?:one|request|question)))"
     r"(?: again| once more| one more time)?|once more|one more time|same again|repeat(?: please)?",
     re.IGNORECASE,
 )
@@ -24,6 +25,8 @@ _ANSWERED: Final = re.compile(
     r"|what did you (?:answer|say)(?: (?P<when>first|last|before|just now))?",
     re.IGNORECASE,
 )
+NO_ANSWER: Final = "There was no answer."
+
 _PLACES: Final = {"first": 0, "second": 1, "third": 2}
 
 
@@ -44,4 +47,5 @@ def recalled(text: str, history: tuple[Exchange, ...]) -> str | None:
     if place >= len(history):
         return None
     exchange = history[place]
-    return f"answer = {literal(exchange.request if asked else exchange.answer)}"
+    told = exchange.request if asked else exchange.answer
+    return f"answer = {literal(NO_ANSWER if told is None else told)}"
