@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from config.servers import ServerSpec
+from core.mcp.budget import ReadingBudget
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
 from core.mcp.http_stream import EventStream
 from core.mcp.transport import (
@@ -32,7 +33,7 @@ from core.mcp.wire import (
     encode,
     error_reply,
     messages_in,
-    parse_line,
+    read_messages,
 )
 from core.values import JsonObject
 
@@ -84,6 +85,7 @@ class HttpTransport:
         self._bytes_max = message_bytes_max
         self._client_factory = client_factory
         self._faults = FaultWriter(spec)
+        self._budget = ReadingBudget()
         self._stray_text: str | None = None
         self._closing = False
         self._deliver: Deliver = _to_nobody
@@ -210,7 +212,7 @@ class HttpTransport:
             await stream.read_on(cut)
 
     def _stream(self, link: "HttpLink", is_answered: Callable[[], bool] | None) -> EventStream:
-        return EventStream(link, self._take, self._bytes_max, is_answered)
+        return EventStream(link, self._take, self._bytes_max, is_answered, self._budget)
 
     def _keep_session(self, link: "HttpLink", answer: "HttpAnswer") -> None:
         if answer.session_id is None:
@@ -225,7 +227,7 @@ class HttpTransport:
         if answer.media_type != "application/json":
             raise await answer.wrong_content()
         body = await answer.whole(self._bytes_max)
-        self._take(body)
+        await self._take(body)
         if number in self._requests:
             quoted = self._faults.quote(body[: STRAY_TEXT_CHARACTERS_KEPT * 4])
             raise HttpFault(
@@ -254,19 +256,31 @@ class HttpTransport:
         self._readers.add(reader)
         reader.add_done_callback(self._readers.discard)
 
-    def _take(self, data: bytes) -> None:
+    async def _take(self, data: bytes) -> None:
         """Deliver what a body or an event holds: one message, or several from an old server."""
         try:
-            messages = messages_in(data)
+            messages = await self._read(data)
         except MessageTooLong as cap:
-            raise HttpFault(f"sent a message of more than {cap}") from cap
+            raise HttpFault(f"sent a message {cap}") from cap
         if not messages and self._stray_text is None:
             self._stray_text = self._faults.one_line(
                 data[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace"),
                 STRAY_TEXT_CHARACTERS_KEPT,
             )
-        for message in messages:
-            self._hand_over(message)
+        with self._budget.spending():
+            for message in messages:
+                self._hand_over(message)
+
+    async def _read(self, data: bytes) -> list[JsonObject]:
+        """What it holds, read in slices."""
+        reading = read_messages(data)
+        while True:
+            await self._budget.rest()
+            with self._budget.spending():
+                try:
+                    next(reading)
+                except StopIteration as done:
+                    return done.value
 
     def _hand_over(self, message: JsonObject) -> None:
         number = message.get("id")
@@ -350,9 +364,8 @@ def _own_answer(fault: HttpFault, number: int | str) -> JsonObject | None:
     telling = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
     if fault.status is None or fault.status in telling:
         return None
-    message = parse_line(fault.body)
-    is_answer = message is not None and message.get("id") == number and "error" in message
-    return message if is_answer else None
+    found = messages_in(fault.body)
+    return next((m for m in found if m.get("id") == number and "error" in m), None)
 
 
 async def _farewell(link: "HttpLink") -> None:

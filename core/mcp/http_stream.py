@@ -6,10 +6,11 @@ purpose and name in `retry` when to come back). Everything about that is bounded
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from core.mcp.budget import ReadingBudget
 from core.mcp.http_errors import HttpFault
 from core.mcp.sse import EventParser, EventTooLong
 
@@ -34,9 +35,6 @@ RESUMES_FAILED_MAX = 3
 STEADY_SECONDS = 5.0
 """A stream that held for so long was of use, even if it brought nothing."""
 
-SLICE_SECONDS = 0.01
-"""After so long the other tasks have their turn, however many events came at once."""
-
 _ENDED = "ended its event stream before the answer"
 
 
@@ -50,15 +48,17 @@ class EventStream:
     def __init__(
         self,
         link: "HttpLink",
-        take: Callable[[bytes], None],
+        take: Callable[[bytes], Awaitable[None]],
         event_bytes_max: int,
         is_answered: Callable[[], bool] | None,
+        budget: ReadingBudget,
     ) -> None:
         """Read nothing yet."""
         self._link = link
         self._take = take
         self._events = EventParser(event_bytes_max)
         self._is_answered = is_answered
+        self._budget = budget
         self.was_open = False
         """Whether a connection for it was ever granted, but for the one of a request itself."""
 
@@ -136,15 +136,16 @@ class EventStream:
 
     async def _read(self, chunk: bytes) -> None:
         """Take the events of a chunk; others have their turn between many."""
-        clock = asyncio.get_running_loop().time
-        end = clock() + SLICE_SECONDS
+        events = self._events.feed(chunk)
         try:
-            for event in self._events.feed(chunk):
+            while True:
+                await self._budget.rest()
+                with self._budget.spending():
+                    event = next(events, None)
+                if event is None:
+                    return
                 if event.type == "message" and event.data:
-                    self._take(event.data)
-                if clock() > end:
-                    await asyncio.sleep(0)
-                    end = clock() + SLICE_SECONDS
+                    await self._take(event.data)
         except EventTooLong as cap:
             raise HttpFault(f"sent an event of more than {cap}") from cap
 

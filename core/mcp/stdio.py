@@ -2,19 +2,21 @@
 
 The MCP Python SDK's own needs time quadratic in the size of a message (25 s for 50 MB) and goes
 deaf after one byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses
-each line there, and hands it over at once; writes go straight to the pipe while it has room.
+each line there, in turns if it is long, and hands it over at once; writes go straight to the pipe
+while it has room.
 """
 
 import asyncio
 import logging
 import os
-import time
 from collections import deque
+from collections.abc import Generator
 from contextlib import suppress
 
+from core.mcp.budget import SLICE_SECONDS, ReadingBudget
 from core.mcp.pipe_writer import PipeWriter
 from core.mcp.transport import STRAY_TEXT_CHARACTERS_KEPT, Deliver, TransportDown
-from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, messages_in
+from core.mcp.wire import MESSAGE_BYTES_MAX, LineSplitter, MessageTooLong, encode, read_messages
 from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch, stop_server
 from core.process.spawn import SpawnedServer, release
@@ -22,9 +24,6 @@ from core.values import JsonObject
 
 READ_BYTES = 256 * 1024
 """Read at once; a pipe holds 64 KiB by default on Linux, more where its size was raised."""
-
-SLICE_SECONDS = 0.01
-"""After so long the other tasks have their turn, however many lines were read at once."""
 
 EXIT_DRAIN_SECONDS = 0.2
 """How long output may still arrive after the process ended, from a child that holds the pipe."""
@@ -43,6 +42,7 @@ class StdioTransport:
         spawned: SpawnedServer,
         grace: StopGrace | None = None,
         message_bytes_max: int = MESSAGE_BYTES_MAX,
+        budget: ReadingBudget | None = None,
     ) -> None:
         """Take over the process; nothing is read before the transport is opened."""
         self.spawned = spawned
@@ -58,6 +58,9 @@ class StdioTransport:
         self._splitter = LineSplitter(message_bytes_max)
         self._lines: deque[bytes] = deque()
         """What was read and not yet dealt with; nothing more is read meanwhile."""
+        self._reading: Generator[None, None, list[JsonObject]] | None = None
+        """The first of them, read in part."""
+        self._budget = budget or ReadingBudget()
         self._resumption: asyncio.Handle | None = None
         self._deliver: Deliver | None = None
         self._writer: PipeWriter | None = None
@@ -155,15 +158,19 @@ class StdioTransport:
 
     def _take(self, chunk: bytes) -> None:
         try:
-            self._lines.extend(self._splitter.feed(chunk))
-            self._deal_with_lines()
+            with self._budget.spending():
+                self._lines.extend(self._splitter.feed(chunk))
+            while self._lines and not self._budget.is_turn_over:
+                with self._budget.spending():
+                    self._deal_with_line()
         except MessageTooLong as cap:
-            self._lose(f"sent a message of more than {cap}")
+            self._lose(f"sent a message {cap}")
             return
-        if self._lines:
+        pause_seconds = self._budget.end_turn()
+        if not self.is_down and (self._lines or pause_seconds):
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._stdout)
-            self._resumption = loop.call_soon(self._resume)
+            self._resumption = loop.call_later(pause_seconds, self._resume)
 
     def _resume(self) -> None:
         """Deal with some more lines; read on once there are none."""
@@ -172,22 +179,26 @@ class StdioTransport:
         if self._resumption is None and not self.is_down:
             self._read_on()
 
-    def _deal_with_lines(self) -> None:
-        """Deliver what the lines hold, for a moment."""
-        end = time.monotonic() + SLICE_SECONDS
-        while self._lines:
-            line = self._lines.popleft()
-            messages = messages_in(line)
-            if not messages:
-                self._note_stray(line)
-            for message in messages:
-                if self._deliver is not None:
-                    self._deliver(message)
-            if time.monotonic() > end:
-                return
+    def _deal_with_line(self) -> None:
+        """Read a slice of the first line, and deliver what it holds once it is read."""
+        if self._reading is None:
+            self._reading = read_messages(self._lines[0])
+        try:
+            next(self._reading)
+        except StopIteration as done:
+            messages: list[JsonObject] = done.value
+        else:
+            return
+        line, self._reading = self._lines.popleft(), None
+        if not messages:
+            self._note_stray(line)
+        for message in messages:
+            if self._deliver is not None:
+                self._deliver(message)
 
     def _drop_lines(self) -> None:
         self._lines.clear()
+        self._reading = None
         if self._resumption is not None:
             self._resumption.cancel()
             self._resumption = None
@@ -221,7 +232,7 @@ class StdioTransport:
             await self._watch.exited.wait()
             await asyncio.sleep(EXIT_DRAIN_SECONDS)
             while self._lines:  # noqa: ASYNC110 - they end soon: none is added any more
-                await asyncio.sleep(0)
+                await asyncio.sleep(SLICE_SECONDS)
             self._ended = True
             self._lose("ended")
 

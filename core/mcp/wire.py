@@ -1,24 +1,21 @@
 """JSON-RPC messages as bytes and back (JSON-RPC 2.0; MCP 2025-11-25, "Transports").
 
 Servers err in known ways, and one bad line must cost no session: lines end in CRLF, are blank, are
-text that was meant for a log, hold a byte that is no UTF-8 or half of a surrogate pair, or hold a
-number of over 4,300 digits.
+text that was meant for a log, or hold a byte that is no UTF-8 or half of a surrogate pair.
 """
 
+import codecs
 import json
 import re
-import sys
-from contextlib import suppress
+from collections.abc import Generator, Iterator
 
 from pydantic_core import from_json, to_json
 
+from core.mcp.density import SLICE_BYTES, excess
 from core.values import Json, JsonObject
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 """A server that sends a longer message loses its session: we would have to hold it in memory."""
-
-MESSAGE_CONTAINERS_MAX = 1_000_000
-"""Brackets and braces that open in one line: each may cost us a hundred bytes, the server one."""
 
 BATCH_MESSAGES_MAX = 1_000
 """Messages in one batch; servers that knew batches sent a handful."""
@@ -35,19 +32,21 @@ REPAIRED_BYTES_MAX = 1024 * 1024
 _ID_BYTES_SEARCHED = 200
 """How far from either end of a line that can't be read the id of its call is looked for."""
 
+_START_BYTES = 1024
+"""Where a message or a batch must begin; what does not is told apart without being parsed."""
+
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{")
-"""How a line begins that can hold a message; all others are told apart without being parsed."""
+_LIST = re.compile(rb"\s*\[")
 
-_ID_FIRST = re.compile(rb'\A\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d{1,18})\b')
+_VERSION = rb'\A\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*'
+_ID_FIRST = re.compile(_VERSION + rb'"id"\s*:\s*(\d{1,18})\b')
 _ID_LAST = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*\}\s*\Z')
-
-
-BATCH_START_BYTES = 1024
-"""Where the bracket must stand that begins a batch."""
+_ASKED_OR_TOLD = re.compile(_VERSION + rb'(?:"id"\s*:\s*[^,]{1,100},\s*)?"method"')
+"""How a request or a notification of the server begins, whose id is none of ours."""
 
 
 class MessageTooLong(Exception):
-    """A message grew past a cap, which the text names."""
+    """A message is over a bound; "sent a message" goes before the text ("of more than 9 bytes")."""
 
 
 class LineSplitter:
@@ -72,60 +71,43 @@ class LineSplitter:
             self._pending.clear()
         self._pending += rest
         if len(self._pending) > self._bytes_max or any(len(n) > self._bytes_max for n in lines):
-            raise MessageTooLong(f"{self._bytes_max:,} bytes")
+            raise MessageTooLong(f"of more than {self._bytes_max:,} bytes")
         return lines
 
 
-def parse_line(line: bytes) -> JsonObject | None:
-    """The message on a line: a request, a notification or a reply; None when it holds none.
+def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
+    """The message on a line or in a body, or those of a batch; none where it holds none.
 
-    A reply that is broken but whose id can be read becomes an error reply to that id, so that
-    its call fails now and not at its timeout.
+    Yields between slices of the work, so that others can have their turn. MCP knew batches until
+    2025-03-26; what is no message in one is left out.
 
-    Raises:
-        MessageTooLong: it holds so many lists and objects that we would run out of memory.
-    """
-    if line.count(b"[") + line.count(b"{") > MESSAGE_CONTAINERS_MAX:
-        # Counted in texts too: a text of that many brackets costs its call, not the session.
-        cap = f"{MESSAGE_CONTAINERS_MAX:,} lists and objects"
-        if (refusal := _broken_reply(line, f"holds more than {cap}")) is None:
-            raise MessageTooLong(cap)
-        return refusal
-    if _OBJECT.match(line) is None:
-        return None
-    try:
-        value: Json = from_json(line, allow_inf_nan=False)
-    except ValueError:
-        value = _read_leniently(line)
-    return _as_message(value) if isinstance(value, dict) else _broken_reply(line)
-
-
-def parse_batch(data: bytes) -> list[JsonObject]:
-    """The messages of a batch, which MCP knew until 2025-03-26; what is none is left out.
+    A reply that is broken, or holds too much, becomes an error reply to its id where that can be
+    read, so that its call fails now and not at its timeout. What else holds too much is left out,
+    which a log message tells.
 
     Raises:
-        MessageTooLong: it has so many that they would hold up everybody else.
+        MessageTooLong: it holds too much (`core.mcp.density`), and what it is can't be told.
     """
-    try:
-        batch: Json = from_json(data, allow_inf_nan=False)
-    except ValueError:
-        batch = _read_leniently(data)
-    parts = batch if isinstance(batch, list) else []
-    if len(parts) > BATCH_MESSAGES_MAX:
-        raise MessageTooLong(f"{BATCH_MESSAGES_MAX:,} parts")
-    found = (_as_message(part) for part in parts if isinstance(part, dict))
-    return [message for message in found if message is not None]
+    start = data[:_START_BYTES]
+    if not (_OBJECT.match(start) or _LIST.match(start)):
+        return []
+    if (surplus := (yield from excess(data))) is not None:
+        return [_refusal(data, surplus)]
+    value = yield from _parsed(data)
+    if isinstance(value, list):
+        return _of_batch(value)
+    message = _as_message(value) if isinstance(value, dict) else _broken_reply(data)
+    return [] if message is None else [message]
 
 
 def messages_in(data: bytes) -> list[JsonObject]:
-    """The message on a line or in a body, or those of a batch; none where it holds none.
-
-    Raises:
-        MessageTooLong: see `parse_line` and `parse_batch`.
-    """
-    if (message := parse_line(data)) is not None:
-        return [message]
-    return parse_batch(data) if data[:BATCH_START_BYTES].lstrip().startswith(b"[") else []
+    """The same at once, for little data; raises what `read_messages` does."""
+    reading = read_messages(data)
+    while True:
+        try:
+            next(reading)
+        except StopIteration as done:
+            return done.value
 
 
 def encode(message: JsonObject) -> bytes:
@@ -164,32 +146,64 @@ def _as_message(value: JsonObject) -> JsonObject | None:
     return error_reply(reply_to, "the server's answer is malformed")
 
 
-def _read_leniently(line: bytes) -> Json:
-    """What a line says once its bad bytes are replaced; None when it still says nothing."""
-    text = line.decode("utf-8-sig", "replace")
-    if (mended := text.encode()) != line:
-        with suppress(ValueError):
-            return from_json(mended, allow_inf_nan=False)
-    if len(line) > REPAIRED_BYTES_MAX:
-        return None
+def _of_batch(parts: list[Json]) -> list[JsonObject]:
+    if len(parts) > BATCH_MESSAGES_MAX:
+        raise MessageTooLong(f"of more than {BATCH_MESSAGES_MAX:,} parts")
+    found = (_as_message(part) for part in parts if isinstance(part, dict))
+    return [message for message in found if message is not None]
+
+
+def _parsed(data: bytes) -> Generator[None, None, Json]:
+    """What the data says, once its bad bytes are replaced if need be; None if it says nothing."""
     try:
-        value: Json = json.loads(text, parse_int=_integer)
-        # Through text once more, which makes each half of a surrogate pair a question mark.
+        return from_json(data, allow_inf_nan=False)
+    except ValueError:
+        yield
+    mended = bytearray()
+    for piece in _as_utf8(data):
+        mended += piece
+        if len(mended) > MESSAGE_BYTES_MAX:
+            return None
+        yield
+    try:
+        return from_json(mended, allow_inf_nan=False)
+    except ValueError:
+        yield
+    return _without_half_pairs(mended) if len(mended) <= REPAIRED_BYTES_MAX else None
+
+
+def _as_utf8(data: bytes) -> Iterator[bytes]:
+    """The data slice by slice, without a byte order mark, U+FFFD for what is no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    for start in range(0, len(data), SLICE_BYTES):
+        yield decoder.decode(data[start : start + SLICE_BYTES]).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+def _without_half_pairs(data: bytearray) -> Json:
+    """What it says once each half of a surrogate pair is a question mark; None if nothing."""
+    try:
+        value: Json = json.loads(data)
         clean = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
         return from_json(clean, allow_inf_nan=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _integer(digits: str) -> int | str:
-    """An integer; one that Python refuses to convert stays text."""
-    limit = sys.get_int_max_str_digits()
-    return digits if limit and len(digits) > limit else int(digits)
+def _refusal(data: bytes, surplus: str) -> JsonObject:
+    """What takes the place of a message that holds too much."""
+    if (reply := _broken_reply(data, f"holds {surplus}")) is not None:
+        return reply
+    if _ASKED_OR_TOLD.match(data[:_ID_BYTES_SEARCHED]) is None:
+        raise MessageTooLong(f"that holds {surplus}")
+    said: JsonObject = {"level": "warning", "data": f"a message was left out: it holds {surplus}"}
+    return {"jsonrpc": "2.0", "method": "notifications/message", "params": said}
 
 
-def _broken_reply(line: bytes, fault: str = "is malformed") -> JsonObject | None:
+def _broken_reply(data: bytes, fault: str = "is malformed") -> JsonObject | None:
     """An error for the call whose answer can't be read at all, where its id stands in sight."""
-    found = _ID_FIRST.search(line[:_ID_BYTES_SEARCHED])
-    if found is None and line.lstrip().startswith(b"{"):
-        found = _ID_LAST.search(line[-_ID_BYTES_SEARCHED:])
+    start = data[:_ID_BYTES_SEARCHED]
+    if not start.lstrip().startswith(b"{") or _ASKED_OR_TOLD.match(start):
+        return None
+    found = _ID_FIRST.search(start) or _ID_LAST.search(data[-_ID_BYTES_SEARCHED:])
     return error_reply(int(found[1]), f"the server's answer {fault}") if found else None

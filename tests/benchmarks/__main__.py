@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     catalogue,
+    dense,
     escapes,
     exhaustion,
     http_calls,
@@ -45,6 +46,10 @@ def _soak(home: Path) -> list[Row]:
     from tests.benchmarks import soak  # late: what it imports would weigh on other measurements
 
     return asyncio.run(soak.measure(home))
+
+
+def _dense(_: Path) -> list[Row]:
+    return asyncio.run(dense.measure())
 
 
 def _indexing(home: Path) -> list[Row]:
@@ -88,6 +93,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "iteration": ("One loop iteration", lambda home: asyncio.run(iteration.measure(home))),
     "peers": ("A tool call over stdio, by client", lambda _: peers.measure()),
     "payloads": ("A long text as a tool's result, by client", lambda _: payloads.measure()),
+    "dense": ("Dense messages, and how long they hold up the event loop", _dense),
     "start_up": ("Until tools are known", start_up.measure),
     "memory": ("Memory of a client with 20 servers of 25 tools", memory.measure),
     "catalogue": ("A prompt's tokens and recall with 500 tools", _catalogue),

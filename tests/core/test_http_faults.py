@@ -2,8 +2,8 @@
 
 import pytest
 
+from core.mcp.density import MESSAGE_PARTS_MAX
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR
-from core.mcp.wire import MESSAGE_CONTAINERS_MAX
 from tests.core.http_server import Exchange, Handler, http_server
 from tests.core.http_session import (
     BEARER,
@@ -100,9 +100,9 @@ from tests.core.http_session import (
             "compressed its answer (gzip), though asked not to",
         ),
         (
-            replying(200, b"[" * (MESSAGE_CONTAINERS_MAX + 1), "application/json"),
+            replying(200, b"[" * (MESSAGE_PARTS_MAX + 1), "application/json"),
             "",
-            "sent a message of more than 1,000,000 lists and objects",
+            "sent a message that holds more than 200,000 values and keys",
         ),
     ],
 )

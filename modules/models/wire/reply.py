@@ -122,7 +122,7 @@ class WireReply:
                 try:
                     lines = splitter.feed(piece)
                 except MessageTooLong as cap:
-                    raise self._faults.too_long(f"a line of more than {cap}") from None
+                    raise self._faults.too_long(f"a line {cap}") from None
                 for line in lines:
                     if line := line.strip():
                         yield line

@@ -1,0 +1,56 @@
+"""Dense messages: how long one holds up the event loop, and what it costs the client in all.
+
+Each is sent by `dense_server` over stdio and goes the whole way to a `ToolResult`. Of the rounds
+the one with the shortest gap counts: the work is always the same, and the rest is the machine's.
+"""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from core.errors import ServerError
+from core.session import MultiMCP
+from tests.benchmarks import dense_server
+from tests.benchmarks.dense_server import FLOOD, KINDS, LOGGED
+from tests.benchmarks.drivers.multi_mcp import spec_of
+from tests.benchmarks.drivers.turns import Target
+from tests.benchmarks.sandbox_loop import Gap, heartbeat
+from tests.benchmarks.table import Row
+
+ROUNDS = 2
+
+MEASURED = [*KINDS, LOGGED + "4,500,000 keys", LOGGED + "95,000 keys", FLOOD + "66,000 objects"]
+
+
+async def measure() -> list[Row]:
+    """A row for each kind, every message to a new session: a refused one may end it."""
+    return [await _row(kind) for kind in MEASURED]
+
+
+async def _row(kind: str) -> Row:
+    rounds = [await _sent(kind) for _ in range(1 if kind.startswith(FLOOD) else ROUNDS)]
+    gap, cpu_seconds, outcome = min(rounds)
+    cpu = f"{cpu_seconds * 1000:.0f} ms of CPU in all"
+    return Row(kind, f"{gap.cpu_seconds * 1000:.1f} ms held up, {cpu}", outcome)
+
+
+async def _sent(kind: str) -> tuple[Gap, float, str]:
+    """The longest gap while one is called for and read, the CPU of it all, and how it went."""
+    target = Target([sys.executable, str(Path(dense_server.__file__))])
+    async with MultiMCP([replace(spec_of(target), result_bytes=16 * 1024 * 1024)]) as multi:
+        await multi.initialize()
+        began = time.process_time()
+        async with heartbeat() as heart:
+            outcome = await _outcome(multi, kind)
+        return heart.longest, time.process_time() - began, outcome
+
+
+async def _outcome(multi: MultiMCP, kind: str) -> str:
+    try:
+        result = await multi.call_tool("send", {"kind": kind})
+    except ServerError as error:
+        return f"refused: {error}"
+    if result.is_error:
+        return f"refused: {result.text}"
+    return "cut" if result.omitted_bytes else "read"
