@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
-from config.expansion import MIN_SECRET_CHARACTERS
 from config.servers import ServerSpec
+from core.base.redaction import MIN_SECRET_CHARACTERS
 
 OPTIONS_VARIABLE: Final = "CORTEX_DOCUMENTS"
 DOCUMENTS_SCRIPT: Final = Path("servers") / "documents_server.py"

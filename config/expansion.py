@@ -18,19 +18,15 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
+
 MAX_EXPANDED_CHARACTERS = 128 * 1024
 """How much text variables may bring into one server's entry; Linux takes no longer argument."""
 
 MAX_PROBLEMS = 100
 """How many problems of one entry are kept; nobody reads more."""
 
-MIN_SECRET_CHARACTERS = 6
-"""Shorter values are not kept as secrets: they occur in ordinary text."""
-
 # Patterns are compiled when first used: this module is imported before servers are started.
-
-_PRIVATE_NAME = r"(?:(?:^|_)(?:KEY|PAT)|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$"
-"""How names of secrets end; PAT is a "personal access token"."""
 
 _OPEN_VARIABLES = frozenset(
     {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
@@ -41,11 +37,6 @@ _REFERENCE = r"\$\$\{|\$\{([^{}]*)\}|\$\{"
 _VARIABLE = r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?"
 _INPUT = r"input:([\w.-]{1,60})"
 _CHARACTERS_SHOWN = 60
-
-
-def names_a_secret(name: str) -> bool:
-    """Whether a variable, header or URL parameter of this name holds a secret by custom."""
-    return re.search(_PRIVATE_NAME, name.upper().replace("-", "_")) is not None
 
 
 class Expander:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from config.documents import with_documents
-from config.expansion import MIN_SECRET_CHARACTERS, names_a_secret
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
 from config.servers import ServerSpec, plan_name, server_spec
 from config.settings import Places
 from config.web import with_web
+from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
 
 if TYPE_CHECKING:
     from config.mcp_json import McpFile

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from config.documents import is_documents_server, uses_gemini
-from config.expansion import MIN_SECRET_CHARACTERS
 from config.servers import ServerSpec
+from core.base.redaction import MIN_SECRET_CHARACTERS
 
 OPTIONS_VARIABLE: Final = "CORTEX_WEB"
 WEBSEARCH_SCRIPT: Final = Path("servers") / "websearch_server.py"

@@ -1,10 +1,10 @@
 """The JSON value types that cross every boundary of the program."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-    JsonObject: TypeAlias = dict[str, Json]
+    from core.base.json_types import Json as Json
+    from core.base.json_types import JsonObject as JsonObject
 else:
     # Pydantic needs a named alias to follow the recursion; pyright follows only the plain one
     # in every order in which it may meet the files.

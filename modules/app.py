@@ -159,16 +159,13 @@ class _Run:
         from modules.conversation import Conversation
         from modules.model_manager import choose_model
         from modules.provenance import asking_leave, provenance_policy
-        from modules.redaction import Redactor
         from modules.sandbox import Sandbox
 
         arguments, places = self._arguments, self._places
         profile = check_profile(self._document, self._profile_file)
         servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
-        self._complaints.redactor = Redactor(
-            os.environ, secret_values((*servers.specs, *servers.disabled))
-        )
         redactor, verbose = self._complaints.redactor, arguments.verbose
+        redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
         progress = display.progress
         models = load_models(places.config_file("models.json"))

@@ -14,9 +14,9 @@ from config.settings import Places
 
 if TYPE_CHECKING:
     from config.schema import SandboxSection
+    from core.base.redaction import Redactor
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
-    from modules.redaction import Redactor
     from modules.sandbox import SandboxLimits
     from modules.terminal.console import HeldStream
     from modules.terminal.progress import Progress

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
+from core.base.redaction import Redactor
 from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
@@ -33,7 +34,6 @@ from modules.model_manager import ModelManager
 from modules.perception import run_perception
 from modules.provenance import recall
 from modules.recorder import SessionRecorder
-from modules.redaction import Redactor
 from modules.sandbox import Sandbox
 from modules.summaries import summarise
 from modules.tools import describe_tool

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from config.models_file import ModelsFile
 from config.schema import LlmSection
+from core.base.redaction import Redactor
 from core.dispatch.backoff import Pace
 from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
@@ -19,7 +20,6 @@ from modules.models.serving.chosen import ChosenModel
 from modules.models.serving.pricing import KnowsItsPrice
 from modules.models.serving.run import ModelRun
 from modules.models.serving.watched import RETRIES, WatchedModel
-from modules.redaction import Redactor
 
 if TYPE_CHECKING:
     from modules.models.choosing.choice import Choice

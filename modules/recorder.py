@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from config.schema import MemorySection
+from core.base.redaction import Redactor
 from core.errors import StorageError
 from core.events import (
     Answered,
@@ -53,7 +54,6 @@ from core.turn import (
 from core.values import Json, JsonObject
 from modules.memory import MemoryManager
 from modules.memory_file import shorten, storable
-from modules.redaction import Redactor
 
 SUMMARY_CHARS = 2_000
 """Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""

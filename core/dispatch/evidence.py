@@ -1,6 +1,7 @@
 """What may tell the user why a server failed, to be put behind the message that says so."""
 
 from config.servers import ServerSpec
+from core.base.redaction import Redactor
 from core.process.spawn import SpawnedServer, last_log_line
 
 
@@ -27,7 +28,4 @@ def public_address(spec: ServerSpec) -> str:
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
         return "(not an address)"
-    address = f"{parts.scheme}://{host}{parts.path}"
-    for secret in sorted(spec.secrets, key=len, reverse=True):
-        address = address.replace(secret, "…")
-    return address
+    return Redactor({}, spec.secrets).text(f"{parts.scheme}://{host}{parts.path}")

@@ -11,13 +11,11 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
 from config.servers import ServerSpec
+from core.base.redaction import Redactor
 from core.values import Json
 
 QUOTE_CHARACTERS_MAX = 200
 """How much of a server's text an error quotes."""
-
-SECRET_CHARACTERS_MIN = 6
-"""Words of a header's value that are shorter are no secrets, and would spoil every quote."""
 
 _PASSING = (408, 429, 500, 502, 503, 504)
 """Statuses that say more of the moment than of the request (RFC 9110, 15; RFC 6585, 4)."""
@@ -72,9 +70,7 @@ class FaultWriter:
         self._has_token = any(name.lower() == "authorization" for name in spec.headers)
         words = {word for value in spec.headers.values() for word in (value, *value.split())}
         words |= {value for _, value in parse_qsl(_query(spec.url))} | spec.secrets
-        self._secrets = sorted(
-            (word for word in words if len(word) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
-        )
+        self._redactor = Redactor({}, words)
 
     def status(self, status: int, body: bytes, wait_seconds: float | None = None) -> HttpFault:
         """A status that is no success; `wait_seconds` is the server's Retry-After."""
@@ -129,9 +125,7 @@ class FaultWriter:
 
     def one_line(self, text: str, characters_max: int = QUOTE_CHARACTERS_MAX) -> str:
         """Text of a server as one printable line, cut to a length, without our secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, "…")
-        line = " ".join(text[: characters_max * 8].split())
+        line = " ".join(self._redactor.text(text)[: characters_max * 8].split())
         shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
         return shown if len(shown) <= characters_max else f"{shown[:characters_max]}…"
 

@@ -14,7 +14,6 @@ from modules.commands.auth_command import AuthCommand, ListKeys, RemoveKey, SetK
 from modules.commands.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
-from modules.redaction import Redactor
 from modules.terminal.streams import Complaints
 
 KEY_CHARACTERS_MIN: Final = 8
@@ -140,7 +139,7 @@ class _Keys:
         """Read a key, and put it into the keyring."""
         variable = self._variable(command.name)
         key = source.read(variable)
-        self.around.complaints.redactor = Redactor(self.environ, [key])
+        self.around.redactor.learn([key])
         self.store.keep(variable, key)
         if self._is_set(variable) and not command.options.quiet:
             self.around.complaints.say(

@@ -26,7 +26,6 @@ from modules.commands.health_sandbox import Examine, limits_check, sandbox_check
 from modules.commands.health_web import web_checks
 from modules.commands.surroundings import Surroundings
 from modules.composition import sandbox_limits
-from modules.redaction import Redactor
 from modules.sandbox import SandboxLimits
 from modules.terminal.streams import Complaints
 
@@ -63,8 +62,7 @@ def diagnose(
         )
         configuration += of_servers
     listed = servers or ServerList((), (), ())
-    secrets = secret_values((*listed.specs, *listed.disabled))
-    complaints.redactor = Redactor(environ, secrets)
+    complaints.redactor.learn(secret_values((*listed.specs, *listed.disabled)))
     checks = [
         *_program(),
         *_sandbox(profile, examine, is_verbose=options.verbose),

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from config.expansion import names_a_secret
 from config.http_address import may_hold_credentials
 from config.mcp_json import add_server, remove_server
 from config.servers import ServerSpec
+from core.base.redaction import names_a_secret
 from core.errors import ExitCode, UsageError
 from core.tool_spec import as_identifier
 from core.values import Json, JsonObject

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
+from core.base.redaction import Redactor
 from core.errors import ExitCode
 from core.turn import (
     FINAL_ANSWER,
@@ -17,7 +18,6 @@ from core.turn import (
 from core.values import Json, JsonObject
 from modules.action import format_result
 from modules.commands.tool_output import shown_value
-from modules.redaction import Redactor
 from modules.terminal.answer import call_document
 from modules.terminal.printing import json_safe
 

@@ -31,7 +31,6 @@ from modules.commands.command import (
 from modules.commands.docs_command import ManageDocuments
 from modules.commands.models_command import ListModels, ModelsCommand, PullModel
 from modules.commands.surroundings import Surroundings
-from modules.redaction import Redactor
 from modules.terminal.streams import Complaints, StdoutClosed
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _around(
     environ: Mapping[str, str],
 ) -> Surroundings:
     everyone = (*servers.specs, *servers.disabled)
-    complaints.redactor = Redactor(environ, secret_values(everyone))
+    complaints.redactor.learn(secret_values(everyone))
     # Notes are for those who look after servers; a script that calls a tool would see them daily.
     users = CallTool | RunPlanFile | ShowPrompt | ShowLog | RemoveServer
     uses_only = isinstance(command, users)

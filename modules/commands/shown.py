@@ -7,16 +7,15 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
+from core.base.redaction import names_a_secret
 
 Kind: TypeAlias = Literal["stdio", "http", "per call"]
 
 HIDDEN = "…"
 """Stands where a secret stood."""
 
-_SECRET_OPTION = re.compile(r"--?[\w-]*(?:key|token|secret|password|passwd|credentials?)", re.I)
-_SECRET_SETTING = re.compile(
-    rf"((?:{_SECRET_OPTION.pattern}|\w*_(?:KEY|TOKEN|SECRET|PASSWORD))=).+"
-)
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_SETTING = re.compile(r"([\w-]+)=(?=.)")
 _AUTHORIZATION = re.compile(r"(authorization:\s*(?:\w+\s+)?|\bbearer\s+)\S+", re.I)
 
 
@@ -63,6 +62,13 @@ def _without_secrets(words: Iterable[str]) -> Iterator[str]:
             is_secret = False
             yield HIDDEN
             continue
-        is_secret = _SECRET_OPTION.fullmatch(word) is not None
-        shown = _SECRET_SETTING.sub(rf"\1{HIDDEN}", word)
-        yield _AUTHORIZATION.sub(rf"\1{HIDDEN}", shown)
+        is_secret = _OPTION.fullmatch(word) is not None and names_a_secret(word)
+        yield _AUTHORIZATION.sub(rf"\1{HIDDEN}", _without_setting(word))
+
+
+def _without_setting(word: str) -> str:
+    """`NAME=value` without the value, if the name is that of a secret."""
+    for setting in _SETTING.finditer(word):
+        if names_a_secret(setting[1]):
+            return f"{word[: setting.end()]}{HIDDEN}"
+    return word

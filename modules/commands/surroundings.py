@@ -8,9 +8,9 @@ from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.nearest import near_names
+from core.base.redaction import Redactor
 from core.errors import UsageError
 from core.values import Json
-from modules.redaction import Redactor
 from modules.terminal.printing import print_document, print_text
 from modules.terminal.streams import Complaints, writing_stdout
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from config.models_file import Price
+from core.base.redaction import Redactor
 from core.errors import ModelUnavailable
 from core.ports import (
     ModelRequest,
@@ -37,7 +38,6 @@ from modules.models.recordings.recording import (
 )
 from modules.models.serving.pricing import FREE
 from modules.models.serving.watched import LONGEST_PAUSE_SECONDS
-from modules.redaction import Redactor
 
 
 class RecordingModel:

@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
+from core.base.redaction import Redactor
 from core.events import (
     Clarified,
     Event,
@@ -32,7 +33,6 @@ from core.events import (
 from core.json_preview import json_start
 from core.turn import PlanFailed, ToolCall
 from core.values import Json
-from modules.redaction import Redactor
 from modules.terminal.live_line import LiveLine, can_erase
 from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line

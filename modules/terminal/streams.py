@@ -5,8 +5,8 @@ import os
 import sys
 from collections.abc import Generator, Mapping
 
+from core.base.redaction import Redactor
 from core.errors import ExitCode
-from modules.redaction import Redactor
 from modules.terminal.safe_text import printable
 
 
@@ -43,8 +43,8 @@ def writing_stdout() -> Generator[None]:
 class Complaints:
     """Tells on stderr, without secrets, why there is no answer and what is worth knowing.
 
-    `redactor` knows the secrets of the environment; whoever learns of more, such as those in
-    the servers' configuration, puts one that knows them too in its place.
+    `redactor` knows the secrets of the environment; whoever hears of more, such as those in
+    the servers' configuration, lets it learn them.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.expansion import MAX_EXPANDED_CHARACTERS, Expander, names_a_secret
+from config.expansion import MAX_EXPANDED_CHARACTERS, Expander
 
 FOLDER = Path("/work/project")
 ENVIRON = {"HOME": "/home/me", "TOKEN": "abcdef-123", "EMPTY": "", "NEST": "${TOKEN}", "N": "12"}
@@ -107,26 +107,6 @@ def test_private_values_are_kept_as_secrets_and_open_ones_are_not() -> None:
     }
     expander.texts("args", ("${A}", "--key=${MY_KEY}"))
     assert expander.secrets == {"private-value", "key-value"}
-
-
-@pytest.mark.parametrize(
-    ("name", "is_secret"),
-    [
-        ("API_KEY", True),
-        ("GITHUB_PERSONAL_ACCESS_TOKEN", True),
-        ("x-api-key", True),
-        ("tavilyApiKey", True),
-        ("accessToken", True),
-        ("GITHUB_PAT", True),
-        ("DB_PASSWORD", True),
-        ("MONKEY", False),
-        ("PATH", False),
-        ("KEYBOARD", False),
-        ("LOG_LEVEL", False),
-    ],
-)
-def test_names_of_secrets_are_known_by_their_end(name: str, is_secret: bool) -> None:
-    assert names_a_secret(name) is is_secret
 
 
 @given(st.text(alphabet="${}:-envABinput /\n", max_size=60))

@@ -25,7 +25,7 @@ from tests.core.http_session import (
             replying(401, b'{"error": "s3cret-token is wrong"}'),
             BEARER,
             "answered HTTP 401 (Unauthorized): it does not accept the token in 'headers' "
-            f"{WHERE}; it says '… is wrong'",
+            f"{WHERE}; it says '[redacted SECRET] is wrong'",
         ),
         (
             replying(403),
@@ -143,7 +143,7 @@ async def test_a_key_in_the_address_is_not_quoted() -> None:
         opened(f"{server.url}?key=s3cret-key") as (session, inbox),
     ):
         text = await fault(session, inbox)
-    assert text == "answered HTTP 400 (Bad Request): it says '… is no key'"
+    assert text == "answered HTTP 400 (Bad Request): it says '[redacted SECRET] is no key'"
 
 
 async def test_a_pause_that_is_no_date_is_none() -> None:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from config.schema import AgentProfile
 from config.servers import ServerSpec
 from config.settings import Places, check_profile, read_document
+from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
 from core.session import MultiMCP
@@ -20,7 +21,6 @@ from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.chosen import ChosenModel
 from modules.provenance import provenance_policy
-from modules.redaction import Redactor
 from modules.sandbox import Sandbox
 from tests.command_line import ROOT
 from tests.evals.workplace import Workplace

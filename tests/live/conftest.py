@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from modules.redaction import Redactor
+from core.base.redaction import Redactor
 from tests.live.reports import hide_keys
 from tests.live.services import SERVICES, LiveService, MissingService
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modules.redaction import Redactor
+from core.base.redaction import Redactor
 
 
 def hide_keys(report: pytest.TestReport, redactor: Redactor) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from config.models_file import ModelsFile, Price
 from config.schema import LlmSection
+from core.base.redaction import Redactor
 from core.errors import BudgetSpent, ConfigurationError, ModelUnavailable
 from core.events import ModelReplaced
 from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits, ReplyEnd
@@ -21,7 +22,6 @@ from modules.models.serving.budget import EVERY_MODEL_WRITES, RunLimits
 from modules.models.serving.chosen import ChosenModel
 from modules.models.serving.pricing import FREE, priced
 from modules.models.serving.reply import MAX_REPLY_CHARACTERS
-from modules.redaction import Redactor
 from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.base.redaction import Redactor
 from core.errors import ModelUnavailable, StorageError, UsageError
 from core.ports import (
     ImageInput,
@@ -30,7 +31,6 @@ from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.chosen import ChosenModel
 from modules.models.serving.pricing import FREE
 from modules.models.serving.reply import collect_reply
-from modules.redaction import Redactor
 from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "You plan.\nTools: add, subtract\nRequest: 2 + 2\nPlan:")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.schema import MemorySection
+from core.base.redaction import Redactor
 from core.events import (
     Answered,
     Clarified,
@@ -50,7 +51,6 @@ from modules.recorder import (
     SUMMARY_CHARS,
     SessionRecorder,
 )
-from modules.redaction import Redactor
 
 NOW = 1_795_000_000.25
 CANARY = "sk-0123456789abcdef"

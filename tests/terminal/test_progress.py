@@ -8,6 +8,7 @@ from typing import TextIO, get_args
 
 import pytest
 
+from core.base.redaction import Redactor
 from core.events import (
     Answered,
     Clarified,
@@ -45,7 +46,6 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
-from modules.redaction import Redactor
 from modules.terminal.progress import (
     ARGUMENTS_SHOWN,
     SERVER_LOG_LINES,

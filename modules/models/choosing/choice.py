@@ -105,8 +105,8 @@ def choose_models(
 
 
 def _recorded(choice: Choice, file: Path, environ: Mapping[str, str]) -> Choice:
+    from core.base.redaction import Redactor
     from modules.models.recorded import RecordingModel
-    from modules.redaction import Redactor
 
     redactor = Redactor(environ, choice.secrets)
     models = tuple(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from core.base.redaction import Redactor
 from core.ports import ModelRequest
 from core.turn import ModelPurpose
 from core.values import JsonObject
-from modules.redaction import Redactor
 
 COMPARED_REQUESTS = 200
 """So many recorded requests, the newest, are looked at for the one that a request comes near."""

@@ -6,10 +6,10 @@ quote what the service said in one short line without the key.
 
 import ssl
 
+from core.base.redaction import Redactor
 from core.causes import causes
 from core.errors import ModelUnavailable
 from modules.models.credentials.api_key import ApiKey
-from modules.redaction import Redactor
 
 QUOTE_CHARACTERS_MAX = 500
 """How much of a service's text an error quotes."""

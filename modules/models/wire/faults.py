@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+from core.base.redaction import Redactor
 from core.causes import causes
 from core.errors import ModelUnavailable
 from core.values import Json
 from modules.models.credentials.api_key import ApiKey
 from modules.models.wire.service_error import ServiceError, service_error
-from modules.redaction import Redactor
 
 QUOTE_CHARACTERS_MAX = 300
 """How much of what a service says a message shows."""
