@@ -16,6 +16,9 @@ from config.servers import (
 URL_KEYS = ("url", "serverUrl", "httpUrl")
 """The address: everywhere, in Windsurf, in Gemini CLI."""
 
+SWITCH_KEYS = ("disabled", "enabled")
+"""What switches a server off: the one set to true, or the other to false."""
+
 TYPE_KEYS = ("type", "transport")
 TYPES_ALLOWED = "stdio, http (or streamable-http)"
 
@@ -126,7 +129,7 @@ FORMS: Mapping[str, Form] = {
     **OWN_FORMS,
     **dict.fromkeys((*URL_KEYS, "command", "cwd", "envFile"), _TEXT),
     **dict.fromkeys(TYPE_KEYS, Form(TYPES_ALLOWED, _is_some_text)),
-    **dict.fromkeys(("disabled", "enabled"), _FLAG),
+    **dict.fromkeys(SWITCH_KEYS, _FLAG),
     "args": Form("a list of texts", _is_text, list),
     "env": Form("a section of names and texts or numbers", _is_text_or_number, dict),
     "headers": Form("a section of names and texts", _is_text, dict),

@@ -18,6 +18,7 @@ from config.expansion import Expander, shown
 from config.http_address import header_problem, url_problem
 from config.mcp_document import SECTIONS, load, load_if_there, servers_in, store
 from config.mcp_entry import McpEntry, read_entry
+from config.mcp_forms import SWITCH_KEYS
 from config.server_id import ID_FORM, is_server_id, server_id_of
 from config.servers import ServerSpec, describe_problems, plan_name, server_spec
 from config.settings import SettingsError
@@ -119,16 +120,46 @@ def remove_server(path: Path, name: str) -> None:
             written. Nothing is written.
     """
     document, text = load_if_there(path)
+    section, chosen, servers = _found(path, document, name)
+    rest = {key: entry for key, entry in servers.items() if key != chosen}
+    store(path, {**document, section: rest}, text)
+
+
+def switch_server(path: Path, name: str, *, on: bool) -> None:
+    """Switch one server of the file on or off, by its key `disabled`; `name` as in `remove_server`.
+
+    Everything else in the file stays as it is, but for white space.
+
+    Raises:
+        SettingsError: as `remove_server`, or the server's entry is no section.
+    """
+    document, text = load_if_there(path)
+    section, chosen, servers = _found(path, document, name)
+    entry = servers[chosen]
+    if not isinstance(entry, dict):
+        raise SettingsError(f"{path}: server {shown(chosen)} is no section; correct it first")
+    entry = cast("dict[str, object]", entry)
+    kept = {key: value for key, value in entry.items() if key not in SWITCH_KEYS}
+    changed = kept if on else {**kept, "disabled": True}
+    if changed != entry:
+        store(path, {**document, section: {**servers, chosen: changed}}, text)
+
+
+def _found(
+    path: Path, document: Mapping[str, object], name: str
+) -> tuple[str, str, dict[str, object]]:
+    """The section that has a server, the server's name in it, and all servers of the section.
+
+    Raises:
+        SettingsError: there is no such server.
+    """
     names = [found for found, _ in servers_in(path, document)]
     chosen = name if name in names else next((n for n in names if server_id_of(n) == name), None)
-    if chosen is None:
-        raise SettingsError(_not_there(path, name, names))
-    changed = dict(document)
     for section in SECTIONS:
-        if chosen in (servers := cast("dict[str, object]", document.get(section) or {})):
-            changed[section] = {key: servers[key] for key in servers if key != chosen}
-            break
-    store(path, changed, text)
+        servers = cast("dict[str, object]", document.get(section) or {})
+        if chosen is not None and chosen in servers:
+            return section, chosen, servers
+    raise SettingsError(_not_there(path, name, names))
 
 
 def _problems_to_add(entry: McpEntry) -> list[str]:

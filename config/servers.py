@@ -22,6 +22,9 @@ StartMode: TypeAlias = Literal["lazy", "eager"]
 START_TIMEOUT_SECONDS = 20.0
 """Default bound on spawn plus MCP handshake; importing an SDK on a busy machine takes seconds."""
 
+FIRST_FETCH_SECONDS = 180.0
+"""The same for the first start of what is downloaded for it, where nobody has set a bound."""
+
 CALL_TIMEOUT_SECONDS = 60.0
 """Default bound on one tool call."""
 
@@ -42,6 +45,22 @@ LARGEST_RESULT_BYTES = 1024 * 1024 * 1024
 PROFILE_ORIGIN = "under mcp_servers in the profile"
 
 _PROBLEMS_SHOWN = 5
+
+_FETCHING = (
+    *(
+        "npx",
+        "uvx",
+        "bunx",
+        "pnpx",
+        "docker run",
+        "podman run",
+        "pipx run",
+        "uv run",
+        "uv tool run",
+    ),
+    *("npm exec", "npm x", "pnpm dlx", "yarn dlx", "bun x", "deno run"),
+)
+"""Commands that download what they run, if it isn't there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +101,15 @@ class ServerSpec:
     origin: str = PROFILE_ORIGIN
     problem: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def fetching(self) -> str | None:
+        """The program that may download the server before it runs it, `npx`, say; else None."""
+        if not self.command:
+            return None
+        program = Path(self.command[0]).name
+        words = " ".join([program, *self.command[1:3]])
+        return program if any(f"{words} ".startswith(f"{one} ") for one in _FETCHING) else None
 
     def timeout_of(self, tool: str) -> float:
         """How long a call of this tool may take, in seconds."""

@@ -50,6 +50,11 @@ class Places:
         return self.home / "logs" / "servers"
 
     @property
+    def failures_file(self) -> Path:
+        """Which servers did not start, and when."""
+        return self.home / "server_failures.json"
+
+    @property
     def log_file(self) -> Path:
         """Tracebacks of our own bugs."""
         return self.home / "logs" / "cortex-r.log"

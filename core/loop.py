@@ -201,6 +201,8 @@ class AgentLoop:
             decision = await self._decide(number, perception, failed, observation, lifelines)
             match decision.reply:
                 case Declined():
+                    if await self._context.dispatcher.learn_more():
+                        continue  # with the tools of servers that nothing had spoken for
                     return decision.reply
                 case NoPlan(text, failure):
                     plan, result = Plan(text), PlanFailed(failure)

@@ -356,3 +356,7 @@ class Dispatcher(ToolCaller, Protocol):
             ServerError: the server did not start.
         """
         ...
+
+    async def learn_more(self) -> bool:
+        """Learn the tools of servers that were not waited for; whether there are more tools now."""
+        ...

@@ -6,13 +6,14 @@ lists it can say what is on offer with no server up. `MCP` is the one-shot clien
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from config.servers import ServerSpec
+from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
 from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.dispatch.hooks import DispatcherHooks
@@ -21,10 +22,11 @@ from core.dispatch.log_pump import LogPump
 from core.dispatch.per_call import PerCallConnection
 from core.dispatch.persistent import ServerConnection
 from core.dispatch.registry import ToolRegistry
+from core.dispatch.start_failures import StartFailures
 from core.dispatch.status import ServerStatus
 from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
-from core.errors import ConfigurationError, ServerError
+from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
 from core.mcp.hooks import OnProgress, SessionHooks
 from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer
@@ -48,6 +50,7 @@ class MultiMCP:
         *,
         cache: ToolCache | None = None,
         pins: ToolPins | None = None,
+        start_failures: StartFailures | None = None,
         log_folder: Path | None = None,
         spawned: Mapping[str, SpawnedServer] | None = None,
         hooks: DispatcherHooks | None = None,
@@ -58,7 +61,8 @@ class MultiMCP:
 
         Processes in `spawned` (by server id) are adopted: used when their server is needed,
         ended in any case. `pins` remembers the definitions that were first seen; without it
-        changed ones are used as they come.
+        changed ones are used as they come. `start_failures` remembers which servers did not
+        start: those are left alone for a while, unless a call needs them.
 
         Raises:
             ConfigurationError: two servers have the same id.
@@ -71,6 +75,8 @@ class MultiMCP:
         self._learning = {name: asyncio.Lock() for name in self._specs}
         self._cache = cache
         self._pins = pins
+        self._start_failures = start_failures
+        self._told_resting: set[str] = set()
         self._hooks = hooks or DispatcherHooks()
         self._slow_start_seconds = slow_start_seconds
         self._logs = LogPump(self._hooks.on_log)
@@ -80,7 +86,9 @@ class MultiMCP:
         watchdog = next(guards, None) or Watchdog(grace)
         settings = ConnectionSettings(log_folder, grace, said, watchdog=watchdog)
         self._connections = {
-            spec.id: self._connection(spec, settings, (spawned or {}).get(spec.id))
+            spec.id: self._connection(
+                _with_time_to_fetch(spec, cache), settings, (spawned or {}).get(spec.id)
+            )
             for spec in server_configs
         }
         self._background: set[asyncio.Task[None]] = set()
@@ -117,31 +125,58 @@ class MultiMCP:
     async def initialize(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools of the given servers, by default of all.
 
-        From the cache where it knows them, with nothing started; else those servers start
-        together. One that fails is noted (`failures`, `on_notice`) and left out. Servers whose
-        tools are known already are not asked again. Unknown ids are passed over. In the background
-        those begin to start that are to do so eagerly, or whose cached tools are old.
+        From the cache where it knows them (`recall`); else those servers start together. One that
+        fails is noted (`failures`, `on_notice`) and left out; one that failed a while ago is left
+        out, too, and that is told once. Servers whose tools are known already are not asked again.
+        Unknown ids are passed over.
         """
-        wanted = self._wanted(server_ids)
-        unknown = [name for name in wanted if name not in self.server_tools]
+        await self.recall(server_ids)
+        silent = [name for name in self._wanted(server_ids) if name not in self.server_tools]
+        awake = [name for name in silent if not self._rests(name)]
+        await asyncio.gather(*map(self._tell_resting, set(silent) - set(awake)))
+        await asyncio.gather(*map(self._start, awake))
+
+    async def recall(self, server_ids: Collection[str] | None = None) -> None:
+        """Learn the tools that the cache knows, of the given servers, by default of all.
+
+        Waits for no server. In the background those begin to start that are to do so eagerly, or
+        whose cached tools are old.
+        """
+        wanted = [name for name in self._wanted(server_ids) if not self._is_set_aside(name)]
         soon = {name for name in wanted if self._specs[name].start == "eager"}
-        for name in unknown:
-            if self._specs[name].problem is not None:
+        for name in wanted:
+            if name in self.server_tools or self._specs[name].problem is not None:
                 continue  # what it offered when it could still be used is no use
             if self._cache and (tools := self._cache.load(self._specs[name])) is not None:
                 await self._learn(name, tools)
                 if self._cache.is_old(self._specs[name]):
                     soon.add(name)
-        silent = [name for name in unknown if name not in self.server_tools]
-        await self.start(soon)
-        await asyncio.gather(*(self._start(name) for name in silent))
+        await self.start(name for name in soon if not self._rests(name))
 
-    async def start(self, server_ids: Collection[str] | None = None) -> None:
+    def unlearned(self) -> list[ServerSpec]:
+        """The servers whose tools are not known yet, in the order of the configuration."""
+        return [spec for name, spec in self._specs.items() if name not in self.server_tools]
+
+    async def learn_more(self) -> bool:
+        """Learn the tools of all servers; whether there are tools that were not known before."""
+        before = len(self.server_tools)
+        await self.initialize()
+        return len(self.server_tools) > before
+
+    async def start_unlearned(self) -> None:
+        """Start in the background the servers whose tools neither a session nor the cache knows.
+
+        Returns at once; for whoever waits for the user meanwhile.
+        """
+        silent = (s for s in self.unlearned() if self._cache is None or not self._cache.load(s))
+        await self.start(spec.id for spec in silent if not self._rests(spec.id))
+
+    async def start(self, server_ids: Iterable[str] | None = None) -> None:
         """Start in the background what a run will need; returns at once.
 
         A server that fails is noted like in `initialize`, and tried again when a call needs it.
         """
-        for name in self._wanted(server_ids):
+        for name in self._wanted(None if server_ids is None else set(server_ids)):
             if self._specs[name].connection == "persistent":
                 task = asyncio.create_task(self._start(name))
                 self._background.add(task)
@@ -158,7 +193,11 @@ class MultiMCP:
         connection = self._connections[server]
         if isinstance(connection, ServerConnection) and not connection.is_up:
             async with self._telling_when_slow(server):
-                await connection.start()
+                try:
+                    await connection.start()
+                except ServerError as error:
+                    await self._note_failure(server, error)
+                    raise
         async with self._learning[server]:
             pass  # the user may be asked about its tools just now: nothing is called meanwhile
 
@@ -202,7 +241,7 @@ class MultiMCP:
 
     def status(self) -> list[ServerStatus]:
         """How each server is, in the order of the configuration; starts nothing."""
-        return [connection.status() for connection in self._connections.values()]
+        return [self._with_rest(connection.status()) for connection in self._connections.values()]
 
     async def ping(self, server_id: str) -> float:
         """Seconds that a server takes to answer a ping; it is started if need be.
@@ -256,8 +295,53 @@ class MultiMCP:
             async with self._telling_when_slow(name):
                 await self._connections[name].start()
         except ServerError as error:
-            self.failures[name] = error
-            await self._hooks.on_notice(str(error))
+            is_aside = await self._note_failure(name, error)
+            await self._hooks.on_notice(f"{error}; {is_aside}" if is_aside else str(error))
+
+    async def _note_failure(self, name: str, error: ServerError) -> str | None:
+        """Remember that a start failed, once for all who waited; the line if it is set aside now.
+
+        An entry that can't be used costs no time to try, and says itself what to correct.
+        """
+        if self.failures.get(name) is error:
+            return None
+        self.failures[name] = error
+        is_start = isinstance(error, ServerStartError) and not isinstance(error, EntryUnusable)
+        if self._start_failures is None or not is_start or self._closing is not None:
+            return None
+        failure = await asyncio.to_thread(self._start_failures.add, self._specs[name])
+        self._told_resting.add(name)
+        return failure.told(self._start_failures.clock()) if failure.is_set_aside else None
+
+    def _rests(self, name: str) -> bool:
+        """Whether a server failed so lately or so often that it is left alone."""
+        failures = self._start_failures
+        return failures is not None and failures.resting(self._specs[name]) is not None
+
+    def _is_set_aside(self, name: str) -> bool:
+        failures = self._start_failures
+        failure = failures.resting(self._specs[name]) if failures is not None else None
+        return failure is not None and failure.is_set_aside
+
+    async def _tell_resting(self, name: str) -> None:
+        """Say once that a server is left alone; whoever saw it fail just now has heard why."""
+        failures = self._start_failures
+        if failures is None or name in self._told_resting:
+            return
+        if (failure := failures.resting(self._specs[name])) is not None:
+            self._told_resting.add(name)
+            await self._hooks.on_notice(failure.told(failures.clock()))
+
+    def _with_rest(self, status: ServerStatus) -> ServerStatus:
+        """A server's status, with what is remembered of it."""
+        failures = self._start_failures
+        failure = failures.resting(self._specs[status.id]) if failures is not None else None
+        if failures is None or failure is None or status.state == "up":
+            return status
+        told = failure.told(failures.clock())
+        problem = told if status.problem is None else f"{status.problem}; {told}"
+        state = "set aside" if failure.is_set_aside else "failed"
+        return replace(status, state=state, problem=problem)
 
     @asynccontextmanager
     async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
@@ -265,9 +349,10 @@ class MultiMCP:
 
         async def tell() -> None:
             await asyncio.sleep(self._slow_start_seconds)
-            bound = self._specs[name].start_timeout_seconds
-            text = f"server '{name}' is still starting; it has {bound:g} s for it"
-            await self._hooks.on_waiting(text)
+            spec = self._connections[name].spec
+            fetched = f"{spec.fetching} may have to download it first; " if spec.fetching else ""
+            bound = f"it has {spec.start_timeout_seconds:g} s for it"
+            await self._hooks.on_waiting(f"server '{name}' is still starting; {fetched}{bound}")
 
         telling = asyncio.create_task(tell())
         try:
@@ -278,6 +363,8 @@ class MultiMCP:
     async def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
         """A session has listed its server's tools: believe it over the cache."""
         self.failures.pop(spec.id, None)
+        if self._start_failures is not None:
+            await asyncio.to_thread(self._start_failures.forget, spec.id)
         await self._learn(spec.id, tools)
         if self._cache is not None:
             self._cache.store(spec, tools)
@@ -298,6 +385,14 @@ class MultiMCP:
                 await self._hooks.on_notice(note)
             self._registry.learn(name, admitted.tools, admitted.refused)
             self._listings[name] = tools
+
+
+def _with_time_to_fetch(spec: ServerSpec, cache: ToolCache | None) -> ServerSpec:
+    """More time for a server that is downloaded first: it never ran here, as far as is known."""
+    is_bounded = spec.start_timeout_seconds != START_TIMEOUT_SECONDS
+    if spec.fetching is None or is_bounded or (cache is not None and cache.load(spec) is not None):
+        return spec
+    return replace(spec, start_timeout_seconds=FIRST_FETCH_SECONDS)
 
 
 def _by_id(server_configs: Sequence[ServerSpec]) -> dict[str, ServerSpec]:

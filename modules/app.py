@@ -97,10 +97,11 @@ def _spawn_early(
 ) -> "dict[str, SpawnedServer]":
     if request is None:
         return {}
+    from core.dispatch.start_failures import StartFailures
     from modules.prespawn import early_specs, prespawn
 
     specs = early_specs(document, places, profile_file, arguments.mcp_config, os.environ)
-    return prespawn(request, specs, places.server_logs)
+    return prespawn(request, specs, places.server_logs, StartFailures(places.failures_file))
 
 
 def _end_unused(spawned: "dict[str, SpawnedServer]") -> None:
@@ -133,6 +134,7 @@ class _Run:
         self._profile_file = profile_file
         self._document = document
         self._spawned = spawned
+        self._disabled: tuple[str, ...] = ()
 
     def answer(self, request: str | None) -> ExitCode:
         """Answer the request; without one, whatever is typed or piped in."""
@@ -164,6 +166,7 @@ class _Run:
         arguments, places = self._arguments, self._places
         profile = check_profile(self._document, self._profile_file)
         servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
+        self._disabled = tuple(spec.id for spec in servers.disabled)
         redactor, verbose = self._complaints.redactor, arguments.verbose
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
@@ -234,7 +237,7 @@ class _Run:
         task = asyncio.current_task()
         documents = PromptDocuments(self._places, self._profile_file, os.environ, progress.say)
         commands = PromptCommands(
-            dispatcher, progress.say, conversation.session_usage, documents.run
+            dispatcher, progress.say, conversation.session_usage, documents.run, self._disabled
         )
 
         def end() -> None:
@@ -252,12 +255,16 @@ class _Run:
                 interrupting(end, signal.SIGTERM),
             ):
                 async with conversation:
-                    return await self._converse(conversation, commands, progress)
+                    return await self._converse(conversation, dispatcher, commands, progress)
         except asyncio.CancelledError:
             return self._complaints.fail("interrupted", ExitCode.INTERRUPTED)
 
     async def _converse(
-        self, conversation: "Conversation", commands: "PromptCommands", progress: "Progress"
+        self,
+        conversation: "Conversation",
+        dispatcher: "MultiMCP",
+        commands: "PromptCommands",
+        progress: "Progress",
     ) -> ExitCode:
         from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
 
@@ -272,6 +279,7 @@ class _Run:
             return await repl.run(piped_lines(sys.stdin))
         if not self._arguments.quiet:
             progress.say("loop", GREETING)
+        await dispatcher.start_unlearned()  # the first request is still to be typed
         redact = self._complaints.redactor.text
         on_ctrl_c = functools.partial(progress.say, "loop", "Ctrl-D leaves")
         await repl.run(typed_lines(self._places.history_file, redact, on_ctrl_c))

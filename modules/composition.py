@@ -66,13 +66,15 @@ class ServerAccess:
     `allow_tool_changes` accepts definitions that have changed. `use_cached_tools` is off for
     those who want to see servers start; what they list is still kept. `on_notice` hears what
     the progress display would tell otherwise. `while_asking` is entered while the user is asked
-    something.
+    something. `tries_all` is for those who name the servers themselves: one that failed to start
+    before is tried all the same.
     """
 
     allow_tool_changes: bool = False
     use_cached_tools: bool = True
     on_notice: Callable[[str], Awaitable[None]] | None = None
     while_asking: Callable[[], AbstractContextManager[None]] = nullcontext
+    tries_all: bool = False
 
 
 def build_dispatcher(
@@ -90,6 +92,7 @@ def build_dispatcher(
         ConfigurationError: two servers have the same id.
     """
     from core.dispatch.hooks import DispatcherHooks, ToolChange
+    from core.dispatch.start_failures import StartFailures
     from core.dispatch.tool_cache import ToolCache
     from core.dispatch.tool_pins import ToolPins
     from core.events import ServerLogged
@@ -129,6 +132,7 @@ def build_dispatcher(
         specs,
         cache=kind(places.cache),
         pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
+        start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
         hooks=DispatcherHooks(

@@ -166,7 +166,14 @@ class Conversation:
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         provenance = self._provenance(memory)
-        await self._dispatcher.initialize()
+        history = exchanges(memory.get_session_items())
+        await self._dispatcher.recall()
+        if unlearned := self._dispatcher.unlearned():
+            from modules.server_need import servers_to_ask  # late: it brings the offline planner
+
+            known = ToolCatalog(self._dispatcher.get_all_tools())
+            needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
+            await self._dispatcher.initialize(needed)
         return AgentContext(
             attached.text,
             memory.session_id,
@@ -176,7 +183,7 @@ class Conversation:
             memory=memory,
             model=self._model,
             parts=self._parts(),
-            history=exchanges(memory.get_session_items()),
+            history=history,
             images=attached.images,
             provenance=provenance,
         )

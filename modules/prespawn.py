@@ -13,6 +13,7 @@ from typing import cast
 from config.server_list import raw_server_list
 from config.servers import ServerSpec
 from config.settings import Places, SettingsError
+from core.dispatch.start_failures import StartFailures
 from core.errors import ServerError
 from core.process.spawn import SpawnedServer, spawn
 from core.process.watchdog import Watchdog
@@ -25,6 +26,9 @@ _STOP_WORDS = frozenset(
     {"the", "and", "for", "with", "from", "that", "this", "what", "which", "then", "its", "are"}
     | {"was", "has", "their", "them", "they", "there"}
 )
+
+_COMMON_WORDS = "server mcp http https com www python node npx run modelcontextprotocol"
+"""What commands and addresses of servers say of none of them."""
 
 
 def likely_servers(request: str, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
@@ -47,11 +51,18 @@ def likely_servers(request: str, specs: Sequence[ServerSpec]) -> list[ServerSpec
     ]
 
 
-def prespawn(request: str, specs: Sequence[ServerSpec], logs: Path) -> dict[str, SpawnedServer]:
-    """Spawn the likely servers; one that can't be started is left for later, and told then."""
+def prespawn(
+    request: str, specs: Sequence[ServerSpec], logs: Path, failures: StartFailures | None = None
+) -> dict[str, SpawnedServer]:
+    """Spawn the likely servers; one that can't be started is left for later, and told then.
+
+    One that `failures` knows to be left alone now is left alone.
+    """
     started: dict[str, SpawnedServer] = {}
     watchdog = Watchdog()
     for spec in likely_servers(request, specs):
+        if failures is not None and failures.resting(spec) is not None:
+            continue
         try:
             started[spec.id] = spawn(spec, logs, watchdog)
         except (ServerError, OSError):
@@ -85,6 +96,16 @@ def _ids_differ(document: Mapping[str, object]) -> bool:
         return True
     ids = [str(entry.get("id")) for entry in cast("list[Mapping[str, object]]", entries)]
     return len(set(ids)) == len(ids)
+
+
+def may_be_meant(request: str, spec: ServerSpec) -> bool:
+    """Whether a server of which no tools are known shares a word with the request.
+
+    Its id and what it starts or where it answers count as well: often nothing else is said of it.
+    """
+    arguments = [Path(word).stem for word in spec.command[1:] if not word.startswith("-")]
+    words = " ".join([_words_of(spec), spec.id, *arguments, spec.url or ""])
+    return bool(_stems(request) & (_stems(words) - _stems(_COMMON_WORDS)))
 
 
 def _can_start_early(spec: ServerSpec) -> bool:

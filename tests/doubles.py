@@ -131,6 +131,10 @@ class FakeDispatcher:
     async def prepare(self, tool_name: str) -> None:
         """Nothing to start."""
 
+    async def learn_more(self) -> bool:
+        """No other server."""
+        return False
+
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:

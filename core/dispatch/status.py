@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-ServerState: TypeAlias = Literal["up", "down", "failed"]
-"""Running and spoken to; not started, or ended; or tried in vain, so that the next use tries."""
+ServerState: TypeAlias = Literal["up", "down", "failed", "set aside"]
+"""Running and spoken to; not started, or ended; tried in vain; or so often that it is left alone
+until the user brings it back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ sent to a model; `/etc/hosts: how many lines?` and the like are requests.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
 from core.errors import ExitCode
 from core.session import MultiMCP
@@ -32,15 +32,18 @@ class PromptCommands:
         say: Callable[[str, str], None],
         session_usage: Callable[[], Mapping[str, Usage]],
         manage_documents: Callable[[str], Awaitable[ExitCode]],
+        disabled: Sequence[str] = (),
     ) -> None:
         """`say` writes one text under a stage; `session_usage` is by the names of models.
 
-        `manage_documents` does what the words behind `/docs` say.
+        `manage_documents` does what the words behind `/docs` say. `disabled` are servers that
+        are switched off.
         """
         self._dispatcher = dispatcher
         self._session_usage = session_usage
         self._say = say
         self._manage_documents = manage_documents
+        self._disabled = disabled
         self._running: asyncio.Task[ExitCode] | None = None
 
     async def run(self, line: str) -> ExitCode | None:
@@ -92,7 +95,9 @@ class PromptCommands:
         table = f"\n{status_text(statuses)}" if statuses else ""
         is_any_down = any(status.state == "down" for status in statuses)
         hint = "; one that is down starts when it is needed" if is_any_down else ""
-        self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}")
+        off = ", ".join(self._disabled)
+        told = f"\nswitched off: {off}; agent.py mcp enable NAME switches one on" if off else ""
+        self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}{told}")
 
     async def _tell_usage(self) -> None:
         """What this session has used, by model."""

@@ -46,7 +46,8 @@ async def call_tool(command: CallTool, around: Surroundings) -> ExitCode:
         names = ", ".join(chosen.unknown)
         display.progress.say("mcp", f"tools not known yet, and so not looked at: {names}")
     specs = [_with_timeout(spec, command.timeout_seconds) for spec in chosen.specs]
-    async with opened(specs, around, command.options, display) as dispatcher:
+    is_named = len(specs) == 1
+    async with opened(specs, around, command.options, display, tries_all=is_named) as dispatcher:
         name, progress = command.tool, display.progress
         try:
             await dispatcher.initialize()

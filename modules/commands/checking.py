@@ -37,7 +37,9 @@ async def check_server(command: CheckServer, around: Surroundings) -> ExitCode:
 
     if spec.problem is None:
         step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
-    async with opened([spec], around, options, display, use_cached_tools=False) as dispatcher:
+    async with opened(
+        [spec], around, options, display, use_cached_tools=False, tries_all=True
+    ) as dispatcher:
         await dispatcher.initialize()
         (status,) = dispatcher.status()
         ping_seconds: float | None = None

@@ -45,7 +45,10 @@ class ShowStatus:
 
 @dataclass(frozen=True, slots=True)
 class AddServer:
-    """`mcp add NAME`: a program (`command`) or a URL with headers, never both."""
+    """`mcp add NAME`: a program (`command`) or a URL with headers, never both.
+
+    `start_seconds` is how long its start may take, None for the default.
+    """
 
     options: Options
     name: str
@@ -54,6 +57,7 @@ class AddServer:
     headers: tuple[tuple[str, str], ...]
     env: tuple[tuple[str, str], ...]
     description: str
+    start_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class RemoveServer:
 
     options: Options
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchServer:
+    """`mcp enable NAME` and `mcp disable NAME`; `on` says which."""
+
+    options: Options
+    name: str
+    on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,7 @@ Command: TypeAlias = (
     | ShowStatus
     | AddServer
     | RemoveServer
+    | SwitchServer
     | CheckServer
     | ShowLog
     | CallTool

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from config.server_list import ServerList, secret_values
 from config.settings import Places
+from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from core.version import __version__
@@ -75,7 +76,7 @@ def diagnose(
         checks += documents_checks(profile, places, environ)
         checks += web_checks(profile, environ)
     if servers is not None:
-        checks += server_checks(servers)
+        checks += server_checks(servers, StartFailures(places.failures_file))
     around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)
     if options.json:
         around.print_json(around.redactor.object(_document(checks)))

@@ -1,15 +1,16 @@
-"""`mcp add` and `mcp remove`: servers kept in `config/mcp.json` under CORTEX_HOME."""
+"""`mcp add`, `remove`, `enable`, `disable`: servers kept in `config/mcp.json` under CORTEX_HOME."""
 
 from pathlib import Path
 
 from config.http_address import may_hold_credentials
-from config.mcp_json import add_server, remove_server
+from config.mcp_json import add_server, remove_server, switch_server
 from config.servers import ServerSpec
 from core.base.redaction import names_a_secret
+from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode, UsageError
 from core.tool_spec import as_identifier
 from core.values import Json, JsonObject
-from modules.commands.command import AddServer, RemoveServer
+from modules.commands.command import AddServer, RemoveServer, SwitchServer
 from modules.commands.surroundings import Surroundings
 
 
@@ -60,6 +61,36 @@ def remove(command: RemoveServer, around: Surroundings) -> ExitCode:
     return ExitCode.ANSWERED
 
 
+def switch(command: SwitchServer, around: Surroundings) -> ExitCode:
+    """Switch a server on or off; one that was set aside is brought back as well.
+
+    Raises:
+        UsageError: no server has the name, or its entry stands in a file that is not ours.
+        SettingsError: the file can't be changed.
+    """
+    file, spec = around.places.mcp_file, around.find(command.name)
+    is_on = spec not in around.servers.disabled
+    is_changed = is_on is not command.on
+    if is_changed:
+        if spec.origin != f"in {file}":
+            key = "take out 'disabled: true'" if command.on else "set 'disabled: true'"
+            word = "enable" if command.on else "disable"
+            raise UsageError(
+                f"'{spec.id}' stands {spec.origin}, which is yours to edit: {key} there; "
+                f"mcp {word} changes {file} alone"
+            )
+        switch_server(file, command.name, on=command.on)
+    if command.on:
+        is_changed |= StartFailures(around.places.failures_file).forget(spec.id)
+    state = "enabled" if command.on else "disabled"
+    if command.options.json:
+        around.print_json({"id": spec.id, "state": state, "changed": is_changed})
+    else:
+        done = f"{state} '{spec.id}'"
+        around.print(done if is_changed else f"'{spec.id}' is {state} already")
+    return ExitCode.ANSWERED
+
+
 def _configured(name: str, around: Surroundings) -> ServerSpec | None:
     """The server of that name, or of one that a plan would write the same way."""
     everyone = (*around.servers.specs, *around.servers.disabled)
@@ -82,6 +113,8 @@ def _entry(command: AddServer) -> JsonObject:
             entry[key] = dict(pairs)
     if command.description:
         entry["description"] = command.description
+    if command.start_seconds is not None:
+        entry["start_timeout_seconds"] = command.start_seconds
     return entry
 
 

@@ -15,6 +15,7 @@ from config.settings import (
     load_models,
     read_document,
 )
+from core.dispatch.start_failures import StartFailures
 from modules.commands.health import Check
 from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.shown import kind_of, shown_origin
@@ -58,12 +59,12 @@ def read_servers(
         return None, [Check("configuration", "servers", "broken", str(error), _CORRECT_IT)]
 
 
-def server_checks(servers: ServerList) -> Iterator[Check]:
+def server_checks(servers: ServerList, failures: StartFailures) -> Iterator[Check]:
     """Each server, none of them started, and what there is to note."""
     if not servers.specs and not servers.disabled:
         yield Check("servers", "none", "note", NOTHING_CONFIGURED)
     for spec in servers.specs:
-        yield _server(spec)
+        yield _server(spec, failures)
     for spec in servers.disabled:
         yield Check("servers", spec.id, "note", f"disabled in {shown_origin(spec)}")
     for note in servers.notes:
@@ -121,7 +122,9 @@ def _write_problem(folder: Path) -> str | None:
     return None
 
 
-def _server(spec: ServerSpec) -> Check:
+def _server(spec: ServerSpec, failures: StartFailures) -> Check:
     if spec.problem is not None:
         return Check("servers", spec.id, "missing", spec.problem)
+    if (failure := failures.resting(spec)) is not None:
+        return Check("servers", spec.id, "missing", failure.told(failures.clock()))
     return Check("servers", spec.id, "ok", f"{kind_of(spec)}, in {shown_origin(spec)}")

@@ -2,7 +2,9 @@
 
 from typing import Literal, TypeAlias
 
-Action: TypeAlias = Literal["list", "tools", "status", "add", "remove", "test", "logs"]
+Action: TypeAlias = Literal[
+    "list", "tools", "status", "add", "remove", "enable", "disable", "test", "logs"
+]
 
 MCP_HELP = """\
 MCP servers, by hand. They come from the profile's mcp_servers, from config/mcp.json under
@@ -49,13 +51,30 @@ the shell leaves it alone, and no secret ends in the file.
 
 examples:
   agent.py mcp add time --env TZ=Europe/Vienna -- uvx mcp-server-time
-  agent.py mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer ${KEY}'""",
+  agent.py mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer ${KEY}'
+  agent.py mcp add big --timeout 300 -- docker run -i --rm example/mcp-server""",
     ),
     "remove": (
         "take a server out of config/mcp.json",
         """\
 examples:
   agent.py mcp remove time""",
+    ),
+    "enable": (
+        "switch a server on again; one that was set aside is brought back",
+        """\
+A server that fails to start is left alone for a minute, after a second failure for ten; after
+three in a row it is set aside, until it is enabled, its entry changes, or `mcp test` works.
+
+examples:
+  agent.py mcp enable time""",
+    ),
+    "disable": (
+        "switch a server off, and keep it in config/mcp.json",
+        """\
+examples:
+  agent.py mcp disable time
+  agent.py mcp list""",
     ),
     "test": (
         "start one server, list its tools, ping it",

@@ -1,10 +1,11 @@
 """`mcp list`: every configured server, with nothing started. Light: imports no engine."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from modules.commands.command import ListServers
@@ -26,11 +27,21 @@ NOTHING_CONFIGURED = "no server is configured; to add one: agent.py mcp add --he
 _HEAD = ("NAME", "KIND", "STATE", "TOOLS", "STARTS OR ANSWERS AT", "STANDS IN")
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A server, its state, what there is to say of it, how many of its tools are in the cache."""
+
+    spec: ServerSpec
+    state: str
+    problem: str | None
+    tools: int | None
+
+
 def list_servers(command: ListServers, around: Surroundings) -> ExitCode:
     """Print all servers, those that are switched off behind the others."""
     rows = list(_rows(around))
     if command.options.json:
-        around.print_json([_document(*row, around) for row in rows])
+        around.print_json([_document(row, around) for row in rows])
     elif not rows:
         around.print(NOTHING_CONFIGURED)
     else:
@@ -38,32 +49,35 @@ def list_servers(command: ListServers, around: Surroundings) -> ExitCode:
     return ExitCode.ANSWERED
 
 
-def _rows(around: Surroundings) -> Iterator[tuple[ServerSpec, str, int | None]]:
-    """Each server, its state, and how many of its tools are in the cache."""
-    cache = ShippedToolCache(around.places.cache)
+def _rows(around: Surroundings) -> Iterator[_Row]:
+    cache, failures = (
+        ShippedToolCache(around.places.cache),
+        StartFailures(around.places.failures_file),
+    )
     for spec in around.servers.specs:
         known = cache.load(spec)
-        state = "on" if spec.problem is None else "problem"
-        yield spec, state, len(known) if known is not None else None
+        problem, state = spec.problem, "on" if spec.problem is None else "problem"
+        if problem is None and (failure := failures.resting(spec)) is not None:
+            problem = failure.told(failures.clock())
+            state = "set aside" if failure.is_set_aside else "failed"
+        yield _Row(spec, state, problem, len(known) if known is not None else None)
     for spec in around.servers.disabled:
-        yield spec, "disabled", None
+        yield _Row(spec, "disabled", spec.problem, None)
 
 
-def _text(rows: list[tuple[ServerSpec, str, int | None]], *, verbose: bool) -> str:
+def _text(rows: list[_Row], *, verbose: bool) -> str:
     cells = [
         (
-            spec.id,
-            kind_of(spec),
-            state,
-            "-" if tools is None else str(tools),
-            _start(spec, whole=verbose),
-            shown_origin(spec),
+            row.spec.id,
+            kind_of(row.spec),
+            row.state,
+            "-" if row.tools is None else str(row.tools),
+            _start(row.spec, whole=verbose),
+            shown_origin(row.spec),
         )
-        for spec, state, tools in rows
+        for row in rows
     ]
-    lines = [table([_HEAD, *cells])]
-    lines += [spec.problem for spec, _, _ in rows if spec.problem is not None]
-    return "\n".join(lines)
+    return "\n".join([table([_HEAD, *cells]), *(row.problem for row in rows if row.problem)])
 
 
 def _start(spec: ServerSpec, *, whole: bool) -> str:
@@ -80,18 +94,19 @@ def _start(spec: ServerSpec, *, whole: bool) -> str:
     return shortened(shown_start(short), START_CHARACTERS)
 
 
-def _document(spec: ServerSpec, state: str, tools: int | None, around: Surroundings) -> JsonObject:
+def _document(row: _Row, around: Surroundings) -> JsonObject:
+    spec = row.spec
     command: list[Json] = [*shown_command(spec.command)]
     return around.redactor.object(
         {
             "id": spec.id,
             "kind": kind_of(spec),
-            "state": state,
-            "problem": spec.problem,
+            "state": row.state,
+            "problem": row.problem,
             "command": command if spec.url is None else None,
             "url": shown_url(spec.url) if spec.url is not None else None,
             "origin": shown_origin(spec),
             "description": spec.description,
-            "cached_tools": tools,
+            "cached_tools": row.tools,
         }
     )

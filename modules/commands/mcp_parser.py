@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import assert_never
 
+from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS
 from modules.arguments import END_OF_OPTIONS
 from modules.commands.command import (
     AddServer,
@@ -15,6 +16,7 @@ from modules.commands.command import (
     RemoveServer,
     ShowLog,
     ShowStatus,
+    SwitchServer,
 )
 from modules.commands.help import ACTION_HELP, MCP_HELP, Action
 from modules.commands.parser_parts import (
@@ -22,6 +24,7 @@ from modules.commands.parser_parts import (
     CommandParser,
     parsers_of_actions,
     read_options,
+    seconds,
 )
 
 LOG_LINES_SHOWN = 20
@@ -43,6 +46,8 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
         "tools": _add_server,
         "add": _add_entry,
         "remove": _add_name,
+        "enable": _add_name,
+        "disable": _add_name,
         "test": _add_name,
         "logs": _add_log,
     }
@@ -54,6 +59,12 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
         parser.refuse(unknown)
     if command and action != "add":
         parser.error(f"'{command[0]}' behind -- is not understood; only `mcp add` takes a command")
+    return _command(action, parser, found, command)
+
+
+def _command(
+    action: Action, parser: CommandParser, found: argparse.Namespace, command: tuple[str, ...]
+) -> Command:
     options = read_options(found)
     match action:
         case "list":
@@ -66,6 +77,8 @@ def parse_mcp(argv: Sequence[str], program: str) -> Command:
             return _added(parser, found, options, command)
         case "remove":
             return RemoveServer(options, found.name)
+        case "enable" | "disable":
+            return SwitchServer(options, found.name, on=action == "enable")
         case "test":
             return CheckServer(options, found.name)
         case "logs":
@@ -116,6 +129,13 @@ def _add_entry(parser: CommandParser) -> None:
         help="a variable for the command; may be given again",
     )
     parser.add_argument("--description", metavar="TEXT", default="", help="what it is for")
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"how long its start may take ({START_TIMEOUT_SECONDS:g}; "
+        f"{FIRST_FETCH_SECONDS:g} at first where npx, uvx or the like download it)",
+    )
     # A command without its --. With no default, argparse would name it as missing.
     parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
 
@@ -142,6 +162,7 @@ def _added(
         tuple(found.header),
         tuple(found.env),
         found.description,
+        found.timeout,
     )
 
 

@@ -1,7 +1,5 @@
 """Command lines that begin with a command's word, read into commands. Light: imports no engine."""
 
-import argparse
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +8,13 @@ from config.servers import CALL_TIMEOUT_SECONDS
 from modules.arguments import EXIT_CODES_HELP
 from modules.commands.command import CallTool, Command, Diagnose, RunPlanFile, ShowPrompt
 from modules.commands.help import ACTION_HELP, CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
-from modules.commands.parser_parts import CommandParser, add_options, command_parser, read_options
-
-TIMEOUT_SECONDS_MAX = 24 * 60 * 60.0
-"""As in the profile: no wait is longer than a day."""
+from modules.commands.parser_parts import (
+    CommandParser,
+    add_options,
+    command_parser,
+    read_options,
+    seconds,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _parse_call(argv: Sequence[str], program: str) -> CallTool:
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=_seconds,
+        type=seconds,
         help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
     )
     add_options(parser)
@@ -149,15 +150,3 @@ def _parser(command: str, description: str, program: str) -> CommandParser:
 def _names(text: str) -> tuple[str, ...]:
     """The names between commas, each once; spaces around them are no part of a name."""
     return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= TIMEOUT_SECONDS_MAX:
-        raise argparse.ArgumentTypeError(
-            f"a number of seconds, above 0 and at most {TIMEOUT_SECONDS_MAX:g}"
-        )
-    return seconds

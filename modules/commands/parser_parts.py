@@ -1,10 +1,12 @@
 """What the parsers of all commands share: messages, options, and how options are read. Light."""
 
 import argparse
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, TypeAlias, TypeVar
 
+from config.servers import MAX_SECONDS
 from modules.arguments import (
     EXIT_CODES_HELP,
     OptionsParser,
@@ -93,3 +95,20 @@ def read_options(found: argparse.Namespace) -> Options:
         verbose=found.verbose,
         quiet=found.quiet,
     )
+
+
+def seconds(text: str) -> float:
+    """How long something may take.
+
+    Raises:
+        ArgumentTypeError: it is no number of seconds, or too many.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"a number of seconds, above 0 and at most {MAX_SECONDS:g}"
+        )
+    return found

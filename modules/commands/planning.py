@@ -57,7 +57,14 @@ async def run_plan_by_hand(
     waiting = sandbox.standing_still
     async with (
         sandbox,
-        opened(specs, around, command.options, display, while_asking=waiting) as dispatcher,
+        opened(
+            specs,
+            around,
+            command.options,
+            display,
+            while_asking=waiting,
+            tries_all=command.servers is not None,
+        ) as dispatcher,
     ):
         await dispatcher.initialize()
         for error in dispatcher.failures.values():

@@ -52,6 +52,7 @@ async def show_prompt(
             display.progress,
         )
         async with conversation:
+            await dispatcher.initialize()  # a model has them from the second request on, at least
             outcome = await conversation.ask(command.request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)

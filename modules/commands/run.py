@@ -27,6 +27,7 @@ from modules.commands.command import (
     ShowLog,
     ShowPrompt,
     ShowStatus,
+    SwitchServer,
 )
 from modules.commands.docs_command import ManageDocuments
 from modules.commands.models_command import ListModels, ModelsCommand, PullModel
@@ -36,7 +37,7 @@ from modules.terminal.streams import Complaints, StdoutClosed
 if TYPE_CHECKING:
     from config.schema import AgentProfile
 
-_Quick: TypeAlias = ListServers | AddServer | RemoveServer | ShowLog
+_Quick: TypeAlias = ListServers | AddServer | RemoveServer | SwitchServer | ShowLog
 _WithServers: TypeAlias = ListTools | ShowStatus | CheckServer | CallTool | RunPlanFile | ShowPrompt
 
 
@@ -132,7 +133,7 @@ def _around(
     everyone = (*servers.specs, *servers.disabled)
     complaints.redactor.learn(secret_values(everyone))
     # Notes are for those who look after servers; a script that calls a tool would see them daily.
-    users = CallTool | RunPlanFile | ShowPrompt | ShowLog | RemoveServer
+    users = CallTool | RunPlanFile | ShowPrompt | ShowLog | RemoveServer | SwitchServer
     uses_only = isinstance(command, users)
     if command.options.verbose or not (uses_only or command.options.quiet):
         for note in servers.notes:
@@ -154,6 +155,10 @@ def _quickly(command: _Quick, around: Surroundings) -> ExitCode:
             from modules.commands.editing import remove
 
             return remove(command, around)
+        case SwitchServer():
+            from modules.commands.editing import switch
+
+            return switch(command, around)
         case ShowLog():
             from modules.commands.logs import show_log
 

@@ -20,20 +20,24 @@ async def opened(
     *,
     use_cached_tools: bool = True,
     while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
+    tries_all: bool = False,
 ) -> AsyncGenerator[MultiMCP]:
     """A dispatcher over these servers, all of them started only when needed; they end with it.
 
-    `while_asking` is entered while the user is asked something.
+    `while_asking` is entered while the user is asked something. With `tries_all`, servers that
+    failed to start before are not left alone.
 
     Why a server failed is the caller's to tell (`failures`, `status`); other notices are told as
     they come.
     """
 
     async def on_notice(text: str) -> None:
-        if text not in {str(error) for error in dispatcher.failures.values()}:
+        if not any(text.startswith(str(error)) for error in dispatcher.failures.values()):
             await display.progress.notice(text)
 
-    access = ServerAccess(options.allow_tool_changes, use_cached_tools, on_notice, while_asking)
+    access = ServerAccess(
+        options.allow_tool_changes, use_cached_tools, on_notice, while_asking, tries_all
+    )
     lazy = [replace(spec, start="lazy") for spec in specs]
     dispatcher = build_dispatcher(lazy, around.places, display, access)
     async with dispatcher:

@@ -23,7 +23,9 @@ async def show_status(command: ShowStatus, around: Surroundings) -> ExitCode:
     """Start all servers that are not disabled; the exit code says whether one failed."""
     specs, options = around.servers.specs, command.options
     display = display_for(around, options)
-    async with opened(specs, around, options, display, use_cached_tools=False) as dispatcher:
+    async with opened(
+        specs, around, options, display, use_cached_tools=False, tries_all=True
+    ) as dispatcher:
         await dispatcher.initialize()
         statuses = [_seen(status, dispatcher) for status in dispatcher.status()]
     if command.options.json:

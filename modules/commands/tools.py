@@ -23,7 +23,9 @@ async def list_tools(command: ListTools, around: Surroundings) -> ExitCode:
     one = command.server
     specs = around.servers.specs if one is None else (around.find(one),)
     display = display_for(around, command.options)
-    async with opened(specs, around, command.options, display) as dispatcher:
+    async with opened(
+        specs, around, command.options, display, tries_all=one is not None
+    ) as dispatcher:
         await dispatcher.initialize()
         catalog, server_tools = dispatcher.catalog, dispatcher.server_tools
         failures = list(dispatcher.failures.values())

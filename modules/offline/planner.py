@@ -52,6 +52,21 @@ def plan(inputs: DecisionInputs) -> str:
     return write_plan(question, inputs)
 
 
+def is_surely_planned(inputs: DecisionInputs) -> bool:
+    """Whether the request is understood as a whole, so that other tools could only do the same.
+
+    A plain question that is put to the documents for want of anything better is not.
+    """
+    try:
+        source = plan(inputs)
+        if named_question(inputs.user_input, inputs.tools) is not None:
+            return True
+        question = open_question(inputs.user_input)
+        return question is None or source != write_document_plan(inputs, question)
+    except Refusal:
+        return False
+
+
 def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     """What is no arithmetic: a question to the documents, any other tool, or a plain question.
 

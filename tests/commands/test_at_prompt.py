@@ -86,6 +86,22 @@ async def test_servers_are_shown_without_starting_any(tmp_path: Path) -> None:
         assert not starts.exists()
 
 
+async def test_servers_that_are_switched_off_are_named_with_how_to_switch_them_on() -> None:
+    async with MultiMCP([]) as dispatcher:
+        said: list[str] = []
+
+        async def manage_documents(words: str) -> ExitCode:
+            return ExitCode.NO_ANSWER
+
+        prompt = PromptCommands(
+            dispatcher, lambda _, text: said.append(text), dict, manage_documents, ["time", "gh"]
+        )
+        await prompt.run("/mcp")
+        assert said == [
+            "0 servers\nswitched off: time, gh; agent.py mcp enable NAME switches one on"
+        ]
+
+
 async def test_ctrl_c_stops_the_wait_for_a_server_that_never_answers() -> None:
     async def interrupt(text: str) -> None:
         prompt.interrupt()

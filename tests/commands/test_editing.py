@@ -1,4 +1,4 @@
-"""`mcp add` and `mcp remove`: servers kept in `config/mcp.json`."""
+"""`mcp add`, `remove`, `enable` and `disable`: servers kept in `config/mcp.json`."""
 
 import json
 import stat
@@ -120,3 +120,53 @@ def test_removing_what_is_not_there_names_only_what_is_near(hand: Hand) -> None:
     assert "no server 'nope'; `mcp list` shows" in done.err
     assert "weather" not in done.err
     assert "clock" not in done.err
+
+
+def test_a_server_that_is_disabled_is_left_alone_until_it_is_enabled(hand: Hand) -> None:
+    hand.write_mcp_json(mine=mcp_entry("typed"))
+    assert hand.run("mcp", "disable", "mine").out == "disabled 'mine'\n"
+    assert [server["state"] for server in hand.objects("mcp", "list")] == ["disabled"]
+    assert hand.objects("mcp", "tools") == []
+    assert hand.run("mcp", "disable", "mine").out == "'mine' is disabled already\n"
+    assert hand.object("mcp", "enable", "mine") == {
+        "id": "mine",
+        "state": "enabled",
+        "changed": True,
+    }
+    assert [server["state"] for server in hand.objects("mcp", "list")] == ["on"]
+    assert hand.run("mcp", "enable", "mine").out == "'mine' is enabled already\n"
+
+
+def test_enabling_brings_back_a_server_that_was_set_aside_wherever_it_stands(hand: Hand) -> None:
+    hand.write_profile(entry("dying", "at once"))
+    for _ in range(3):
+        hand.run("mcp", "test", "dying")
+    (listed,) = hand.objects("mcp", "list")
+    assert listed["state"] == "set aside"
+    assert "agent.py mcp enable dying" in str(listed["problem"])
+    assert "is set aside" in hand.run("doctor").out
+    assert hand.run("mcp", "enable", "dying").out == "enabled 'dying'\n"
+    assert [server["state"] for server in hand.objects("mcp", "list")] == ["on"]
+
+
+def test_a_server_of_the_profile_is_switched_by_its_owner(hand: Hand) -> None:
+    hand.write_profile(entry("typed"), entry("able", more="disabled: true"))
+    for word, name, told in (
+        ("disable", "typed", "set 'disabled: true' there"),
+        ("enable", "able", "take out 'disabled: true' there"),
+    ):
+        done = hand.run("mcp", word, name)
+        assert (done.code, done.out) == (2, "")
+        assert told in done.err
+        assert "profile.yaml" in done.err
+
+
+def test_how_long_a_start_may_take_can_be_said_when_a_server_is_added(hand: Hand) -> None:
+    assert hand.run("mcp", "add", "big", "--timeout", "300", "--", "docker", "run", "x").code == 0
+    entries = written(hand)["mcpServers"]
+    assert isinstance(entries, dict)
+    assert entries["big"] == {
+        "command": "docker",
+        "args": ["run", "x"],
+        "start_timeout_seconds": 300.0,
+    }

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.mcp_document import store
-from config.mcp_json import add_server, read_mcp_file, remove_server
+from config.mcp_json import add_server, read_mcp_file, remove_server, switch_server
 from config.settings import SettingsError
 
 HIDDEN = "s3cr3t-value"
@@ -209,3 +209,35 @@ def test_of_many_who_add_at_once_nobody_loses_a_server_unsaid(path: Path) -> Non
     assert {spec.id for spec in read_mcp_file(path, {}).specs} == added
     errors = {error for error in told if error}
     assert errors <= {f"{path}: somebody has changed it just now; try again"}
+
+
+def test_a_server_is_switched_off_and_on_by_its_own_key_and_all_else_stays(path: Path) -> None:
+    old = written(path, '{\n  "servers": {\n    "a": {\n      "command": "x"\n    }\n  }\n}\n')
+    switch_server(path, "a", on=False)
+    assert json.loads(path.read_bytes()) == {"servers": {"a": {"command": "x", "disabled": True}}}
+    (spec,) = read_mcp_file(path, {}).disabled
+    assert spec.id == "a"
+    switch_server(path, "a", on=True)
+    assert path.read_text(encoding="utf-8") == old
+
+
+def test_the_key_of_other_programs_is_understood_when_switching(path: Path) -> None:
+    written(path, '{"mcpServers": {"My Server": {"command": "x", "enabled": false}}}')
+    switch_server(path, "My-Server", on=True)
+    assert json.loads(path.read_bytes()) == {"mcpServers": {"My Server": {"command": "x"}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"mcpServers": {"b": {"command": "x"}}}', "there is no server"),
+        ('{"mcpServers": {"a": 7}}', "is no section"),
+        ('{"mcpServers": {"a": {"command": "x"}}} // mine', "comments"),
+        ("{", "not valid JSON"),
+    ],
+)
+def test_what_cannot_be_switched_stays_as_it_was(path: Path, text: str, told: str) -> None:
+    written(path, text)
+    with pytest.raises(SettingsError, match=told):
+        switch_server(path, "a", on=False)
+    assert path.read_text(encoding="utf-8") == text

@@ -191,6 +191,23 @@ async def test_a_model_that_declines_ends_the_run_with_its_reason() -> None:
     assert outcome.message == "can't plan poems"
 
 
+class LearningDispatcher(FakeDispatcher):
+    """One more server is learned of when it is asked for."""
+
+    async def learn_more(self) -> bool:
+        if self._tools:
+            return False
+        self._tools = [tool("late")]
+        return True
+
+
+async def test_a_model_that_declines_is_asked_once_more_with_tools_not_waited_for() -> None:
+    fakes = FakeParts([Declined("no tool"), Declined("no poems")], {})
+    outcome, _ = await run(context(fakes, dispatcher=LearningDispatcher([], {})))
+    assert outcome.message == "no poems"
+    assert [[one.name for one in inputs.tools] for inputs in fakes.inputs] == [[], ["late"]]
+
+
 async def test_an_outage_fails_the_run_and_is_told() -> None:
     fakes = FakeParts([ModelUnavailable("no route to the model")], {})
     outcome, events = await run(context(fakes))

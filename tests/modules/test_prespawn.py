@@ -12,6 +12,7 @@ import pytest
 
 from config.servers import ServerSpec
 from config.settings import ROOT, Places, load_profile
+from core.dispatch.start_failures import StartFailures
 from core.process.spawn import SpawnedServer, terminate
 from modules.prespawn import early_specs, likely_servers, prespawn
 
@@ -144,6 +145,17 @@ def test_likely_servers_run_and_their_errors_go_to_the_log(tmp_path: Path) -> No
         assert all(server.process.poll() is None for server in started.values())
     assert all(server.process.returncode == 0 for server in started.values())
     assert (tmp_path / "logs" / "two.log").read_text(encoding="utf-8") == "hello"
+
+
+def test_a_server_that_failed_lately_is_left_alone(tmp_path: Path) -> None:
+    document: dict[str, object] = {"mcp_servers": [entry("bad"), entry("good")]}
+    places = Places(tmp_path, tmp_path)
+    specs = early_specs(document, places, tmp_path / "profiles.yaml", (), {})
+    failures = StartFailures(places.failures_file)
+    failures.add(specs[0])
+    started = prespawn("factorial", specs, tmp_path / "logs", failures)
+    assert list(started) == ["good"]
+    terminate(started["good"])
 
 
 def test_servers_that_are_switched_off_or_lack_a_variable_are_left_alone(tmp_path: Path) -> None:

@@ -51,6 +51,19 @@ def test_the_demonstration_is_answered_on_stdout_alone(tmp_path: Path) -> None:
     assert items[-1]["final_answer"] == ANSWER
 
 
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_a_server_that_is_not_needed_is_neither_waited_for_nor_started(
+    tmp_path: Path, is_piped: bool
+) -> None:
+    silent = f"id: hang\nscript: {ROOT / 'tests' / 'fixtures' / 'servers' / 'silent_server.py'}"
+    sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER, silent))]
+    agent(tmp_path, "mcp", "tools", "math", *sums)
+    done = agent(tmp_path, *sums, stdin=b"3+4\n") if is_piped else agent(tmp_path, *sums, "3+4")
+    assert (done.code, done.out) == (0, "7\n")
+    assert "hang" not in done.err
+    assert not (tmp_path / "logs" / "servers" / "hang.log").exists()
+
+
 def _timeless(text: str) -> str:
     return re.sub(r"\(\d+ ms\)", "(… ms)", text)
 
