@@ -7,10 +7,12 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
+from core.mcp.density import at_once, excess
 from core.values import Json, JsonObject
 
 JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
-"""Longer text stays text even if it is JSON: parsing it would hold up the event loop."""
+"""Longer text stays text even if it is JSON, and so does what is too dense for a message: parsing
+it would hold up the event loop."""
 
 
 RESULT = "result"
@@ -138,6 +140,8 @@ def block_text(block: ContentBlock) -> str | None:
 
 def _parse_object(text: str) -> Json:
     if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
+        return text
+    if at_once(excess(text.encode("utf-8", "replace"))) is not None:
         return text
     try:
         return json.loads(text, parse_constant=_refuse_constant)

@@ -4,6 +4,7 @@ Follows MCP 2025-11-25 and speaks to servers of every revision since 2024-11-05.
 whose client costs a second of import and a part of every call.
 """
 
+import asyncio
 import json
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from config.servers import ServerSpec
 from core.content import TextBlock, ToolResult
 from core.deadlines import Deadlines
 from core.errors import CallRefused
+from core.json_schema import is_larger
 from core.mcp.decode import (
     Malformed,
     definition_bytes,
@@ -42,6 +44,9 @@ LISTING_BYTES_MAX = 16 * 1024 * 1024
 
 LOG_TEXT_CHARACTERS_MAX = 4_000
 """How much of one log message is handed on."""
+
+QUICK_VALUES_MAX = 5_000
+"""Values in a result that is read and checked in one turn of the event loop."""
 
 QUESTION_CHARACTERS_MAX = 1_000_000
 """A question with a longer message is declined unseen."""
@@ -178,6 +183,8 @@ class McpClient:
             result = tool_result(raw, self._spec.result_bytes)
         except Malformed as error:
             return _broken_promise(f"it has {error}")
+        if is_larger(result.structured, QUICK_VALUES_MAX):
+            await asyncio.sleep(0)  # the check is a turn of its own
         breach = self._checks.breach(tool, result)
         return result if breach is None else _broken_promise(breach)
 

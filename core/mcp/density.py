@@ -6,6 +6,7 @@ in slices. What stands in texts does not count: a text of any length is read at 
 """
 
 from collections.abc import Generator
+from typing import TypeVar
 
 MESSAGE_PARTS_MAX = 200_000
 """Values and keys in one message; each may cost a quarter of a microsecond."""
@@ -21,6 +22,8 @@ LONG_DIGITS = 20
 
 SLICE_BYTES = 128 * 1024
 """Counted in one go, in some milliseconds at most."""
+
+T = TypeVar("T")
 
 _DIGITS = b"0123456789"
 _ALL_ZEROS = bytes.maketrans(_DIGITS, b"0" * len(_DIGITS))
@@ -59,3 +62,12 @@ def excess(data: bytes) -> Generator[None, None, str | None]:
             return f"integers of more than {MESSAGE_DIGITS_MAX:,} digits in all"
         yield
     return None
+
+
+def at_once(work: Generator[None, None, T]) -> T:
+    """What sliced work comes to, done without a pause: for what is short."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            return done.value

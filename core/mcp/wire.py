@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 
 from pydantic_core import from_json, to_json
 
-from core.mcp.density import SLICE_BYTES, excess
+from core.mcp.density import SLICE_BYTES, at_once, excess
 from core.values import Json, JsonObject
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -102,12 +102,7 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
 
 def messages_in(data: bytes) -> list[JsonObject]:
     """The same at once, for little data; raises what `read_messages` does."""
-    reading = read_messages(data)
-    while True:
-        try:
-            next(reading)
-        except StopIteration as done:
-            return done.value
+    return at_once(read_messages(data))
 
 
 def encode(message: JsonObject) -> bytes:
@@ -192,7 +187,7 @@ def _without_half_pairs(data: bytearray) -> Json:
 
 def _refusal(data: bytes, surplus: str) -> JsonObject:
     """What takes the place of a message that holds too much."""
-    if (reply := _broken_reply(data, f"holds {surplus}")) is not None:
+    if (reply := _broken_reply(data, f"holds {surplus}; ask for less")) is not None:
         return reply
     if _ASKED_OR_TOLD.match(data[:_ID_BYTES_SEARCHED]) is None:
         raise MessageTooLong(f"that holds {surplus}")

@@ -4,6 +4,7 @@ import pytest
 
 from core.content import AudioBlock, ImageBlock, LinkBlock, ResourceBlock, TextBlock, ToolResult
 from core.mcp.decode import BLOCKS_MAX, Malformed, tool_result
+from core.mcp.density import MESSAGE_PARTS_MAX
 from core.values import Json, JsonObject
 
 
@@ -88,3 +89,9 @@ def test_blocks_without_end_are_bounded() -> None:
 def test_a_media_type_too_long_to_be_one_is_none() -> None:
     image: JsonObject = {"type": "image", "data": "AA==", "mimeType": "image/" + "x" * 10**6}
     assert result(image).content == (ImageBlock("AA==", "application/octet-stream"),)
+
+
+def test_text_that_is_json_is_a_value_unless_it_holds_too_much() -> None:
+    few, many = ('{"a":[' + "[]," * count + "[]]}" for count in (3, MESSAGE_PARTS_MAX // 2))
+    assert ToolResult((TextBlock(few),)).value == {"a": [[], [], [], []]}
+    assert ToolResult((TextBlock(many),)).value == many

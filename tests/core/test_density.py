@@ -12,6 +12,7 @@ from core.mcp.density import (
     MESSAGE_DIGITS_MAX,
     MESSAGE_PARTS_MAX,
     SLICE_BYTES,
+    at_once,
     excess,
 )
 
@@ -21,12 +22,7 @@ DIGITS = "integers of more than 1,000,000 digits in all"
 
 def found(data: bytes) -> str | None:
     """What there is too much of."""
-    counting = excess(data)
-    while True:
-        try:
-            next(counting)
-        except StopIteration as done:
-            return done.value
+    return at_once(excess(data))
 
 
 def listed(count: int, value: bytes) -> bytes:

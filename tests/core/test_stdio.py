@@ -1,6 +1,7 @@
 """The stdio transport: what arrives, back pressure, and how a session is lost."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.mcp.budget import SLICE_SECONDS
+from core.mcp.budget import SLICE_SECONDS, ReadingBudget
 from core.mcp.density import MESSAGE_PARTS_MAX
 from core.mcp.pipe_writer import UNSENT_BYTES_CAP
 from core.mcp.stdio import StdioTransport
@@ -44,11 +45,11 @@ class Arrived:
 
 @asynccontextmanager
 async def open_transport(
-    script: str, message_bytes_max: int = 1_000_000
+    script: str, message_bytes_max: int = 1_000_000, budget: ReadingBudget | None = None
 ) -> AsyncGenerator[tuple[StdioTransport, Arrived]]:
     """A transport to a shell script, and what it says."""
     spawned = spawn(ServerSpec("shell", ("sh", "-c", script), Path.cwd()), None)
-    transport, arrived = StdioTransport(spawned, QUICK, message_bytes_max), Arrived()
+    transport, arrived = StdioTransport(spawned, QUICK, message_bytes_max, budget), Arrived()
     async with asyncio.timeout(10):
         await transport.open(arrived)
         try:
@@ -224,6 +225,25 @@ async def test_a_server_is_closed_in_the_middle_of_a_flood() -> None:
     async with open_transport("while :; do echo x; echo '{'; done") as (transport, _):
         while not transport.stray_lines:  # noqa: ASYNC110 - no event tells of stray lines
             await asyncio.sleep(0)
+    assert has_exited(transport.spawned.process)
+
+
+async def test_a_server_that_has_used_up_its_share_waits_and_can_be_closed_meanwhile() -> None:
+    spent = asyncio.Event()
+    hours = itertools.count(step=3600)
+
+    def cpu_clock() -> float:
+        spent.set()
+        return next(hours)
+
+    budget = ReadingBudget(lambda: 0.0, cpu_clock)
+    async with open_transport("""echo '{"method":"a"}'; exec cat""", budget=budget) as (
+        transport,
+        arrived,
+    ):
+        await spent.wait()
+        await asyncio.sleep(0)
+    assert arrived.messages == []
     assert has_exited(transport.spawned.process)
 
 
