@@ -27,7 +27,7 @@ from servers.rag.passages import DocumentEntry, Extracted, SearchMode
 from servers.rag.search import TOP_K, SearchResult
 from servers.rag.topic_split import TOPICS_VERSION, TopicSplitter, chunk_by_topics
 
-EXTRACTION_VERSION = "1"
+EXTRACTION_VERSION = "2"
 """Goes up when files are read so differently that all should be read again."""
 
 CLOSE_SECONDS = 2.0

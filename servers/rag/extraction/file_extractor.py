@@ -83,7 +83,7 @@ class FileExtractor:
             return Extracted("", notes=("the file is empty",))
         clock = Clock(self._limits, announce_scans)
         pictures = Pictures(self._opened_captioner, self._limits, clock)
-        reading = Reading(self._limits, clock, pictures, is_careful)
+        reading = Reading(self._limits, clock, pictures, is_careful, read_enclosed)
         try:
             extracted = self._read(source, reading)
         except ExtractionError as error:
@@ -155,6 +155,12 @@ def read_file(path: Path, limits: Limits) -> Source:
     if len(data) != before.st_size or moment != (after.st_size, after.st_mtime_ns):
         raise ExtractionError("it changes while it is read; it is read again when it rests")
     return Source(path.name, data)
+
+
+def read_enclosed(source: Source, reading: Reading) -> Extracted:
+    """The text of a file that stands in another one; raises ExtractionError."""
+    refuse_by_name(source.name)
+    return reader_of(kind_of(source))(source, reading)
 
 
 def reader_of(kind: Kind) -> Reader:  # noqa: C901 - one line for each kind

@@ -30,6 +30,23 @@ def heading(level: int, text: str) -> str:
     return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
 
 
+def lowered(markdown: str, levels: int) -> str:
+    """The text with its headings so many levels deeper; level 6 is the last."""
+    lines: list[str] = []
+    fence_mark = ""
+    for line in markdown.split("\n"):
+        opened = _FENCE.match(line)
+        if fence_mark:
+            is_closed = opened is not None and opened[0].startswith(fence_mark)
+            fence_mark = "" if is_closed else fence_mark
+        elif opened is not None:
+            fence_mark = opened[0]
+        elif found := _HEADING.match(line):
+            line = heading(line.index(" ") + levels, found[1])
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def one_line(text: str) -> str:
     """The text in one line."""
     return " ".join(text.split())

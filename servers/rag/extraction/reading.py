@@ -7,7 +7,11 @@ from typing import TypeAlias
 
 from servers.rag.extraction.limits import Clock, Limits
 from servers.rag.extraction.pictures import Pictures
+from servers.rag.faults import ExtractionError
 from servers.rag.passages import Extracted
+
+ENCLOSED_DEPTH_MAX = 4
+"""How deep files are read that stand in files: mails in mails."""
 
 NOTES_MAX = 20
 """Lines a file; a damaged one would fill the status otherwise."""
@@ -27,18 +31,25 @@ class Source:
         return PurePath(self.name).suffix.lower()
 
 
+def _refuse(source: Source, reading: "Reading") -> Extracted:
+    raise ExtractionError("files inside it are not read")
+
+
 @dataclass(slots=True)
 class Reading:
     """One file's reading: its bounds, its pictures, and the notes for its status.
 
     `is_careful` is set for a file that ended the process at the first attempt: what may have done
-    so is left out.
+    so is left out. `read_enclosed` reads a file of any kind inside this one, at a `depth` that
+    whoever calls it counts.
     """
 
     limits: Limits
     clock: Clock
     pictures: Pictures
     is_careful: bool = False
+    read_enclosed: "Reader" = _refuse
+    depth: int = 0
     notes: list[str] = field(default_factory=list[str])
 
     def note(self, line: str) -> None:

@@ -1,5 +1,6 @@
 """What the tests of formats share: a reading with or without something that reads pictures."""
 
+import io
 from collections.abc import Sequence
 
 from servers.rag.extraction.captions.captioner import Captioner, CaptionerUnavailable
@@ -35,3 +36,11 @@ def extracted(
     """The content of a file in memory."""
     extractor = FileExtractor(captioner, limits=limits)
     return extractor.extract_source(Source(name, data))
+
+
+def png(width: int = 200, height: int = 100, shade: int = 99) -> bytes:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("L", (width, height), shade).save(buffer, format="PNG")
+    return buffer.getvalue()

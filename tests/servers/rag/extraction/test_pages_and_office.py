@@ -17,7 +17,7 @@ from tests.evals.extraction import office_files, text_files
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import docx_of, packed
 from tests.evals.extraction.scoring import scores_of
-from tests.servers.rag.extraction.reading_checks import ScriptedCaptioner, extracted
+from tests.servers.rag.extraction.reading_checks import ScriptedCaptioner, extracted, png
 
 KNOWN = known_document(8)
 ALL = frozenset({"cells", "headings", "code"})
@@ -94,14 +94,6 @@ def docx_with_picture(picture: bytes) -> bytes:
     )
     more = {"word/media/a.png": picture, "word/_rels/document.xml.rels": links.encode()}
     return docx_of(f"<w:p><w:r><w:t>Before</w:t></w:r></w:p>{PICTURE}", more)
-
-
-def png(width: int = 200, height: int = 100, shade: int = 99) -> bytes:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.new("L", (width, height), shade).save(buffer, format="PNG")
-    return buffer.getvalue()
 
 
 def test_a_picture_in_a_document_stands_as_what_is_said_of_it() -> None:
