@@ -16,6 +16,7 @@ from core.ports import (
     ImageInput,
     RunPlan,
     SessionMemory,
+    TextInput,
 )
 from core.provenance.guard import Provenance
 from core.tool_spec import ToolSpec
@@ -84,6 +85,7 @@ class AgentContext:
         parts: Parts,
         history: tuple[Exchange, ...] = (),
         images: tuple[ImageInput, ...] = (),
+        texts: tuple[TextInput, ...] = (),
         provenance: Provenance | None = None,
     ) -> None:
         """Keep what is given; starts nothing and writes nothing.
@@ -92,6 +94,7 @@ class AgentContext:
         """
         self.provenance = provenance
         self.images = images
+        self.texts = texts
         self.turn = UserTurn(user_input, history)
         self.session_id = session_id
         self.dispatcher = dispatcher

@@ -105,3 +105,8 @@ class StorageError(WorldError):
 
 class CallRefused(CortexError):
     """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit."""
+
+
+def exit_code_of(error: CortexError) -> ExitCode:
+    """By who must act: the user, or the world."""
+    return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED

@@ -300,6 +300,7 @@ class AgentLoop:
             step=number,
             max_steps=self._last_step,
             images=context.images,
+            texts=context.texts,
             last_try=bool(failed) and lifelines == 0,
             may_ask=self._may_ask,
             borders=self._borders,

@@ -48,7 +48,8 @@ class DecisionInputs:
     `user_input` is the request, or in later steps the request with the last observation
     (`observation`, None in the first). `history` holds earlier exchanges of the session,
     oldest first; `failed` the attempts of this step that failed, oldest first.
-    `max_tool_calls` is what the sandbox allows one plan. `images` came with the request.
+    `max_tool_calls` is what the sandbox allows one plan. `images` and `texts` came with the
+    request.
     `last_try` is set when no lifeline is left after this plan, and there were some; `shortlist`
     then names the tools that fit the request best. `may_ask` while the plan may ask back.
     `borders` go around what tools gave, once there is text of theirs that nobody vouches for.
@@ -67,10 +68,30 @@ class DecisionInputs:
     step: int = 1
     max_steps: int = 3
     images: tuple["ImageInput", ...] = ()
+    texts: tuple["TextInput", ...] = ()
     last_try: bool = False
     shortlist: tuple[str, ...] = ()
     may_ask: bool = False
     borders: Borders | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextInput:
+    """A text that goes with a request; a plan has it as a variable of that name."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has; the last need not end in a line break."""
+        return self.text.count("\n") + (not self.text.endswith("\n"))
+
+    @property
+    def described(self) -> str:
+        """`stdin (3 lines, 42 characters)`."""
+        lines = "1 line" if self.lines == 1 else f"{self.lines:,} lines"
+        return f"{self.name} ({lines}, {len(self.text):,} characters)"
 
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]

@@ -13,13 +13,14 @@ would like to decide what the answer is, or what the user is asked.
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.json_preview import json_start
-from core.ports import CallTool, OnRepaired, ToolCaller
+from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
 from core.tool_spec import ToolSpec
 from core.turn import (
     CLARIFICATION,
@@ -94,13 +95,15 @@ async def run_plan(
     call: CallTool,
     sandbox: Sandbox,
     on_repaired: OnRepaired | None = None,
+    texts: Sequence[TextInput] = (),
 ) -> ActionResult:
     """Repair, check and run a plan, and read its verdict.
 
+    `texts` go with the request, and the plan has them as variables.
     `on_repaired` hears before the plan runs which slips were put right, if any were. Lines in a
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
-    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired)
+    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
@@ -138,6 +141,7 @@ async def _run_checked(
     call: CallTool,
     sandbox: Sandbox,
     on_repaired: OnRepaired | None = None,
+    texts: Sequence[TextInput] = (),
 ) -> SandboxResult:
     """Run a plan if the static check finds nothing; failures quote the text as it was given."""
     if (unreadable := sandbox.unreadable(source)) is not None:
@@ -149,7 +153,8 @@ async def _run_checked(
         await on_repaired(prepared.repairs)
     if prepared.failure is not None:
         return SandboxResult(None, "", (), _in_own_words(prepared.failure, source))
-    ran = await sandbox.run(prepared.source, tools, call)
+    given = {text.name: text.text for text in texts}
+    ran = await sandbox.run(prepared.source, tools, call, given)
     if ran.failure is None:
         return ran
     failure = await asyncio.to_thread(with_value_hints, ran.failure, prepared.source, tools)

@@ -10,12 +10,12 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.settings import Places, SettingsError, find_places, read_document
-from core.errors import CortexError, ExitCode, UserError
+from core.errors import CortexError, ExitCode, UsageError, UserError, exit_code_of
 from core.version import __version__
 from modules.arguments import Arguments, parse_arguments
 from modules.commands.finding import find_command
@@ -23,9 +23,11 @@ from modules.request import clean_request, read_request
 from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
 
 if TYPE_CHECKING:
+    from core.ports import TextInput
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
     from core.turn import RunOutcome
+    from modules.beside import Beside
     from modules.commands.at_prompt import PromptCommands
     from modules.conversation import Conversation
     from modules.terminal.progress import Progress
@@ -73,6 +75,11 @@ def run_agent(argv: Sequence[str]) -> int:
 
 def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
     request = None
+    if arguments.stdin == "never" and arguments.request in (None, "-"):
+        raise UsageError(
+            "--no-stdin leaves nothing to answer; give the request as an argument: "
+            'agent.py --no-stdin "add 5 and 7"'
+        )
     if arguments.request == "-":
         request = read_request(sys.stdin.buffer)
     elif arguments.request is not None:
@@ -82,10 +89,20 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
     spawned = _spawn_early(request, arguments, document, profile_file, places)
     marks.debug("spawned")
     try:
+        beside = _beside(request, arguments)
         run = _Run(arguments, places, complaints, profile_file, document, spawned)
-        return run.answer(request)
+        return run.answer(request, beside)
     finally:
         _end_unused(spawned)
+
+
+def _beside(request: str | None, arguments: Arguments) -> "Beside | None":
+    """What stdin holds beside a request."""
+    if request is None or arguments.request == "-":
+        return None
+    from modules.beside import StdinReader
+
+    return StdinReader(sys.stdin.fileno()).read(arguments.stdin)
 
 
 def _spawn_early(
@@ -136,16 +153,23 @@ class _Run:
         self._spawned = spawned
         self._disabled: tuple[str, ...] = ()
 
-    def answer(self, request: str | None) -> ExitCode:
-        """Answer the request; without one, whatever is typed or piped in."""
+    def answer(self, request: str | None, beside: "Beside | None" = None) -> ExitCode:
+        """Answer the request; without one, whatever is typed or piped in.
+
+        What stands on stdin `beside` it goes with it.
+        """
         import asyncio
 
         conversation, dispatcher, progress = self._build()
+        # What is left is told in any case.
+        if beside is not None and beside.note and not (beside.text and self._arguments.quiet):
+            progress.say("stdin", beside.note)
         gc.freeze()
         gc.enable()
         marks.debug("imported")
         if request is not None:
-            return asyncio.run(self._answer_once(conversation, request))
+            texts = (beside.text,) if beside is not None and beside.text is not None else ()
+            return asyncio.run(self._answer_once(conversation, request, texts))
         return asyncio.run(self._interact(conversation, dispatcher, progress))
 
     def _build(self) -> "tuple[Conversation, MultiMCP, Progress]":
@@ -206,14 +230,16 @@ class _Run:
         )
         return conversation, dispatcher, progress
 
-    async def _answer_once(self, conversation: "Conversation", request: str) -> ExitCode:
+    async def _answer_once(
+        self, conversation: "Conversation", request: str, texts: "tuple[TextInput, ...]"
+    ) -> ExitCode:
         import signal
 
         from modules.terminal.repl import interrupting
 
         with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
             async with conversation:
-                outcome = await conversation.ask(request)
+                outcome = await conversation.ask(request, texts)
                 code = self._report(conversation, outcome)
                 marks.debug("answered")
         marks.debug("closed")
@@ -268,15 +294,20 @@ class _Run:
     ) -> ExitCode:
         from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
 
+        is_piped = not sys.stdin.isatty()
+
         async def ask(line: str) -> ExitCode:
             if (code := await commands.run(line)) is not None:
+                if is_piped and code != ExitCode.ANSWERED:
+                    self._report_error(conversation, "no answer: see stderr", code)
                 return code
             outcome = await conversation.ask(clean_request(line))
-            return self._report(conversation, outcome)
+            return self._report(conversation, outcome, is_line=is_piped)
 
-        repl = Repl(ask, conversation.new_session, progress.say, self._log_bug)
-        if not sys.stdin.isatty():
-            return await repl.run(piped_lines(sys.stdin))
+        asking = functools.partial(self._ask_piped, conversation, ask) if is_piped else ask
+        repl = Repl(asking, conversation.new_session, progress.say, self._log_bug)
+        if is_piped:
+            return await repl.run(self._with_blank_answers(piped_lines(sys.stdin)))
         if not self._arguments.quiet:
             progress.say("loop", GREETING)
         await dispatcher.start_unlearned()  # the first request is still to be typed
@@ -287,21 +318,73 @@ class _Run:
             progress.say("memory", f"--session {session} continues this session")
         return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
 
+    async def _ask_piped(
+        self,
+        conversation: "Conversation",
+        ask: Callable[[str], Awaitable[ExitCode]],
+        line: str,
+    ) -> ExitCode:
+        """Answer a line; what it raises has a line on stdout, too."""
+        try:
+            return await ask(line)
+        except StdoutLost:
+            raise
+        except CortexError as error:
+            self._report_error(conversation, str(error), exit_code_of(error))
+            raise
+        except Exception:
+            bug = "a bug in Cortex-R: see stderr"
+            self._report_error(conversation, bug, ExitCode.WORLD_FAILED)
+            raise
+
     def _log_bug(self, error: Exception) -> str:
         from modules.bug_log import log_bug
 
         return log_bug(error, self._places.log_file, self._complaints.redactor.text)
 
-    def _report(self, conversation: "Conversation", outcome: "RunOutcome") -> ExitCode:
-        """Answer to stdout; why there is none, to stderr."""
-        from modules.terminal.answer import print_answer, print_json
+    async def _with_blank_answers(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+        """The lines; one without a request has an answer without a word, so that pairs stay."""
+        async for line in lines:
+            if not line.strip():
+                with writing_stdout():
+                    sys.stdout.write("\n")
+            yield line
+
+    def _report_error(self, conversation: "Conversation", message: str, code: ExitCode) -> None:
+        """Why a line could not be asked, in its answer's place; stderr is told by others."""
+        from modules.terminal.answer import print_error_json, print_failure_line
+
+        message = self._complaints.redactor.text(message)
+        with writing_stdout():
+            if self._arguments.json:
+                session, model = conversation.session_id or "", conversation.model_name
+                print_error_json(message, code, session, model, sys.stdout)
+            else:
+                print_failure_line(message, sys.stdout)
+
+    def _report(
+        self, conversation: "Conversation", outcome: "RunOutcome", *, is_line: bool = False
+    ) -> ExitCode:
+        """Answer to stdout; why there is none, to stderr.
+
+        For a request that was a line of a pipe a line goes to stdout in any case.
+        """
+        from modules.terminal.answer import (
+            one_line_of,
+            print_answer,
+            print_failure_line,
+            print_json,
+        )
 
         with writing_stdout():
             if self._arguments.json:
                 session = conversation.session_id or ""
                 print_json(outcome, session, conversation.model_name, sys.stdout)
             elif outcome.answer is not None:
-                print_answer(outcome.answer, sys.stdout)
+                answer = one_line_of(outcome.answer) if is_line else outcome.answer
+                print_answer(answer, sys.stdout)
+            elif is_line:
+                print_failure_line(self._complaints.redactor.text(outcome.message), sys.stdout)
         if outcome.answer is None:
             self._complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code

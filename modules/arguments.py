@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn, TypeAlias
 
 from core.base.nearest import NEAR_SHOWN, near_names
 
@@ -48,10 +48,20 @@ commands (as the first word, options aside; quoted with others, or behind --, it
     f"  {name:<8}  {purpose}; see: agent.py {name} --help\n" for name, purpose in COMMANDS.items()
 )
 
+_STDIN_HELP = """\
+stdin beside a request goes with it, as a text that the plan reads: a file, or a pipe, up to its end
+or to 3 s of silence; a terminal and /dev/null are nothing. What a shell above reads itself is left,
+with a note, so that `while read x; do agent.py "$x"; done < list` asks for every line (where the
+system does not tell what a shell reads, on macOS, a loop over a pipe needs --no-stdin).
+Without a request each line of a pipe is one, and gives one line on stdout: its answer, line breaks
+as \\n, or why there is none, in brackets; exits with 0 if all were answered.
+"""
+
 _EXAMPLES_HELP = """\
 examples:
   agent.py "add 5 and 7, then multiply the result by 3"
   echo "factorial of 12" | agent.py -
+  cat notes.txt | agent.py "how many lines does this have?"
   agent.py --json "15% of 80" | jq .answer
   agent.py mcp list
   agent.py call add a=5 b=7
@@ -65,6 +75,9 @@ examples:
 
 END_OF_OPTIONS = "--"
 
+Wanted: TypeAlias = Literal["auto", "always", "never"]
+"""Whether stdin goes with a request: as its kind has it, in any case, or not at all."""
+
 _SHIELD = " "
 """In front of a word, keeps argparse from taking it for an option."""
 
@@ -77,7 +90,7 @@ class Arguments:
     """A parsed command line; `request` is None for the interactive prompt, "-" for stdin.
 
     `mcp_config` are files with more servers; `allow_tool_changes` takes tool definitions that
-    changed since their first use as they are now.
+    changed since their first use as they are now. `stdin` is whether it goes with a request.
     """
 
     request: str | None = None
@@ -91,6 +104,7 @@ class Arguments:
     verbose: bool = False
     quiet: bool = False
     json: bool = False
+    stdin: Wanted = "auto"
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
@@ -119,6 +133,7 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         verbose=found.verbose,
         quiet=found.quiet,
         json=found.json,
+        stdin=found.stdin,
     )
 
 
@@ -243,7 +258,7 @@ class _Parser(OptionsParser):
 
 
 def _parser(version: str, program: str) -> OptionsParser:
-    told = (_COMMANDS_HELP, EXIT_CODES_HELP, _ENVIRONMENT_HELP, _EXAMPLES_HELP)
+    told = (_COMMANDS_HELP, _STDIN_HELP, EXIT_CODES_HELP, _ENVIRONMENT_HELP, _EXAMPLES_HELP)
     parser = _Parser(
         prog=program,
         description="Cortex-R answers a request by planning in Python, running the plan in a\n"
@@ -275,3 +290,18 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="continue this session")
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument(
+        "--stdin",
+        action="store_const",
+        const="always",
+        default="auto",
+        help="stdin goes with the request, whoever else reads it; waits for it",
+    )
+    beside.add_argument(
+        "--no-stdin",
+        action="store_const",
+        const="never",
+        dest="stdin",
+        help="stdin does not go with the request",
+    )

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from core.ports import ImageInput
+from core.observation import shorten
+from core.ports import ImageInput, TextInput
+from core.provenance.borders import Borders
 from modules.image_file import IMAGE_SUFFIXES, read_image, size_of
 
 IMAGES_MAX = 5
@@ -65,6 +67,24 @@ def images_note(images: Sequence[ImageInput], *, seen: bool) -> str:
     return (
         f"The user attached {listed}; you can't see {it}, so say so if the answer depends on {it}."
     )
+
+
+def texts_note(
+    texts: Sequence[TextInput], room_characters: int, borders: Borders | None = None
+) -> str:
+    """What a prompt says of the texts that go with a request, and as much of them as it has room.
+
+    `borders` go around text that nobody vouches for.
+    """
+    parts = [borders.note] if texts and borders is not None else []
+    for text in texts:
+        shown = shorten(text.text, room_characters)
+        parts.append(
+            f"With the request came {text.described}. The plan has all of it as the variable "
+            f"`{text.name}`, a str: compute with that, don't copy it. It reads:\n"
+            f"{borders.around(shown) if borders is not None else shown}"
+        )
+    return "\n".join(parts)
 
 
 def _read(request: str, folder: Path) -> Attached:

@@ -14,7 +14,7 @@ from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
-from core.ports import AskUser, CallTool, OnRepaired
+from core.ports import AskUser, CallTool, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known
 from core.provenance.policy import ProvenancePolicy
@@ -138,10 +138,11 @@ class Conversation:
         elif self._preparation is not None:
             self._preparation.cancel()
 
-    async def ask(self, request: str) -> RunOutcome:
+    async def ask(self, request: str, texts: tuple[TextInput, ...] = ()) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
-        Images that the request names (`@photo.png`) go with it.
+        Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
+        have written them.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -149,7 +150,7 @@ class Conversation:
         """
         memory, recorder = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, memory))
+        self._preparation = asyncio.create_task(self._prepare(request, memory, texts))
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
@@ -160,12 +161,17 @@ class Conversation:
             self._preparation.cancel()
             self._preparation = self._loop = None
 
-    async def _prepare(self, request: str, memory: MemoryManager) -> AgentContext:
+    async def _prepare(
+        self, request: str, memory: MemoryManager, texts: tuple[TextInput, ...]
+    ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
         attached = await read_attachments(request, Path.cwd())
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         provenance = self._provenance(memory)
+        if provenance is not None:
+            for text in texts:
+                provenance.known.given(text.text)
         history = exchanges(memory.get_session_items())
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():
@@ -182,9 +188,10 @@ class Conversation:
             profile=self._profile,
             memory=memory,
             model=self._model,
-            parts=self._parts(),
+            parts=self._parts(texts),
             history=history,
             images=attached.images,
+            texts=texts,
             provenance=provenance,
         )
 
@@ -224,11 +231,11 @@ class Conversation:
 
         return record
 
-    def _parts(self) -> Parts:
+    def _parts(self, texts: tuple[TextInput, ...]) -> Parts:
         async def act(
             plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
         ) -> ActionResult:
-            return await run_plan(plan, tools, call, self._sandbox, on_repaired)
+            return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts)
 
         return Parts(
             perceive=self._perceive,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from config.schema import AgentProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
+from core.observation import observation_room
 from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.turn import Declined, Exchange, PerceptionResult
-from modules.attachments import images_note
+from modules.attachments import images_note, texts_note
 from modules.decision_prompt import decision_prompt
 from modules.memory import exchanges
 from modules.plans.extraction import find_plan
@@ -46,7 +47,12 @@ class PlanWriter:
     def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:
         """What the model is asked, to the letter."""
         sees = self.model.traits.images
-        note = images_note(inputs.images, seen=sees)
+        room = observation_room(self.model.traits.context_tokens)
+        notes = (
+            images_note(inputs.images, seen=sees),
+            texts_note(inputs.texts, room, inputs.borders),
+        )
+        note = "\n".join(filter(None, notes))
         prompt = decision_prompt(inputs, prompt_path, self.profile, note)
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(

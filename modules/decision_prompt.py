@@ -156,6 +156,8 @@ def _is_for_no_tool(inputs: DecisionInputs) -> bool:
     """Whether nothing hints at a tool: neither perception nor words, nor numbers, paths or URLs."""
     if inputs.observation is not None or inputs.perception.tool_hint or not len(inputs.tools):
         return False
+    if inputs.texts:  # a plan computes with them
+        return False
     pieces = pieces_of(inputs.user_input[:REQUEST_CHARACTERS])
     if not {piece.kind for piece in pieces} <= {"word", "mark", "quoted"}:
         return False

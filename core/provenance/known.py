@@ -81,6 +81,17 @@ class Known:
         _drop_oldest(self._words, WORDS_CHARACTERS_MAX)
         self._learn_from(text[-WORDS_CHARACTERS_MAX:])
 
+    def given(self, text: str) -> None:
+        """Take a text that the user handed over, but need not have written: a list of links.
+
+        Its links may be opened, as those of a search; from now on, be careful.
+        """
+        self.is_tainted = True
+        if len(self._urls) < KEYS_MAX:
+            self._urls.update(links_in_list(text))
+        self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
+        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+
     def plan_written(self, source: str) -> None:
         """Trust a plan's literals and calls, if nobody but the user can have had a say in it."""
         if not self.is_tainted:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from config.schema import AgentProfile
 from config.servers import ServerSpec
@@ -104,9 +105,15 @@ class _WatchedSandbox(Sandbox):
 
     newest: SandboxResult | None = None
 
-    async def run(self, plan: str, tools: ToolCatalog, call: CallTool) -> SandboxResult:
+    async def run(
+        self,
+        plan: str,
+        tools: ToolCatalog,
+        call: CallTool,
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> SandboxResult:
         """As `Sandbox.run`."""
-        self.newest = await super().run(plan, tools, call)
+        self.newest = await super().run(plan, tools, call, texts)
         return self.newest
 
 

@@ -11,7 +11,8 @@ from modules.offline.document_plans import (
     write_listing_plan,
 )
 from modules.offline.document_questions import named_question, open_question
-from modules.offline.everyday.plans import write_everyday_plan
+from modules.offline.everyday.given import with_given_numbers
+from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
 from modules.offline.everyday.session import repeated
 from modules.offline.grammar import parse
 from modules.offline.history import last_number
@@ -36,6 +37,9 @@ def plan(inputs: DecisionInputs) -> str:
     if inputs.failed:
         return _plan_again(inputs)
     check_observation(inputs)
+    if inputs.texts and (source := write_plan_about_given(inputs)) is not None:
+        return source
+    inputs = with_given_numbers(inputs) or inputs
     # First, because addresses are full of what looks like arithmetic.
     if (source := write_web_plan(inputs)) is not None:
         return source

@@ -8,11 +8,11 @@ On Linux the workers are behind a second wall besides, see `modules.sandbox.wall
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from config.wall_names import WallName
@@ -102,8 +102,16 @@ class Sandbox:
         """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
         return self._deadlines.standing_still()
 
-    async def run(self, plan: str, tools: ToolCatalog, call: CallTool) -> SandboxResult:
+    async def run(
+        self,
+        plan: str,
+        tools: ToolCatalog,
+        call: CallTool,
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> SandboxResult:
         """Run a plan's `solve()` with `tools` on offer; `call` sends each tool call.
+
+        `texts` are variables that the plan finds set, by name.
 
         Failures of the plan, of a tool that the plan didn't handle, and of a worker are values in
         the result. Cancelling ends the plan and its open calls before it returns.
@@ -119,7 +127,7 @@ class Sandbox:
         deadline: asyncio.Timeout | None = None
         try:
             async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._turns:
-                run = await self._prepare(tools, calls)
+                run = await self._prepare(tools, calls, texts)
                 finished = await run.to_end(plan)
         except TimeoutError:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
@@ -158,7 +166,9 @@ class Sandbox:
             )
         return self._executor, self._workers
 
-    async def _prepare(self, tools: ToolCatalog, calls: PlanCalls) -> "_PlanRun":
+    async def _prepare(
+        self, tools: ToolCatalog, calls: PlanCalls, texts: Mapping[str, str]
+    ) -> "_PlanRun":
         executor, starting = self._started()
         try:
             if not starting.done():  # else this would cost each plan two turns of the loop
@@ -170,7 +180,7 @@ class Sandbox:
             ) from error
         from modules.sandbox.session import PlanSession
 
-        return _PlanRun(PlanSession(workers.pool, tools, self._limits), executor, calls)
+        return _PlanRun(PlanSession(workers.pool, tools, self._limits, texts), executor, calls)
 
 
 class _PoolFailed(Exception):

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal, assert_never, cast
 
 from pydantic_monty import (
@@ -73,8 +74,15 @@ class PlanSession:
     time. None of them raises for what the plan does; bugs excepted.
     """
 
-    def __init__(self, pool: Monty, tools: ToolCatalog, limits: SandboxLimits) -> None:
+    def __init__(
+        self,
+        pool: Monty,
+        tools: ToolCatalog,
+        limits: SandboxLimits,
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._pool = pool
+        self._texts = texts
         self._tools = tools
         self._doors = Doors(tools, limits.argument_bytes)
         self._limits = limits
@@ -165,7 +173,8 @@ class PlanSession:
         if self._killed:  # cancelled before there was a worker to kill
             self.kill()
         # Never nothing: the plan is the second text that the interpreter reads, and named so.
-        session.feed_run(self._plan.prelude + prelude_for(self._tools, self._source) or "None")
+        prelude = self._plan.prelude + prelude_for(self._tools, self._source) or "None"
+        session.feed_run(prelude, inputs=dict(self._texts))
         return session.feed_start(self._plan.text + EPILOGUE, print_callback=self._printed)
 
     def _run(self, step: Callable[[], SyncSnapshot]) -> PlanState:

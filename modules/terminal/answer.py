@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import TextIO, assert_never, cast
 
+from core.errors import ExitCode
 from core.turn import (
     ActionResult,
     AskedBack,
@@ -22,6 +24,8 @@ from modules.terminal.safe_text import printable
 
 _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
 LABEL = "💡 Final Answer:"
 
 
@@ -35,6 +39,20 @@ def print_answer(answer: str, stream: TextIO) -> None:
     write(f"{text}\n", stream)
 
 
+def print_failure_line(message: str, stream: TextIO) -> None:
+    """Write why a request has no answer in an answer's place, as one line in brackets.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    write(f"[{printable(one_line_of(message.strip()))}]\n", stream)
+
+
+def one_line_of(text: str) -> str:
+    r"""The text with `\n` for each line break."""
+    return _LINE_BREAK.sub(r"\\n", text)
+
+
 def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO) -> None:
     """Write an outcome as one line of JSON (see `outcome_document`).
 
@@ -42,6 +60,19 @@ def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO)
         BrokenPipeError: the reader has gone.
     """
     print_document(outcome_document(outcome, session_id, model), stream)
+
+
+def print_error_json(
+    message: str, code: ExitCode, session_id: str, model: str, stream: TextIO
+) -> None:
+    """Write as an outcome that a request could not be asked at all.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    outcome = RunOutcome("failed", answer=None, message=message)
+    document = outcome_document(outcome, session_id, model)
+    print_document({**document, "exit_code": int(code)}, stream)
 
 
 def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonObject:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from core.base.private_files import make_private_folder, open_private
-from core.errors import CortexError, ExitCode, UserError
+from core.errors import CortexError, ExitCode, exit_code_of
 from modules.request import MAX_REQUEST_CHARACTERS
 from modules.terminal.streams import StdoutLost
 
@@ -27,6 +27,17 @@ GREETING = (
     "Type a request. `new` starts another session, `/mcp`, `/tools`, `/usage` and `/docs` show "
     "servers, tools, tokens and documents, `exit` or Ctrl-D leaves, Ctrl-C cancels."
 )
+
+
+_WORSE = (
+    ExitCode.ANSWERED,
+    ExitCode.NO_ANSWER,
+    ExitCode.TOOL_FAILED,
+    ExitCode.BAD_USAGE,
+    ExitCode.WORLD_FAILED,
+    ExitCode.INTERRUPTED,
+)
+"""Exit codes of requests, from good to bad."""
 
 
 class Repl:
@@ -50,7 +61,11 @@ class Repl:
         self._log_bug = log_bug
 
     async def run(self, lines: AsyncIterator[str]) -> ExitCode:
-        """Answer until the lines end or the user leaves; gives the last request's exit code."""
+        """Answer until the lines end or the user leaves.
+
+        The exit code is that of the request that fared worst: what failed is not forgotten over
+        what was answered later.
+        """
         code = ExitCode.ANSWERED
         async for line in lines:
             command = line.strip()
@@ -65,7 +80,7 @@ class Repl:
                 case "help" | "?" | "/help" | "/?":
                     self._say("loop", GREETING)
                 case _:
-                    code = await self._answer(command)
+                    code = max(code, await self._answer(command), key=_WORSE.index)
         return code
 
     async def _answer(self, request: str) -> ExitCode:
@@ -74,7 +89,7 @@ class Repl:
             return await self._ask(request)
         except CortexError as error:
             self._say("loop", str(error))
-            return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED
+            return exit_code_of(error)
         except StdoutLost:
             raise  # nothing more can be answered
         except Exception as error:  # noqa: BLE001 - no bug ends the prompt

@@ -36,6 +36,7 @@ CASES: Final[tuple[tuple[str, str], ...]] = (
     ("how many words are in the quick brown fox", "4"),
     ('how many characters are in "a b"', "3"),
     ("length of hello", "5"),
+    ('how many lines are in "a b"', "1"),
     ("how many vowels are in education", "5"),
     ("7 choose 3", "35"),
     ("15% tip on 80", "12"),

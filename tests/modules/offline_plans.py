@@ -217,11 +217,12 @@ class Bench:
 
     async def run(self, request: str, **changes: Any) -> Outcome:
         """Plan a request and, if there is a plan, really run it; its next step, too."""
-        reply = await offline_reply(ModelRequest("decision", "", self.inputs(request, **changes)))
+        inputs = self.inputs(request, **changes)
+        reply = await offline_reply(ModelRequest("decision", "", inputs))
         if reply.declined:
             return Outcome(declined=True, text=reply.text)
         self.calls.clear()
-        namespace = self.namespace()
+        namespace = self.namespace() | {text.name: text.text for text in inputs.texts}
         exec(compile(reply.text, "<plan>", "exec"), namespace)  # noqa: S102 - the plan is the thing under test
         solve = cast("Callable[[], Awaitable[str]]", namespace["solve"])
         async with asyncio.timeout(PLAN_TIMEOUT_SECONDS):

@@ -8,7 +8,15 @@ import pytest
 from config.schema import PersonaSection, StrategyProfile
 from core.catalog import ToolCatalog
 from core.memory_item import MemoryItem
-from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, ModelTraits
+from core.ports import (
+    DecisionInputs,
+    ImageInput,
+    ModelReply,
+    ModelRequest,
+    ModelTraits,
+    TextInput,
+)
+from core.provenance.borders import Borders
 from core.turn import (
     Attempt,
     Declined,
@@ -111,6 +119,24 @@ def test_a_request_that_is_like_no_tool_is_told_so() -> None:
     assert not is_told("What does /home/ann/a.txt say?")
     assert not is_told("Who wrote Hamlet?", PerceptionResult(tool_hint="add"))
     assert not is_told("Who wrote Hamlet?", observation="Shakespeare did")
+
+
+async def test_a_text_that_goes_with_a_request_is_shown_and_named_for_the_plan() -> None:
+    given = TextInput("stdin", "first\nsecond\n" + "x" * 50_000)
+    inputs = replace(INPUTS, user_input="Who wrote Hamlet?", texts=(given,))
+    model = Answering(ModelReply(SOLVE))
+    await PlanWriter(model, profile())(inputs, PROMPTS[0])
+    (request,) = model.seen
+    assert "stdin (3 lines, 50,013 characters)" in request.user
+    assert "the variable `stdin`" in request.user
+    assert "first\nsecond\nxxx" in request.user
+    assert "30013 more characters left out" in request.user
+    assert NO_TOOL_NEAR not in request.user, "a plan may have to compute with the text"
+    assert "first" not in request.system
+    borders = Borders("beef")
+    await PlanWriter(model, profile())(replace(inputs, borders=borders), PROMPTS[0])
+    assert borders.note in model.seen[-1].user
+    assert "<<data beef>>\nfirst\n" in model.seen[-1].user
 
 
 def test_a_step_that_has_a_text_to_read_is_told_to_answer_from_it() -> None:

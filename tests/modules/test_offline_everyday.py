@@ -4,6 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from core.ports import TextInput
 from core.turn import Exchange
 from modules.offline.everyday.session import NO_ANSWER
 from tests.modules.everyday_cases import CASES
@@ -26,6 +27,43 @@ async def test_an_everyday_request_is_answered_without_a_tool(
 ) -> None:
     outcome = await Bench().run(request_text)
     assert (outcome.answer, outcome.called) == (answer, []), outcome.text
+
+
+def given(text: str) -> tuple[TextInput, ...]:
+    return (TextInput("stdin", text),)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "answer"),
+    [
+        ("how many lines does this have?", "3"),
+        ("How many lines are there?", "3"),
+        ("count the lines in this file", "3"),
+        ("how many words are in it", "4"),
+        ("how many characters does the text have?", "8"),
+        ("how many times does the letter b appear in these", "2"),
+        ("make this uppercase", "A B\nB\nC"),
+    ],
+)
+async def test_a_text_that_came_with_the_request_is_what_this_means(
+    request_text: str, answer: str
+) -> None:
+    outcome = await Bench().run(request_text, texts=given("a b\nb\nc\n"))
+    assert (outcome.answer, outcome.called) == (answer, []), outcome.text
+
+
+async def test_numbers_that_came_with_the_request_are_counted_with() -> None:
+    numbers = given("1\n2.5\n-3\n")
+    assert (await Bench().run("add these numbers", texts=numbers)).answer == "0.5"
+    assert (await Bench().run("what is the largest of these?", texts=numbers)).answer == "2.5"
+    assert (await Bench().run("how many lines does this have", texts=numbers)).answer == "3"
+
+
+async def test_a_text_beside_a_request_that_speaks_of_something_else_changes_nothing() -> None:
+    text = given("a b\n")
+    assert (await Bench().run("add 5 and 7", texts=text)).answer == "12"
+    assert (await Bench().run("how many words are in 'x y z'", texts=text)).answer == "3"
+    assert (await Bench().run("write a poem about this", texts=text)).declined
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ The demonstration runs with the real math server; the others with one that start
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -98,6 +99,56 @@ def test_requests_on_a_pipe_share_a_session(tmp_path: Path) -> None:
     lines = b"add 5 and 7\nnow multiply that by 2\nnew\nexit\nadd 1 and 1\n"
     done = agent(tmp_path, "--profile", str(write_profile(tmp_path, SUMS_SERVER)), stdin=lines)
     assert (done.code, done.out) == (0, "12\n24\n")
+
+
+def test_each_line_of_a_pipe_gives_one_line_failures_included(tmp_path: Path) -> None:
+    replies = [
+        plan('return "FINAL_ANSWER: two\\nlines"'),
+        {"error": "no route"},
+        plan('return "FINAL_ANSWER: 3"'),
+    ]
+    options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+    lines = b"first\n\nsecond\nwhat is in @nope.png\nthird\n"
+    done = agent(tmp_path, *options, stdin=lines)
+    first, blank, second, image, third = done.out.splitlines()
+    assert (first, blank, third) == ("two\\nlines", "", "3")
+    assert second.startswith("[")
+    assert "no route" in second
+    assert image.startswith("[@nope.png can't be attached")
+    assert done.code == 1
+    done = agent(tmp_path, *options, "--json", stdin=b"what is in @nope.png\n")
+    document = json.loads(done.out)
+    assert (done.code, document["answer"], document["exit_code"]) == (2, None, 2)
+    assert "@nope.png" in document["message"]
+
+
+def test_stdin_beside_a_request_goes_with_it_unless_a_loop_reads_it(tmp_path: Path) -> None:
+    bare = ["--profile", str(write_profile(tmp_path))]
+    done = agent(tmp_path, *bare, "how many lines does this have?", stdin=b"a\nb\nc\n")
+    assert (done.code, done.out) == (0, "3\n")
+    assert "stdin (3 lines, 6 characters) go with the request" in done.err
+    done = agent(tmp_path, *bare, "--no-stdin", "uppercase hello", stdin=b"a\n")
+    assert (done.code, done.out) == (0, "HELLO\n")
+    assert "[stdin]" not in done.err
+    done = agent(tmp_path, *bare, "--no-stdin", "-", stdin=b"a\n")
+    assert (done.code, done.out) == (2, "")
+    assert "leaves nothing to answer" in done.err
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd/0").exists(), reason="nobody tells of others' stdin")
+def test_a_loop_over_a_pipe_asks_for_every_line(tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "agent.py"), "--profile", str(write_profile(tmp_path))]
+    call = " ".join(map(shlex.quote, words))
+    loop = f'printf "a\\nb\\n" | while read x; do {call} "uppercase $x"; done'
+    done = subprocess.run(
+        ["sh", "-c", loop],
+        capture_output=True,
+        env=environment(tmp_path),
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.decode() == "A\nB\n"
+    assert b"stdin is left alone" in done.stderr
 
 
 def test_a_scripted_model_takes_the_same_path(tmp_path: Path) -> None:
@@ -288,7 +339,7 @@ def test_interrupting_gives_130_and_leaves_no_process(
     model = script(tmp_path, [plan("return await tools.wait()")] * 2)
     options = ["--profile", profile, "--model", model, "--verbose"]
     process = subprocess.Popen(
-        [sys.executable, ROOT / "agent.py", *options, *([] if piped else ["x"])],
+        [sys.executable, ROOT / "agent.py", *options, *([] if piped else ["wait"])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -275,3 +275,14 @@ async def test_a_raw_call_may_give_an_argument_called_name() -> None:
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as sandbox:
         result = await sandbox.run(plan, named, call)
     assert (result.value, sent) == ("hello", [{"name": "Ann"}])
+
+
+async def test_a_text_that_comes_with_the_request_is_a_variable_of_the_plan() -> None:
+    text = "a\n" * 500_000
+    plan = solve("return [len(stdin), stdin.count('\\n'), stdin[:3]]")
+    async with Sandbox() as sandbox:
+        result = await sandbox.run(plan, CATALOG, Tools(), {"stdin": text})
+        assert (result.failure, result.value) == (None, [1_000_000, 500_000, "a\na"])
+        result = await sandbox.run(solve("return stdin"), CATALOG, Tools())
+    assert result.failure is not None, "the next plan has none of it"
+    assert "stdin" in result.failure.message

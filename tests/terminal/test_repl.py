@@ -107,10 +107,12 @@ class TestCommands:
 
 
 class TestOutcomes:
-    async def test_the_last_request_decides_the_exit_code(self) -> None:
-        session = Session({"bad": ExitCode.NO_ANSWER})
-        assert await session.run("bad", "good") == ExitCode.ANSWERED
+    async def test_the_request_that_fared_worst_decides_the_exit_code(self) -> None:
+        session = Session({"bad": ExitCode.NO_ANSWER, "worse": ExitCode.WORLD_FAILED})
+        assert await session.run("good", "good") == ExitCode.ANSWERED
+        assert await session.run("bad", "good") == ExitCode.NO_ANSWER
         assert await session.run("good", "bad") == ExitCode.NO_ANSWER
+        assert await session.run("worse", "bad", "good") == ExitCode.WORLD_FAILED
         assert await session.run("bad", "", "new", "exit") == ExitCode.NO_ANSWER
 
     @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ class TestOutcomes:
         session = Session({"bad": error})
         assert await session.run("bad") == code
         assert session.said == [("loop", str(error))]
-        assert await session.run("bad", "good") == ExitCode.ANSWERED
+        assert await session.run("bad", "good") == code
         assert session.asked == ["bad", "bad", "good"]
 
     @pytest.mark.parametrize("bug", [OverflowError("int"), MemoryError(), RecursionError("deep")])
@@ -138,7 +140,7 @@ class TestOutcomes:
         assert await session.run("bad") == ExitCode.WORLD_FAILED
         assert session.bugs == [bug]
         assert session.said == [("loop", f"a bug: {bug}")]
-        assert await session.run("bad", "good") == ExitCode.ANSWERED
+        assert await session.run("bad", "good") == ExitCode.WORLD_FAILED
         assert session.asked == ["bad", "bad", "good"]
 
     async def test_without_stdout_the_prompt_ends(self) -> None:

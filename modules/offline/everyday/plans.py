@@ -8,6 +8,7 @@ from core.tool_spec import ToolSpec
 from modules.offline.asking import QUESTION_CHARACTERS_MAX, bare
 from modules.offline.everyday.dates import DATES
 from modules.offline.everyday.files import file_call
+from modules.offline.everyday.given import lines_about_given
 from modules.offline.everyday.numbers import NUMBERS
 from modules.offline.everyday.rule import first_match
 from modules.offline.everyday.session import recalled
@@ -42,6 +43,12 @@ def write_everyday_plan(inputs: DecisionInputs) -> str | None:
         return _plan(filled(lines, {}))
     found = first_match(_RULES, text) or first_match(_RULES, asked)
     return None if found is None else _plan(filled(found[0].lines, found[1]))
+
+
+def write_plan_about_given(inputs: DecisionInputs) -> str | None:
+    """A plan for a question about a text that came with the request; None for any other."""
+    lines = lines_about_given(inputs)
+    return None if lines is None else _plan(lines)
 
 
 def _plan(lines: list[str]) -> str:

@@ -44,6 +44,11 @@ TEXTS: Final[tuple[Rule, ...]] = (
     _cased("lower ?-?case|small letters", "lower"),
     _cased("title ?-?case", "title"),
     rule(
+        "lines",
+        f"(?:how many|count(?: the)?|(?:the )?number of) lines {_IN} {_THE}<text:t>(?: have)?",
+        lines="text = @t@\nanswer = text.count('\\n') + (not text.endswith('\\n'))",
+    ),
+    rule(
         "vowels",
         f"(?:how many|count(?: the)?) vowels {_IN} {_THE}<text:t>(?: have)?",
         lines=f"text = @t@\nanswer = {_VOWELS}",
