@@ -123,5 +123,5 @@ def without_servers(folder: Path, answer: str = "12") -> list[str]:
 SUMS = ROOT / "tests" / "fixtures" / "servers" / "sums_server.py"
 """Some tools of the bundled math server, started in a tenth of its time."""
 
-SUMS_SERVER = f"id: math\nscript: {SUMS}\ndescription: arithmetic"
+SUMS_SERVER = f"id: math\nscript: {SUMS}\ndescription: arithmetic, such as add and divide"
 """It as a profile entry, in the place of the bundled one."""

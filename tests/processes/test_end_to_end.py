@@ -160,7 +160,7 @@ def test_a_scripted_model_takes_the_same_path(tmp_path: Path) -> None:
     ]
     options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
     options += ["--model", script(tmp_path, replies)]
-    done = agent(tmp_path, "--json", *options, "what is 1 + 2?")
+    done = agent(tmp_path, "--json", *options, "add 1 and 2")
     document = json.loads(done.out)
     assert (done.code, document["answer"]) == (0, "3")
     kinds = [step["text"].partition(":")[0] for step in document["steps"][:-1]]
@@ -251,7 +251,7 @@ def test_exit_2_for_a_broken_profile_naming_file_key_and_values(
     assert told in done.err
 
 
-def test_broken_servers_are_told_and_the_others_work(tmp_path: Path) -> None:
+def test_broken_servers_that_may_be_needed_are_told_and_the_others_work(tmp_path: Path) -> None:
     dies = tmp_path / "dies.py"
     dies.write_text("import sys; sys.exit('no database')", encoding="utf-8")
     prints = tmp_path / "prints.py"
@@ -259,9 +259,9 @@ def test_broken_servers_are_told_and_the_others_work(tmp_path: Path) -> None:
     profile = write_profile(
         tmp_path,
         SUMS_SERVER,
-        f"id: dying\nscript: {dies}",
-        f"id: printing\nscript: {prints}",
-        "id: absent\nscript: nowhere.py",
+        f"id: dying\nscript: {dies}\ndescription: can add",
+        f"id: printing\nscript: {prints}\ndescription: can add",
+        "id: absent\nscript: nowhere.py\ndescription: can add",
     )
     done = agent(tmp_path, "--profile", str(profile), "add 5 and 7")
     assert (done.code, done.out) == (0, "12\n")

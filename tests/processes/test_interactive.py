@@ -144,12 +144,13 @@ def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
 def test_ctrl_c_is_heard_while_servers_still_start(
     tmp_path: Path, terminals: "list[Terminal]"
 ) -> None:
-    """Without a cached tool list a run begins by waiting for every server."""
+    """Without a cached tool list a run begins by waiting for the servers that it may need."""
     silent = ROOT / "tests" / "fixtures" / "servers" / "silent_server.py"
     profile = write_profile(
         tmp_path,
-        f"id: silent\nscript: {silent}\nstart_timeout_seconds: {10 * WAIT_SECONDS}",
-        f"id: gone\nscript: {tmp_path / 'gone.py'}",
+        f"id: silent\nscript: {silent}\ndescription: can add\n"
+        f"start_timeout_seconds: {10 * WAIT_SECONDS}",
+        f"id: gone\nscript: {tmp_path / 'gone.py'}\ndescription: can add",
     )
     terminal = open_terminal(terminals, tmp_path, "--profile", str(profile))
     for _ in range(2):
