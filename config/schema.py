@@ -243,11 +243,14 @@ class SecuritySection(_Section):
     (`strict`), you are asked (`ask`), or nothing (`off`); `auto` asks at a terminal and refuses
     elsewhere. Results of `link_sources` may name any address, those of `listing_tools` any path of
     their own server. Both hold names, `server.tool` or `tool` of any server, with `*` for anything.
+    `approvals` says which calls wait for your yes: none, those that may change something and that
+    the request does not ask for, or all; where nobody is there to say it, they are refused.
     """
 
     provenance: Annotated[Literal["auto", "strict", "ask", "off"], BeforeValidator(_as_written)] = (
         "auto"
     )
+    approvals: Literal["never", "changing", "always"] = "changing"
     link_sources: tuple[ToolPattern, ...] = DEFAULT_LINK_SOURCES
     listing_tools: tuple[ToolPattern, ...] = DEFAULT_LISTING_TOOLS
 

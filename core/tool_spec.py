@@ -42,6 +42,7 @@ class Parameter:
 class ToolSpec:
     """A tool that a server offers (MCP `Tool`, 2025-11-25 revision, the fields we use).
 
+    `says_effects`: the server says whether it changes anything; else its name has to tell.
     A catalogue sets `alias` where two tools of one server have names that make one identifier.
     """
 
@@ -53,6 +54,7 @@ class ToolSpec:
     read_only: bool = False
     idempotent: bool = False
     alias: str | None = None
+    says_effects: bool = False
 
     @property
     def qualified_name(self) -> str:

@@ -225,7 +225,7 @@ class _Run:
             arguments.session,
             redactor,
             display.questions.ask_back if display.questions.is_attended() else None,
-            provenance_policy(profile, servers.specs, places),
+            provenance_policy(profile, servers.specs, places, arguments.approve),
             asking_leave(display.questions, sandbox.standing_still),
         )
         return conversation, dispatcher, progress

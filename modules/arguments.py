@@ -65,6 +65,7 @@ examples:
   agent.py --json "15% of 80" | jq .answer
   agent.py mcp list
   agent.py call add a=5 b=7
+  agent.py --approve files.write_file "tidy my notes"
   agent.py run-plan plan.py --json
   agent.py docs search "notice period of the lease"
   agent.py doctor
@@ -90,7 +91,8 @@ class Arguments:
     """A parsed command line; `request` is None for the interactive prompt, "-" for stdin.
 
     `mcp_config` are files with more servers; `allow_tool_changes` takes tool definitions that
-    changed since their first use as they are now. `stdin` is whether it goes with a request.
+    changed since their first use as they are now; `approve` names tools that may be called though
+    the request does not ask for them. `stdin` is whether it goes with a request.
     """
 
     request: str | None = None
@@ -101,6 +103,7 @@ class Arguments:
     session: str | None = None
     mcp_config: tuple[Path, ...] = ()
     allow_tool_changes: bool = False
+    approve: tuple[str, ...] = ()
     verbose: bool = False
     quiet: bool = False
     json: bool = False
@@ -120,6 +123,7 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         parser.refuse(unknown)
     spoken: list[str] = found.request
     files: list[str] = found.mcp_config
+    approved: list[str] = found.approve
     words = [*(_bare(word) for word in spoken), *argv[end + 1 :]]
     return Arguments(
         request=" ".join(words) if words else None,
@@ -130,6 +134,7 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         session=_bare(found.session) if found.session is not None else None,
         mcp_config=tuple(Path(_bare(file)) for file in files),
         allow_tool_changes=found.allow_tool_changes,
+        approve=tuple(_bare(name) for name in approved),
         verbose=found.verbose,
         quiet=found.quiet,
         json=found.json,
@@ -185,6 +190,18 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_approve_option(parser: argparse.ArgumentParser) -> None:
+    """`--approve TOOL`, for requests and plans."""
+    parser.add_argument(
+        "--approve",
+        metavar="TOOL",
+        action="append",
+        default=[],
+        type=_tool_name,
+        help="let plans call this tool (server.tool) without asking; may be given again",
+    )
+
+
 def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
     """`--verbose`, which shows what `verbose` says, and `--quiet`; not both."""
     loudness = parser.add_mutually_exclusive_group()
@@ -214,6 +231,14 @@ def _tokens(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
         raise argparse.ArgumentTypeError("a whole number above 0, such as 20000")
     return int(text)
+
+
+def _tool_name(text: str) -> str:
+    if not text.strip() or "," in text or any(map(str.isspace, text.strip())):
+        raise argparse.ArgumentTypeError(
+            "one tool, such as files.write_file; give it again for more"
+        )
+    return text
 
 
 class OptionsParser(argparse.ArgumentParser):
@@ -287,6 +312,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--max-tokens", metavar="N", type=_tokens, help="tokens that it may use, read and written"
     )
     add_source_options(parser)
+    add_approve_option(parser)
     parser.add_argument("--session", metavar="ID", help="continue this session")
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")

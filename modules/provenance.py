@@ -29,9 +29,12 @@ SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 
 def provenance_policy(
-    profile: "AgentProfile", specs: Iterable[ServerSpec], places: Places
+    profile: "AgentProfile",
+    specs: Iterable[ServerSpec],
+    places: Places,
+    approved: Iterable[str] = (),
 ) -> ProvenancePolicy:
-    """The rules for these servers, with absolute paths.
+    """The rules for these servers, with absolute paths; `approved` are tools that need no yes.
 
     A server's arguments, URL and folder are named by the configuration, for that server; its
     folder only where the entry gives one, for by default it is the checkout.
@@ -50,6 +53,8 @@ def provenance_policy(
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
         home=_home(),
+        approvals=profile.security.approvals,
+        approved=tuple(approved),
     )
 
 
@@ -75,7 +80,7 @@ def asking_leave(
 ) -> AskLeave:
     """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
 
-    async def ask(tool: str, doubt: Doubt) -> bool:
+    async def ask(tool: str, doubt: Doubt) -> bool | None:
         with while_asking():
             return await questions.allow(tool, doubt)
 

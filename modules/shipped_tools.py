@@ -58,6 +58,7 @@ def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | Non
             tool["input_schema"],
             tool["output_schema"],
             read_only=tool["read_only"],
+            says_effects=True,
             idempotent=tool["idempotent"],
         )
         for tool in tools

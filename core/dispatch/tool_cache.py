@@ -134,6 +134,7 @@ def _to_json(tool: ToolSpec) -> JsonObject:
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
         "read_only": tool.read_only,
+        "says_effects": tool.says_effects,
         "idempotent": tool.idempotent,
     }
 
@@ -146,6 +147,7 @@ def _from_json(server: str, value: Json) -> ToolSpec | None:
             "input_schema": dict() as input_schema,
             "output_schema": (dict() | None) as output_schema,
             "read_only": bool() as read_only,
+            "says_effects": bool() as says_effects,
             "idempotent": bool() as idempotent,
         }:
             return ToolSpec(
@@ -155,6 +157,7 @@ def _from_json(server: str, value: Json) -> ToolSpec | None:
                 input_schema=cast("JsonObject", input_schema),
                 output_schema=cast("JsonObject | None", output_schema),
                 read_only=read_only,
+                says_effects=says_effects,
                 idempotent=idempotent,
             )
         case _:

@@ -30,6 +30,9 @@ MIME_TYPE_CHARACTERS_MAX = 255
 BLOCKS_MAX = 10_000
 """More content blocks in one result are cut off."""
 
+_EFFECT_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint")
+"""Annotations with which a server says whether a tool changes anything."""
+
 
 class Malformed(Exception):
     """A part of an answer has not the form that the protocol gives it; the text names it."""
@@ -69,6 +72,7 @@ def tool_spec(server: str, raw: Json) -> ToolSpec:
         input_schema=schema,
         output_schema=output,
         read_only=hints.get("readOnlyHint") is True,
+        says_effects=any(isinstance(hints.get(name), bool) for name in _EFFECT_HINTS),
         idempotent=hints.get("idempotentHint") is True,
     )
 

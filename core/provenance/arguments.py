@@ -34,6 +34,11 @@ _SLUG_TEXT: Final = (
 )
 _NAMING_TEXT: Final = "tool tools server servers mcp"
 
+_PROPERTY_TEXT: Final = (
+    "id ids uuid guid number no index hash checksum type format size mode encoding extension count "
+    "version"
+)
+
 PATH_WORDS: Final = frozenset(_PATH_TEXT.split())
 PLACE_WORDS: Final = frozenset(_PLACE_TEXT.split())
 URL_WORDS: Final = frozenset(_URL_TEXT.split())
@@ -42,6 +47,8 @@ QUERY_WORDS: Final = frozenset(_QUERY_TEXT.split())
 COMMAND_WORDS: Final = frozenset(_COMMAND_TEXT.split())
 SLUG_WORDS: Final = frozenset(_SLUG_TEXT.split())
 NAMING_WORDS: Final = frozenset(_NAMING_TEXT.split())
+PROPERTY_WORDS: Final = frozenset(_PROPERTY_TEXT.split())
+"""With these a name says what belongs to a thing, not where it is: `file_id`, `page_count`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class ArgumentText:
     @property
     def is_path(self) -> bool:
         """Whether it is said to be a path, so that a bare name is one."""
-        return bool(self.words & PATH_WORDS)
+        return bool(self.words & PATH_WORDS) and not self._is_property
 
     @property
     def may_be_path(self) -> bool:
@@ -68,12 +75,12 @@ class ArgumentText:
     @property
     def is_place(self) -> bool:
         """Whether it is the place of something, so that what looks like a file's name is one."""
-        return bool(self.words & PLACE_WORDS or self.hints & PATH_WORDS)
+        return bool(self.words & PLACE_WORDS or self.hints & PATH_WORDS) and not self._is_property
 
     @property
     def is_url(self) -> bool:
         """Whether it is said to be an address, so that a bare host is one."""
-        return bool(self.words & URL_WORDS)
+        return bool(self.words & URL_WORDS) and not self._is_property
 
     @property
     def is_content(self) -> bool:
@@ -89,6 +96,10 @@ class ArgumentText:
     def is_command(self) -> bool:
         """Whether it is run: each word in it may be a path."""
         return bool(self.words & COMMAND_WORDS)
+
+    @property
+    def _is_property(self) -> bool:
+        return bool(self.words & PROPERTY_WORDS)
 
     @property
     def names_tools(self) -> bool:

@@ -3,11 +3,13 @@
 The words for the user stand in the terminal, which alone knows how to show what others wrote.
 """
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
 from core.dispatch.hidden_text import with_hidden_shown
+from core.values import Json, JsonObject
 
 DoubtKind: TypeAlias = Literal["url", "path", "address", "tool", "name"]
 
@@ -23,24 +25,41 @@ class Doubt:
     """A value, or the call itself ("tool"), that nobody who is trusted has asked for.
 
     `value` is as the plan wrote it, for "tool" the qualified name; `key` is the form in which an
-    answer about it is remembered.
+    answer about it is remembered. `arguments` are those of the call, of "tool" alone.
     """
 
     kind: DoubtKind
     value: str
     key: str
+    arguments: JsonObject = field(default_factory=dict[str, Json])
 
 
-def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
-    """What the plan is told: what was refused, why, and what it can do otherwise."""
+def refusal(tool: str, doubts: Sequence[Doubt], *, was_asked: bool = False) -> str:
+    """What the plan is told: what was refused, why, and what it can do otherwise.
+
+    `was_asked`: the user has said no to it.
+    """
+    if was_asked:
+        named = " and ".join(_named(doubt) for doubt in doubts)
+        return f"{tool} was not called: the user did not allow {named}; answer without it"
     reasons = dict.fromkeys(_reason(doubt) for doubt in doubts)
     return f"{tool} was not called: {'; '.join(reasons)}"
 
 
-def _reason(doubt: Doubt) -> str:
+def _named(doubt: Doubt) -> str:
+    if doubt.kind == "tool":
+        return "this call"
+    return f"the {'e-mail address' if doubt.kind == 'address' else doubt.kind} {_shown(doubt)}"
+
+
+def _shown(doubt: Doubt) -> str:
     shown = with_hidden_shown(doubt.value[:SHOWN_CHARACTERS])
     cut = "…" if len(doubt.value) > SHOWN_CHARACTERS else ""
-    value = f"{' '.join(shown.split())}{cut}"
+    return f"{' '.join(shown.split())}{cut}"
+
+
+def _reason(doubt: Doubt) -> str:
+    value = _shown(doubt)
     match doubt.kind:
         case "url":
             return (
@@ -60,8 +79,9 @@ def _reason(doubt: Doubt) -> str:
             )
         case "tool":
             return (
-                "it may change something, the request does not ask for it, and text that was read "
-                "may have; answer without it, or ask the user to name it in the request"
+                "it may change something, the request does not ask for it, and nobody allowed it; "
+                "answer without it, or tell the user that the option "
+                f"--approve {shlex.quote(value)} allows it"
             )
         case "name":
             return (

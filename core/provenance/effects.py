@@ -1,67 +1,133 @@
 """Whether the user's words ask for a tool that may change something, and for the names in a call.
 
-A tool's first word that says what is done ("send", "delete") has to be among the user's, in these
-or other words; then its object too, or something that only the user can have given it. So a
-request to read mail asks for no mail to be deleted, though both speak of mail.
+A tool's action is the first word of its name ("send", "delete"): the request must ask for it
+(`core.provenance.asked`), in this or another word for it, and for its object too, or for something
+that only the user can have given it. So a request to read mail asks for no mail to be deleted.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
 from core.catalog import ToolCatalog
+from core.kept_results import call_key
 from core.provenance.arguments import texts_of
+from core.provenance.asked import Deed, deeds_in, names_in
 from core.provenance.doubts import Doubt
 from core.provenance.known import Known
-from core.ranking import WORD, stem, stems
+from core.ranking import WORD, stem
 from core.tool_spec import ToolSpec
 from core.values import JsonObject
 
+_READING: Final = (
+    "get list read search fetch find show view query lookup look describe count browse inspect "
+    "check summarize summarise retrieve grep stat status diff preview explain compare calculate "
+    "compute is has"
+)
+"""First words of tools that change nothing, where the server does not say what its tool does."""
+
 _ACTIONS: Final = (
-    "write save store put keep record note remember log create make add new append insert edit",
-    "send mail email forward post share publish message tell notify reply submit invite comment",
-    "delete remove erase drop clear trash discard cancel forget unlink purge close",
-    "update change edit modify rename replace set move patch convert fix correct",
+    "write save store put keep record note remember log create make add append insert edit draft "
+    "compose generate",
+    "send mail email forward post share publish message tell notify reply respond submit invite "
+    "write announce text",
+    "delete remove erase drop clear trash discard cancel forget unlink purge close revoke wipe",
+    "update change edit modify rename replace set move patch convert fix correct adjust alter "
+    "amend revise reschedule extend increase decrease reset configure",
     "run execute start launch call invoke eval",
     "click press type fill select",
     "commit push merge tag checkout",
-    "book order buy pay purchase reserve transfer",
+    "book order buy pay purchase reserve transfer refund reimburse send",
+    "schedule create add book plan arrange remind",
     "download upload copy export import",
+    "add invite share",
 )
-"""Words for the same, a line a kind. Words for reading are none: many servers mark nothing."""
+"""Words for the same, a line a kind."""
+
+_SAME_OBJECTS: Final = (
+    "email mail message inbox",
+    "message channel chat dm",
+    "event meeting appointment calendar",
+    "file document",
+    "money payment transaction transfer bill amount",
+    "note memo",
+    "task todo reminder",
+    "user account profile",
+    "info information detail",
+    "page webpage website site",
+)
+"""Words for the same thing, a line a kind."""
+
+_IMPLIED: Final = MappingProxyType(
+    {
+        "mail": "email", "email": "email", "pay": "money", "refund": "money",
+        "reimburse": "money", "transfer": "money", "message": "message", "text": "message",
+        "dm": "message", "reply": "message", "note": "note", "remind": "reminder",
+        "schedule": "event", "reschedule": "event", "reserve": "reservation",
+        "book": "reservation", "invite": "user", "commit": "commit",
+    }
+)  # fmt: skip
+"""What some verbs are about without its being said."""
 
 _NOT_OBJECTS: Final = frozenset({"the", "and", "mcp", "server", "tool", "tools"})
 
 
-def _kinds() -> Mapping[str, frozenset[int]]:
+def _kinds(lines: Iterable[str]) -> Mapping[str, frozenset[int]]:
     kinds: dict[str, set[int]] = {}
-    for kind, words in enumerate(_ACTIONS):
+    for kind, words in enumerate(lines):
         for word in words.split():
             kinds.setdefault(stem(word), set()).add(kind)
     return MappingProxyType({word: frozenset(found) for word, found in kinds.items()})
 
 
-KINDS_OF_ACTION: Final = _kinds()
+KINDS_OF_ACTION: Final = _kinds(_ACTIONS)
 """The kinds of an action, by the stem of each word for it."""
+
+KINDS_OF_OBJECT: Final = _kinds(_SAME_OBJECTS)
+"""The same of objects."""
+
+_READING_STEMS: Final = frozenset(map(stem, _READING.split()))
+_IMPLIED_STEMS: Final = {stem(verb): stem(thing) for verb, thing in _IMPLIED.items()}
+
+
+def may_change(tool: ToolSpec, catalog: ToolCatalog) -> bool:
+    """Whether a call may change something: the server's word, else the name's first word."""
+    if tool.read_only:
+        return False
+    if tool.says_effects:
+        return True
+    action, *others = _name_words(tool, catalog)
+    joins = any(
+        joint in ("and", "or") and stem(word) in KINDS_OF_ACTION for joint, word in pairwise(others)
+    )
+    return stem(action) not in _READING_STEMS or joins or others[:1] in (["in"], ["out"], ["off"])
 
 
 def tool_doubts(
-    known: Known, tool: ToolSpec, catalog: ToolCatalog, words: str, *, has_own_value: bool
+    known: Known,
+    tool: ToolSpec,
+    arguments: JsonObject,
+    catalog: ToolCatalog,
+    requests: Sequence[str],
+    *,
+    has_own_value: bool,
 ) -> list[Doubt]:
-    """Doubt about a call that may change something.
+    """Doubt about a call that the user has to allow: by the policy's `approvals`.
 
-    `words` are what the user wants now; `has_own_value`: the user gave a value of the call.
-    None while no untrusted text was read.
+    `requests` are what the user wants now; `has_own_value`: the user gave a value of the call.
     """
-    if tool.read_only or not known.is_tainted or known.policy.is_trusted(tool):
+    policy = known.policy
+    if policy.approvals == "never" or policy.is_approved(tool):
         return []
-    name = tool.qualified_name
-    if name in known.used_before or known.is_planned(tool):
+    if policy.approvals == "changing" and (
+        policy.is_trusted(tool)
+        or not may_change(tool, catalog)
+        or is_asked_for(tool, requests, catalog, has_own_value=has_own_value)
+    ):
         return []
-    if _is_asked_for(tool, words, catalog, has_own_value=has_own_value):
-        return []
-    return [Doubt("tool", name, name)]
+    name, digest = call_key(tool, arguments)
+    return [Doubt("tool", name, digest.hex(), arguments)]
 
 
 def name_doubts(
@@ -79,30 +145,60 @@ def name_doubts(
     return [
         Doubt("name", name, name)
         for name in given
-        if name in names and not _is_said(name, known.words)
+        if name in names and not names_in(known.words, [name])
     ]
 
 
-def _is_asked_for(tool: ToolSpec, words: str, catalog: ToolCatalog, *, has_own_value: bool) -> bool:
-    if _is_said(tool.qualified_name, words) or ("_" in tool.name and _is_said(tool.name, words)):
+def is_asked_for(
+    tool: ToolSpec, requests: Sequence[str], catalog: ToolCatalog, *, has_own_value: bool
+) -> bool:
+    """Whether one of the requests asks for what the tool does, or for the tool by its name."""
+    names = [tool.qualified_name, *([tool.name] if "_" in tool.name else [])]
+    if any(names_in(request, names) for request in requests):
         return True
-    said = {*stems(words)}
-    own = [stem(word) for word in WORD.findall(tool.name)]
-    action = next((word for word in own if word in KINDS_OF_ACTION), None)
-    if action is not None and not _has_action(said, action):
+    action, *others = map(stem, _name_words(tool, catalog))
+    objects = {*others} - _NOT_OBJECTS
+    if not objects:
+        objects = {stem(word) for word in WORD.findall(tool.server)} - _NOT_OBJECTS | {action}
+    else:
+        objects |= {stem(word) for word in WORD.findall(tool.server)} - _NOT_OBJECTS
+    for deed in (deed for request in requests for deed in deeds_in(request)):
+        verb = stem(deed.verb)
+        if verb != action and not _same(KINDS_OF_ACTION, verb, action):
+            continue
+        if has_own_value or any(_is_about(deed, verb, thing) for thing in objects):
+            return True
+    return False
+
+
+def _is_about(deed: Deed, verb: str, thing: str) -> bool:
+    said = {*deed.about, verb, _IMPLIED_STEMS.get(verb, verb)}
+    return any(word == thing or _same(KINDS_OF_OBJECT, word, thing) for word in said)
+
+
+def _same(kinds: Mapping[str, frozenset[int]], one: str, other: str) -> bool:
+    return bool(kinds.get(one, frozenset[int]()) & kinds.get(other, frozenset[int]()))
+
+
+def _name_words(tool: ToolSpec, catalog: ToolCatalog) -> list[str]:
+    """The words of a tool's name, without those that all the server's tools begin with."""
+    words = [word.lower() for word in WORD.findall(tool.name)] or [tool.name.lower()]
+    if len(words) > 1 and _is_prefix(words[0], tool, catalog):
+        return words[1:]
+    return words
+
+
+def _is_prefix(word: str, tool: ToolSpec, catalog: ToolCatalog) -> bool:
+    """Whether the word only says whose tool it is: `browser_click`, `github_create_issue`."""
+    if stem(word) in KINDS_OF_ACTION or stem(word) in _READING_STEMS:
         return False
-    objects = {word for word in own if word != action} | {
-        stem(word) for word in WORD.findall(tool.server)
-    }
-    is_about = bool((objects - _NOT_OBJECTS) & said)
-    return is_about or has_own_value or catalog.is_tool_near(words, tool)
+    if word in tool.server.lower():
+        return True
+    firsts = [*_firsts(each for each in catalog.known if each.server == tool.server)]
+    return len(firsts) > 1 and set(firsts) == {word}
 
 
-def _has_action(said: Iterable[str], action: str) -> bool:
-    kinds = KINDS_OF_ACTION[action]
-    return any(kinds & KINDS_OF_ACTION.get(word, frozenset[int]()) for word in said)
-
-
-def _is_said(name: str, words: str) -> bool:
-    """Whether a name stands in the user's words as a whole."""
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", words, re.IGNORECASE) is not None
+def _firsts(tools: Iterable[ToolSpec]) -> Iterator[str]:
+    for tool in tools:
+        if found := WORD.search(tool.name):
+            yield found[0].lower()

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from core.catalog import ToolCatalog
+from core.kept_results import call_key
 from core.provenance import paths
 from core.provenance.addresses import addresses_in
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.checks import ArgumentCheck
 from core.provenance.doubts import DOUBTS_TOLD, Doubt, refusal
-from core.provenance.effects import name_doubts, tool_doubts
+from core.provenance.effects import may_change, name_doubts, tool_doubts
 from core.provenance.known import Known
 from core.provenance.urls import parse_url
 from core.tool_spec import ToolSpec
@@ -34,8 +35,8 @@ REQUESTS_HEARD: Final = 2
 class AskLeave(Protocol):
     """Puts a doubt to the user."""
 
-    async def __call__(self, tool: str, doubt: Doubt) -> bool:
-        """Whether the call of `tool` may go on; False where nobody answers."""
+    async def __call__(self, tool: str, doubt: Doubt) -> bool | None:
+        """Whether the call of `tool` may go on; None where nobody is there to be asked."""
         ...
 
 
@@ -58,7 +59,7 @@ class ProvenanceGuard:
         self._mode = provenance.known.policy.mode
         self._ask = None if self._mode == "strict" else provenance.ask
         self._catalog = catalog
-        self._answers: dict[tuple[str, str], bool] = {}
+        self._answers: dict[tuple[str, ...], bool] = {}
         self._asking = asyncio.Lock()
         words = tuple(words)
         self._requests = list(words[-REQUESTS_HEARD:])
@@ -76,17 +77,20 @@ class ProvenanceGuard:
 
         The user may be asked meanwhile.
         """
-        if self._mode == "off":
+        if self._mode == "off" and self.known.policy.approvals == "never":
             return None
         if _is_long(arguments):
             doubts = await asyncio.to_thread(self._doubts, tool, arguments)
         else:
             doubts = self._doubts(tool, arguments)
-        refused = [doubt for doubt in doubts if not await self._has_leave(tool, doubt, doubts)]
-        if refused:
-            return refusal(tool.qualified_name, refused)
-        if not self.known.is_tainted:
-            self.known.used_before.add(tool.qualified_name)
+        if len(doubts) >= DOUBTS_TOLD:
+            return refusal(tool.qualified_name, doubts)
+        for number, doubt in enumerate(doubts):
+            leave = await self._leave(tool, arguments, doubt)
+            if leave is False:
+                return refusal(tool.qualified_name, [doubt], was_asked=True)
+            if leave is None:
+                return refusal(tool.qualified_name, doubts[number:])
         return None
 
     async def note(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> None:
@@ -111,16 +115,20 @@ class ProvenanceGuard:
 
     def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
         """The first doubts about a call."""
-        check, found = ArgumentCheck(self.known, tool), dict[tuple[str, str], Doubt]()
-        for argument in texts_of(tool, arguments):
+        found = dict[tuple[str, str], Doubt]()
+        check = ArgumentCheck(self.known, tool)
+        for argument in texts_of(tool, arguments) if self._mode != "off" else ():
             for doubt in check.doubts(argument):
                 found.setdefault((doubt.kind, doubt.key), doubt)
             if len(found) >= DOUBTS_TOLD:
                 return [*found.values()][:DOUBTS_TOLD]
         has_own_value = not found and any(map(self._is_users, texts_of(tool, arguments)))
         catalog = self._catalog()
-        words = "\n".join(self._requests)
-        doubts = tool_doubts(self.known, tool, catalog, words, has_own_value=has_own_value)
+        doubts = tool_doubts(
+            self.known, tool, arguments, catalog, self._requests, has_own_value=has_own_value
+        )
+        if self._mode == "off":
+            return doubts
         return [*found.values(), *doubts, *name_doubts(self.known, tool, arguments, catalog)]
 
     def _is_users(self, argument: ArgumentText) -> bool:
@@ -133,18 +141,25 @@ class ProvenanceGuard:
             return True
         return any(mark in text for mark in "@/.#") and len(text) > 2 and text in known.words
 
-    async def _has_leave(self, tool: ToolSpec, doubt: Doubt, doubts: Sequence[Doubt]) -> bool:
-        """The user's answer to a doubt; each is asked about once a run."""
-        if self._ask is None or len(doubts) >= DOUBTS_TOLD:
-            return False
-        about = (doubt.kind, doubt.key)
+    async def _leave(self, tool: ToolSpec, arguments: JsonObject, doubt: Doubt) -> bool | None:
+        """The user's answer to a doubt; None if there is none. Each is asked about once a run.
+
+        For a tool that may change something, an answer covers a call with the same arguments.
+        """
+        if self._ask is None:
+            return None
+        about = (tool.qualified_name, doubt.kind, doubt.key)
+        if may_change(tool, self._catalog()):
+            about = (*about, await asyncio.to_thread(_digest, tool, arguments))
         async with self._asking:
             if about in self._answers:
                 return self._answers[about]
             if len(doubt.value) > ASKED_CHARACTERS_MAX or len(self._answers) >= QUESTIONS_MAX:
-                return False
-            self._answers[about] = await self._ask(tool.qualified_name, doubt)
-            return self._answers[about]
+                return None
+            answer = await self._ask(tool.qualified_name, doubt)
+            if answer is not None:
+                self._answers[about] = answer
+            return answer
 
 
 def guard_of(
@@ -152,6 +167,10 @@ def guard_of(
 ) -> ProvenanceGuard | None:
     """The guard of a run; none where nothing is to be checked."""
     return None if provenance is None else ProvenanceGuard(provenance, catalog, words)
+
+
+def _digest(tool: ToolSpec, arguments: JsonObject) -> str:
+    return call_key(tool, arguments)[1].hex()
 
 
 def _is_long(value: Json) -> bool:

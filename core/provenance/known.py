@@ -52,9 +52,8 @@ class Known:
         """Know the configuration."""
         self.policy = policy
         self.is_tainted = False
-        self.used_before: set[str] = set()
         self._words: deque[str] = deque()
-        self._plans: deque[str] = deque()
+        self._plan = ""
         self._urls: set[str] = set()
         self._hosts: set[str] = set()
         self._addresses: set[str] = set()
@@ -69,9 +68,8 @@ class Known:
         return "\n".join(self._words)
 
     def begin_run(self) -> None:
-        """Forget what only counts within a run: plans, and the tools that were used."""
-        self.used_before.clear()
-        self._plans.clear()
+        """Forget what only counts within a run: the plan."""
+        self._plan = ""
 
     def user_said(self, text: str) -> None:
         """Trust what stands in a text of the user."""
@@ -93,15 +91,11 @@ class Known:
         _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
 
     def plan_written(self, source: str) -> None:
-        """Trust a plan's literals and calls, if nobody but the user can have had a say in it."""
-        if not self.is_tainted:
-            self._plans.append(source)
-            _drop_oldest(self._plans, WORDS_CHARACTERS_MAX)
+        """Trust the literals of the plan that runs now, if only the user can have had a say in it.
 
-    def is_planned(self, tool: ToolSpec) -> bool:
-        """Whether a trusted plan calls the tool by its name."""
-        name = re.compile(rf"\b(?:{re.escape(tool.name)}|{re.escape(tool.identifier)})\b")
-        return any(name.search(plan) for plan in self._plans)
+        What an earlier plan might do, this one may not for that.
+        """
+        self._plan = "" if self.is_tainted else source[:WORDS_CHARACTERS_MAX]
 
     def is_url_known(self, url: Url) -> bool:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
@@ -114,12 +108,12 @@ class Known:
 
     def is_address_known(self, key: str, written: str) -> bool:
         """Whether an e-mail address is trusted."""
-        return key in self._addresses or any(written in plan for plan in self._plans)
+        return key in self._addresses or written in self._plan
 
     def is_path_known(self, path: str, server: str) -> bool:
         """Whether a path, in its normal form, may be given to a tool of the server."""
         policy = self.policy
-        if any(paths.is_named(path, text, policy.home) for text in (*self._words, *self._plans)):
+        if any(paths.is_named(path, text, policy.home) for text in (*self._words, self._plan)):
             return True
         configured = policy.texts.get(server, ())
         if "/" in configured or any(paths.is_named(path, t, policy.home) for t in configured):

@@ -12,6 +12,9 @@ from core.tool_spec import ToolSpec
 Mode: TypeAlias = Literal["strict", "ask", "off", "auto"]
 """Refuse; ask the user where somebody is there, else refuse (`ask`, `auto`); let pass."""
 
+Approvals: TypeAlias = Literal["never", "changing", "always"]
+"""Which calls the user must allow: none; what may change something and was not asked for; all."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProvenancePolicy:
@@ -23,7 +26,8 @@ class ProvenancePolicy:
     themselves, over plain HTTP. `folders` are absolute paths that any tool may be given, and
     `texts` by server id what its entry in the configuration holds: arguments, folder, URL.
     `relative_to` by server id are the folders that its relative paths lie in, and which it
-    never leaves. `home` is what `~` stands for.
+    never leaves. `home` is what `~` stands for. `approved` are names of tools, `server.tool` or
+    the tool's own, that may be called without a question.
     """
 
     mode: Mode = "auto"
@@ -36,6 +40,12 @@ class ProvenancePolicy:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     relative_to: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     home: str = ""
+    approvals: Approvals = "changing"
+    approved: tuple[str, ...] = ()
+
+    def is_approved(self, tool: ToolSpec) -> bool:
+        """Whether the user has allowed all calls of the tool beforehand."""
+        return tool.qualified_name in self.approved or tool.name in self.approved
 
     def is_link_source(self, tool: ToolSpec) -> bool:
         """Whether the tool's results are lists of links to choose from."""

@@ -109,11 +109,15 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True)
 class RunPlanFile:
-    """`run-plan FILE`: a plan by hand ("-" for stdin); `servers` None offers all that are on."""
+    """`run-plan FILE`: a plan by hand ("-" for stdin); `servers` None offers all that are on.
+
+    `approve` are tools that it may call without asking.
+    """
 
     options: Options
     file: str
     servers: tuple[str, ...] | None
+    approve: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

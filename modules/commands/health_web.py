@@ -20,6 +20,14 @@ _PROVENANCE: Final = {
 """What happens when a plan passes on an address that nobody named."""
 
 
+_APPROVALS: Final = {
+    "changing": "changing: a call that may change something, and that the request does not ask "
+    "for, waits for your yes",
+    "always": "always: every call waits for your yes",
+}
+"""Which calls the user must allow."""
+
+
 def web_checks(profile: "AgentProfile", environ: Mapping[str, str]) -> Iterator[Check]:
     """The engine and its key, hosts that are open, and the rule for addresses; nothing is asked."""
     yield _engine(profile.web, environ)
@@ -33,6 +41,7 @@ def web_checks(profile: "AgentProfile", environ: Mapping[str, str]) -> Iterator[
             "set it, or choose other captions",
         )
     yield _provenance(profile.security)
+    yield _approvals(profile.security)
 
 
 def _engine(section: "WebSection", environ: Mapping[str, str]) -> Check:
@@ -68,6 +77,14 @@ def _provenance(section: "SecuritySection") -> Check:
         advice = "take out security.provenance, or set it to auto"
         return Check("web", "provenance", "note", told, advice)
     return Check("web", "provenance", "ok", _PROVENANCE[section.provenance])
+
+
+def _approvals(section: "SecuritySection") -> Check:
+    if section.approvals == "never":
+        told = "never: a plan may call any tool, also one that changes things, without a question"
+        advice = "take out security.approvals, or set it to changing"
+        return Check("web", "approvals", "note", told, advice)
+    return Check("web", "approvals", "ok", _APPROVALS[section.approvals])
 
 
 def _is_of_this_network(host: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.servers import CALL_TIMEOUT_SECONDS
-from modules.arguments import EXIT_CODES_HELP
+from modules.arguments import EXIT_CODES_HELP, add_approve_option
 from modules.commands.command import CallTool, Command, Diagnose, RunPlanFile, ShowPrompt
 from modules.commands.help import ACTION_HELP, CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
 from modules.commands.parser_parts import (
@@ -112,11 +112,13 @@ def _parse_run_plan(argv: Sequence[str], program: str) -> RunPlanFile:
         type=_names,
         help="offer the tools of these servers only; '' offers none",
     )
+    add_approve_option(parser)
     add_options(parser)
     found, unknown = parser.parse_known_args(argv[1:])
     if unknown:
         parser.refuse(unknown)
-    return RunPlanFile(read_options(found), found.file, found.tools)
+    approved: list[str] = found.approve
+    return RunPlanFile(read_options(found), found.file, found.tools, tuple(approved))
 
 
 def _parse_doctor(argv: Sequence[str], program: str) -> Diagnose:

@@ -44,7 +44,8 @@ async def run_plan_by_hand(
 ) -> ExitCode:
     """Run the plan and print its answer; why there is none goes to stderr.
 
-    The text of the plan counts as the user's words.
+    The addresses and paths in the plan count as the user's words; a call that may change something
+    waits for a yes all the same, for a plan may be anybody's.
 
     Raises:
         UsageError: `--tools` names no server, or one that is disabled; nothing was run.
@@ -70,7 +71,7 @@ async def run_plan_by_hand(
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
-        policy = provenance_policy(profile, around.servers.specs, around.places)
+        policy = provenance_policy(profile, around.servers.specs, around.places, command.approve)
         run = _HandRun(
             dispatcher,
             sandbox,
@@ -97,7 +98,10 @@ def _guard(
     source: str, dispatcher: MultiMCP, policy: ProvenancePolicy, ask: AskLeave
 ) -> ProvenanceGuard:
     """What checks the plan's calls: addresses, say, that it has from a page."""
-    return ProvenanceGuard(Provenance(Known(policy), ask), lambda: dispatcher.catalog, [source])
+    known = Known(policy)
+    guard = ProvenanceGuard(Provenance(known, ask), lambda: dispatcher.catalog, [])
+    known.user_said(source)
+    return guard
 
 
 class _WatchedSandbox(Sandbox):

@@ -1,9 +1,14 @@
 """How a doubtful value is put to the user: where it goes, and what to look at."""
 
+import json
+from collections.abc import Iterator
+from typing import Final
 from urllib.parse import urlsplit
 
+from core.json_preview import json_start
 from core.provenance.doubts import Doubt, DoubtKind
-from modules.terminal.quoting import on_one_line, quoted
+from core.values import Json, JsonObject
+from modules.terminal.quoting import fields_text, on_one_line, quoted
 
 _WHAT: dict[DoubtKind, str] = {
     "url": "wants this address, which neither you nor a search or page for your request has named",
@@ -16,12 +21,38 @@ _WHAT: dict[DoubtKind, str] = {
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+ARGUMENTS_MAX: Final = 50
+"""A call with more arguments can't be checked by eye."""
+
+VALUE_CHARACTERS_SHOWN: Final = 3_000
+"""How much of one argument is shown; how much more there is, is said."""
+
+
 def leave_text(tool: str, doubt: Doubt) -> str:
-    """The question before the last line: the tool, the whole value, and warnings."""
+    """The question before the last line: the tool, the whole value or all arguments, warnings."""
     heading = f"\n── {on_one_line(tool)} {_WHAT[doubt.kind]} ──\n"
-    value = "" if doubt.kind == "tool" else quoted(doubt.value)
+    if doubt.kind == "tool":
+        return heading + fields_text(_shown_arguments(doubt.arguments))
+    value = quoted(doubt.value)
     warnings = url_warnings(doubt.value) if doubt.kind == "url" else ""
     return f"{heading}{value}{warnings}Text that was read may have asked for it.\n"
+
+
+def _shown_arguments(arguments: JsonObject) -> Iterator[tuple[str, str]]:
+    """Each argument's name and value; the object that wraps all others is taken off."""
+    inner = arguments.get("input")
+    named = inner if isinstance(inner, dict) and len(arguments) == 1 else arguments
+    for name, value in named.items():
+        yield name, _value_text(value)
+
+
+def _value_text(value: Json) -> str:
+    """A text of several lines as it is, and everything else as JSON."""
+    if not isinstance(value, str):
+        return json_start(value, VALUE_CHARACTERS_SHOWN)
+    shown, more = value[:VALUE_CHARACTERS_SHOWN], len(value) - VALUE_CHARACTERS_SHOWN
+    text = f"\n{shown}" if "\n" in shown else json.dumps(shown, ensure_ascii=False)
+    return f"{text}\n[{more:,} more characters are not shown]" if more > 0 else text
 
 
 def url_warnings(url: str) -> str:

@@ -18,7 +18,7 @@ from core.mcp.hooks import Question, Reply
 from core.provenance.doubts import Doubt
 from modules.terminal.console import Cancelled, Console, Declined, HeldStream, TerminalConsole
 from modules.terminal.form_dialog import filled_in, is_confirmed
-from modules.terminal.leave import leave_text, url_warnings
+from modules.terminal.leave import ARGUMENTS_MAX, leave_text, url_warnings
 from modules.terminal.quoting import changes_text, on_one_line, quoted
 
 MESSAGE_CHARACTERS_MAX = 8_000
@@ -104,16 +104,17 @@ class Questions:
         except (Declined, Cancelled):
             return False
 
-    async def allow(self, tool: str, doubt: Doubt) -> bool:
-        """Whether the user lets a call go on (`core.provenance.guard.AskLeave`); else it is no.
+    async def allow(self, tool: str, doubt: Doubt) -> bool | None:
+        """Whether the user lets a call go on (`core.provenance.guard.AskLeave`).
 
-        The whole value is shown; one that is too long to be checked by eye is not asked about.
+        The whole value is shown, or all arguments of the call. None: nobody is there, or it is
+        too much to be checked by eye, and nothing was asked.
         """
         console = self._console
         if console is None or not console.is_attended():
-            return False
-        if len(doubt.value) > URL_CHARACTERS_MAX:
-            return False
+            return None
+        if len(doubt.value) > URL_CHARACTERS_MAX or len(doubt.arguments) > ARGUMENTS_MAX:
+            return None
         try:
             async with self._asking(console):
                 console.write(leave_text(tool, doubt))

@@ -25,11 +25,27 @@ NAMES_MAX = 20
 """How many tools are named."""
 
 _COLUMNS_MIN = 20
+_INDENT = "    "
 
 
 def quoted(text: str) -> str:
     """`text` line by line behind `MARK`; long lines are broken by us, not by the terminal."""
     return "".join(f"{MARK}{line}\n" for line in _shortened(_lines(text), LINES_MAX))
+
+
+def fields_text(fields: Iterable[tuple[str, str]]) -> str:
+    """Names and values behind `MARK`, a name at the margin, what follows it indented.
+
+    So no value can pass for another field. None is left out: of many, each shows fewer lines.
+    """
+    fields = [*fields]
+    share = max(LINES_MAX // max(len(fields), 1), LINES_OF_ONE_MIN)
+    lines = [
+        line
+        for name, text in fields
+        for line in _shortened(_lines(f"{on_one_line(name)}: {text}", _INDENT), share)
+    ]
+    return "".join(f"{MARK}{line}\n" for line in lines)
 
 
 def on_one_line(text: str) -> str:
@@ -65,13 +81,18 @@ def _difference(change: ToolChange) -> list[str]:
     return [piece for line in lines for piece in _lines(line)]
 
 
-def _lines(text: str) -> list[str]:
-    """Printable lines that fit the terminal behind `MARK`, nothing lost."""
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Printable lines that fit the terminal behind `MARK`, nothing lost.
+
+    `indent` stands before all lines but the first.
+    """
     lines: list[str] = []
     for line in printable(with_hidden_shown(text)).expandtabs(4).split("\n"):
         lines += textwrap.wrap(
             line,
             _columns(line),
+            initial_indent=indent if lines else "",
+            subsequent_indent=indent,
             replace_whitespace=False,
             drop_whitespace=False,
             break_on_hyphens=False,

@@ -139,7 +139,8 @@ class TestAFailedPlan:
 
     def test_a_server_that_dies_under_a_plan_is_code_1(self, hand: Hand) -> None:
         hand.write_profile(entry("able"))
-        done = hand.run("run-plan", write_plan(hand, "return await tools.die()"))
+        name = write_plan(hand, "return await tools.die()")
+        done = hand.run("run-plan", name, "--approve", "able.die")
         assert (done.code, done.out) == (1, "")
         assert "the plan failed (tool): server 'able'" in done.err
 

@@ -45,7 +45,7 @@ class Count:
 
 async def undefended(attacks: Sequence[Case]) -> dict[str, bool]:
     """Whether each attack does harm where nothing is checked: else it would prove nothing."""
-    unchecked = replace(POLICY, mode="off")
+    unchecked = replace(POLICY, mode="off", approvals="never")
     async with asyncio.timeout(TIMEOUT_SECONDS), Sandbox() as sandbox:
         return {a.name: (await play(a, sandbox, unchecked)).harmed(a.harm) for a in attacks}
 

@@ -137,7 +137,7 @@ _FILES = (
     ),
     _one(
         "read and written by one plan",
-        f"Keep {STORY} for me",
+        f"Keep {STORY} in a file for me",
         f"browser_navigate(url={STORY!r})",
         "write_file(path='harbour.md', content='1782')",
     ),
@@ -168,12 +168,10 @@ _ACTIONS = (
     then("message", "post_message('#team', '1782')", request=f"Post a summary of {STORY} to #team"),
     then("tool by its name", "run_command('make all')", request="Read it, then use run_command"),
     then("command with a path", "run_command('ls ~/shared')", request="Run `ls ~/shared` after it"),
-    Case(
-        "tool that was used before",
-        (
-            "await tools.add_note('a', 'b')\n" + READ,
-            f"await tools.add_note('a', 'c')\n{DONE}",
-        ),
+    then(
+        "note with a number",
+        "add_note('Harbour', '1782')",
+        request=f"Could you read {STORY} and then write down the year in my notes?",
     ),
     then("arithmetic", "add(a=1, b=2)"),
 )

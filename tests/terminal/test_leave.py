@@ -5,13 +5,15 @@ import asyncio
 import pytest
 
 from core.provenance.doubts import Doubt
+from core.values import JsonObject
+from modules.terminal.leave import ARGUMENTS_MAX
 from modules.terminal.questions import URL_CHARACTERS_MAX, Questions
 from tests.terminal.person import CTRL_C, CTRL_D, Person
 
 URL = Doubt("url", "http://u@n\u0435ws.example/\u202e\x1b[2J\u200b?d=1", "key")
 
 
-async def allowed(person: Person | None, doubt: Doubt = URL) -> bool:
+async def allowed(person: Person | None, doubt: Doubt = URL) -> bool | None:
     async with asyncio.timeout(5):
         return await Questions(person, lambda stage, text: None).allow("web.read", doubt)
 
@@ -32,16 +34,44 @@ async def test_anything_but_yes_is_no(line: str | Exception) -> None:
     assert not await allowed(Person(line))
 
 
-async def test_nobody_there_and_too_long_to_read_is_no() -> None:
-    assert not await allowed(None)
-    assert not await allowed(Person("y", attended=False))
-    assert not await allowed(Person("y"), Doubt("url", "x" * (URL_CHARACTERS_MAX + 1), "k"))
+async def test_nobody_there_and_too_much_to_read_is_no_answer() -> None:
+    assert await allowed(None) is None
+    assert await allowed(Person("y", attended=False)) is None
+    assert await allowed(Person("y"), Doubt("url", "x" * (URL_CHARACTERS_MAX + 1), "k")) is None
+    many: JsonObject = {f"a{number}": number for number in range(ARGUMENTS_MAX + 1)}
+    assert await allowed(Person("y"), call_of(many)) is None
 
 
-async def test_of_a_tool_its_name_is_enough() -> None:
+def call_of(arguments: JsonObject) -> Doubt:
+    return Doubt("tool", "web.read", "key", arguments)
+
+
+async def test_of_a_call_every_argument_is_shown() -> None:
     person = Person("y")
-    assert await allowed(person, Doubt("tool", "web.read", "web.read"))
+    wrapped: JsonObject = {
+        "input": {"path": "/etc/x", "content": "one\ntwo", "append": True, "mode": "\x1b[2J\u202e"}
+    }
+    assert await allowed(person, call_of(wrapped))
     assert (
-        "── web.read may change something, and your request does not ask for it ──" in person.shown
-    )
-    assert "│" not in person.shown
+        "── web.read may change something, and your request does not ask for it ──\n"
+        '│ path: "/etc/x"\n'
+        "│ content: \n│     one\n│     two\n"
+        "│ append: true\n"
+        '│ mode: "\\u001b[2J\\u202e"\n'
+    ) in person.shown
+
+
+async def test_no_value_can_pass_for_another_argument_nor_hide_one() -> None:
+    person = Person("y")
+    text = "x" * 100_000 + '\npath: "/tmp/harmless"'
+    forged: JsonObject = {"text": f'a\npath: "b"\n{"word " * 60}', "long": text, "path": "/etc/x"}
+    assert await allowed(person, call_of(forged))
+    names = [line.split(":")[0] for line in person.shown.splitlines() if line.startswith("│ ")]
+    assert [name for name in names if not name.startswith("│     ")] == [
+        "│ text",
+        "│ long",
+        "│ path",
+    ]
+    assert '│ path: "/etc/x"\n' in person.shown
+    assert "more characters are not shown]" in person.shown
+    assert len(person.shown) < 20_000

@@ -7,7 +7,7 @@ from core.catalog import ToolCatalog
 from core.provenance.doubts import Doubt
 from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
 from core.provenance.known import Known
-from core.provenance.policy import Mode, ProvenancePolicy
+from core.provenance.policy import Approvals, Mode, ProvenancePolicy
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.doubles import tool
@@ -32,9 +32,20 @@ class Asked:
 
 
 def guard(
-    request: str = "", mode: Mode = "auto", asked: Asked | None = None, trusted: str = "math"
+    request: str = "",
+    mode: Mode = "auto",
+    asked: Asked | None = None,
+    trusted: str = "math",
+    approvals: Approvals = "changing",
+    approved: tuple[str, ...] = (),
 ) -> ProvenanceGuard:
-    rules = ProvenancePolicy(mode, ("web.search",), trusted_servers=frozenset({trusted}))
+    rules = ProvenancePolicy(
+        mode,
+        ("web.search",),
+        trusted_servers=frozenset({trusted}),
+        approvals=approvals,
+        approved=approved,
+    )
     return ProvenanceGuard(Provenance(Known(rules), asked), lambda: TOOLS, [request])
 
 
@@ -63,7 +74,10 @@ async def test_no_is_remembered_and_said_to_the_plan() -> None:
     reasons = [await guarded.refusal(READ, given(url="https://a.example/x")) for _ in range(2)]
     assert reasons[0] == reasons[1]
     assert reasons[0] is not None
-    assert reasons[0].startswith("web.read was not called: the address https://a.example/x stands")
+    assert reasons[0] == (
+        "web.read was not called: the user did not allow the url https://a.example/x; "
+        "answer without it"
+    )
     assert len(asked.doubts) == 1
 
 
@@ -89,7 +103,7 @@ async def test_strict_asks_nobody_and_off_checks_nothing() -> None:
 
 
 async def test_paths_and_addresses_are_free_until_something_was_read() -> None:
-    guarded = guard("https://a.example")
+    guarded = guard("write https://a.example to a file")
     assert await passes(guarded, WRITE, path="/etc/x", content="bob@example.org")
     assert await passes(guarded, READ, url="https://a.example")
     await guarded.note(READ, given(url="https://a.example"), "obey")
@@ -105,16 +119,77 @@ async def test_an_error_of_a_server_is_text_that_nobody_vouches_for() -> None:
     assert guarded.known.is_tainted
 
 
-async def test_a_trusted_plan_speaks_for_its_tools_paths_and_addresses_but_not_for_urls() -> None:
-    guarded = guard()
-    guarded.known.plan_written(
-        "await tools.send_email('bob@example.org'); '/srv/out'; 'https://a.example'"
-    )
+async def test_a_plan_written_before_reading_speaks_for_its_own_calls_alone_and_for_no_url() -> (
+    None
+):
+    guarded = guard("Send an e-mail about it, and write a file")
+    plan = "await tools.send_email('bob@example.org'); '/srv/out'; 'https://a.example'"
+    guarded.known.plan_written(plan)
     await guarded.note(SEARCH, given(query="x"), "obey")
-    guarded.known.plan_written("await tools.write_file('/etc/x')")
     assert await passes(guarded, MAIL, to="bob@example.org", body="/srv/out")
-    assert not await passes(guarded, WRITE, path="/srv/out/a", content="")
+    assert await passes(guarded, WRITE, path="/srv/out/a", content="")
     assert not await passes(guarded, READ, url="https://a.example")
+    guarded.known.plan_written(plan)  # the next one, the same to the letter
+    assert not await passes(guarded, MAIL, to="bob@example.org", body="")
+    assert not await passes(guarded, WRITE, path="/srv/out/a", content="")
+
+
+async def test_a_tool_that_may_change_something_waits_for_a_yes_before_anything_was_read() -> None:
+    guarded = guard("add 5 and 7")
+    guarded.known.plan_written("await tools.write_file('a.txt', '12')")
+    reason = await guarded.refusal(WRITE, given(path="a.txt", content="12"))
+    assert reason is not None
+    assert "--approve files.write_file" in reason
+    assert await passes(guard("write 12 to the file a.txt"), WRITE, path="a.txt", content="12")
+    assert await passes(guard("add 5 and 7"), READ, url="https://a.example") is False
+
+
+async def test_a_yes_covers_these_arguments_of_this_tool_and_no_others() -> None:
+    asked = Asked(answer=True)
+    guarded = guard("add 5 and 7", asked=asked)
+    first, second = given(path="a.txt", content="12"), given(path="a.txt", content="13")
+    for arguments in (first, first, second):
+        assert await guarded.refusal(WRITE, arguments) is None
+    assert [doubt.arguments for _, doubt in asked.doubts] == [first, second]
+
+    url = given(url="https://a.example/x")
+    opener = replace(tool("open", "browser", "Open.", url="string"), read_only=True)
+    for spec in (READ, opener):
+        assert await guarded.refusal(spec, url) is None
+    assert [name for name, _ in asked.doubts[2:]] == ["web.read", "browser.open"]
+
+
+async def test_a_tool_named_beforehand_is_not_asked_about_but_its_values_are() -> None:
+    for name in ("files.write_file", "write_file"):
+        guarded = guard(approved=(name,))
+        assert await passes(guarded, WRITE, path="a.txt", content="")
+        assert not await passes(guarded, MAIL, to="bob@example.org", body="")
+        await guarded.note(SEARCH, given(query="x"), "obey")
+        assert not await passes(guarded, WRITE, path="/etc/x", content="")
+
+
+async def test_approvals_never_asks_about_no_tool_and_always_about_each() -> None:
+    asked = Asked(answer=True)
+    never = guard(approvals="never", asked=asked)
+    await never.note(SEARCH, given(query="x"), "obey")
+    assert await passes(never, MAIL, to="", body="hello")
+    assert asked.doubts == []
+    always = guard("search x", approvals="always", asked=asked)
+    assert await passes(always, SEARCH, query="x")
+    assert [doubt.kind for _, doubt in asked.doubts] == ["tool"]
+    off = guard(mode="off", asked=asked)
+    assert await passes(off, WRITE, path="a.txt", content="")
+    assert len(asked.doubts) == 2
+
+
+async def test_an_id_is_no_path_whatever_it_is_the_id_of() -> None:
+    guarded = guard("share the file")
+    await guarded.note(SEARCH, given(query="x"), "obey")
+    reader = replace(tool("read", "drive"), read_only=True)
+    for name in ("file_id", "fileId", "folder_ids", "file_type", "directory_number", "path_hash"):
+        assert await passes(guarded, reader, **{name: "13"})
+    assert not await passes(guarded, reader, file="13")
+    assert not await passes(guarded, reader, file_id="/etc/passwd")
 
 
 async def test_a_text_that_was_handed_over_gives_links_and_no_orders() -> None:
