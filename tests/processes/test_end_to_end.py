@@ -348,7 +348,7 @@ def test_interrupting_gives_130_and_leaves_no_process(
     )
     assert process.stdin is not None
     assert process.stderr is not None
-    process.stdin.write("x\ny\n")  # two requests from a pipe: both end
+    process.stdin.write("wait\nwait\n")  # two requests from a pipe: both end
     process.stdin.flush()
     for line in process.stderr:
         if "calls slow.wait" in line:
