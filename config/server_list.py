@@ -11,7 +11,7 @@ from config.http_address import may_hold_credentials, sends_credentials_in_the_c
 from config.servers import ServerSpec, plan_name, server_spec
 from config.settings import Places
 from config.web import with_web
-from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
+from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret
 
 if TYPE_CHECKING:
     from config.mcp_json import McpFile
@@ -99,6 +99,11 @@ def secret_values(specs: Iterable[ServerSpec]) -> frozenset[str]:
             if may_hold_credentials(header):
                 found |= {value, value.partition(" ")[2].strip()}
     return frozenset(value for value in found if len(value) >= MIN_SECRET_CHARACTERS)
+
+
+def redactor_of(spec: ServerSpec, environ: Mapping[str, str] = os.environ) -> Redactor:
+    """What keeps our secrets, and those in the server's entry, out of what the server says."""
+    return Redactor(environ, secret_values([spec]))
 
 
 @dataclass(slots=True)

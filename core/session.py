@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from config.server_list import redactor_of
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
 from core.catalog import ToolCatalog
 from core.content import ToolResult
@@ -26,6 +27,7 @@ from core.dispatch.start_failures import StartFailures
 from core.dispatch.status import ServerStatus
 from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
+from core.dispatch.tool_texts import SHOWN_KEYS, tool_with_texts
 from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
 from core.mcp.hooks import OnProgress, SessionHooks
 from core.process.grace import StopGrace
@@ -365,6 +367,9 @@ class MultiMCP:
         self.failures.pop(spec.id, None)
         if self._start_failures is not None:
             await asyncio.to_thread(self._start_failures.forget, spec.id)
+        if not spec.bundled:
+            # Before anything is pinned, cached or shown to a model.
+            tools = await asyncio.to_thread(_without_secrets, spec, tools)
         await self._learn(spec.id, tools)
         if self._cache is not None:
             self._cache.store(spec, tools)
@@ -444,3 +449,9 @@ class MCP:
             ServerError: the server did not start, died, or did not answer in time.
         """
         return await self._connection.call(tool_name, arguments)
+
+
+def _without_secrets(spec: ServerSpec, tools: list[ToolSpec]) -> list[ToolSpec]:
+    """The tools without our secrets, which a server may have written into their definitions."""
+    clean = redactor_of(spec).text
+    return [tool_with_texts(tool, clean, SHOWN_KEYS) for tool in tools]

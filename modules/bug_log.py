@@ -21,7 +21,7 @@ def log_bug(error: Exception, log_file: Path | None, redact: Callable[[str], str
     `redact` takes secrets out of both. Where there is no log, or it can't be written, the
     traceback follows the line.
     """
-    from core.process.spawn import trim_log  # late, as all of this is
+    from core.process.server_log import trim_log  # late, as all of this is
     from modules.terminal.printing import one_line
 
     message = one_line(str(error), MAX_MESSAGE_CHARACTERS)

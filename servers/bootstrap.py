@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn, Protocol
 
+from core.base.redaction import Redactor
+
 EXIT_ENDED = 0
 """The client closed stdin, or went away."""
 
@@ -49,10 +51,23 @@ def run_alone(
     if options.mode == "dev" or sys.stdin.isatty():
         _say(_how_to_use(name, module))
     # Before the SDK sets up its own: the first one stays.
-    logging.basicConfig(level=logging.WARNING, format=f"{name} server: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_CleanFormatter(f"{name} server: %(message)s", Redactor(os.environ)))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     server = _built(name, build)
     _serve(server)
     _end(EXIT_ENDED)
+
+
+class _CleanFormatter(logging.Formatter):
+    """Formats records without secrets, tracebacks too."""
+
+    def __init__(self, form: str, redactor: Redactor) -> None:
+        super().__init__(form)
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redactor.text(super().format(record))
 
 
 def _parser(name: str, module: str) -> argparse.ArgumentParser:

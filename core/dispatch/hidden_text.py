@@ -9,10 +9,10 @@ scripts need are left alone, except in runs so long that they can only be a code
 
 import json
 import re
-from dataclasses import replace
 
+from core.dispatch.tool_texts import tool_with_texts
 from core.tool_spec import ToolSpec
-from core.values import Json, JsonObject
+from core.values import JsonObject
 
 _HIDDEN = re.compile(
     "["
@@ -21,9 +21,6 @@ _HIDDEN = re.compile(
     "\U000e0000-\U000e0fff"
     "]|[\u200c\u200d\ufe00-\ufe0f]{3,}"
 )
-
-_TEXT_KEYS = ("description", "title")
-"""The keywords of JSON Schema that hold words for the reader and govern nothing."""
 
 
 def count_hidden(text: str) -> int:
@@ -52,27 +49,7 @@ def tool_without_hidden(tool: ToolSpec) -> ToolSpec:
     texts = [tool.description, *(_written(s) for s in (tool.input_schema, tool.output_schema))]
     if not any(map(count_hidden, texts)):
         return tool
-    output = tool.output_schema
-    return replace(
-        tool,
-        description=without_hidden(tool.description),
-        input_schema=_schema_without_hidden(tool.input_schema),
-        output_schema=None if output is None else _schema_without_hidden(output),
-    )
-
-
-def _schema_without_hidden(schema: JsonObject) -> JsonObject:
-    return {key: _cleaned(key, value) for key, value in schema.items()}
-
-
-def _cleaned(key: str, value: Json) -> Json:
-    if isinstance(value, str):
-        return without_hidden(value) if key in _TEXT_KEYS else value
-    if isinstance(value, dict):
-        return _schema_without_hidden(value)
-    if isinstance(value, list):
-        return [_cleaned("", element) for element in value]
-    return value
+    return tool_with_texts(tool, without_hidden)
 
 
 def _written(schema: JsonObject | None) -> str:

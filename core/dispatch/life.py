@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from config.servers import ServerSpec
 from core.dispatch.backoff import Pace
@@ -23,12 +23,9 @@ from core.mcp.peer import RpcError, SessionLost
 from core.mcp.stdio import StdioTransport
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport, TransportDown
 from core.process.grace import StopGrace
-from core.process.spawn import SpawnedServer, spawn, trim_log
+from core.process.spawn import SpawnedServer, spawn
 from core.process.watchdog import Watchdog
 from core.tool_spec import ToolSpec
-
-LOG_CHECK_SECONDS = 3.0
-"""How often the size of a running server's log is looked at."""
 
 LOSS_DETAIL_SECONDS = 0.5
 """How long a call whose server died waits to learn how it died."""
@@ -242,9 +239,7 @@ class Life:
             asyncio.create_task(transport.lost.wait()),
         }
         try:
-            while not await _first_of(waits, LOG_CHECK_SECONDS):
-                if self.spawned is not None:
-                    trim_log(self.spawned.log_path)
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
@@ -282,9 +277,3 @@ class Life:
             return
         self.opened.set_exception(error)
         self.opened.exception()  # seen, so that nobody has to be waiting
-
-
-async def _first_of(waits: set[asyncio.Task[Literal[True]]], seconds: float) -> bool:
-    """Whether one of the waits ended in that time."""
-    done, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    return bool(done)

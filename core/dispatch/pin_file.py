@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from config.folder_lock import lock_folder
+from core.base.private_files import make_private_folder
 from core.values import Json, JsonObject
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -80,7 +81,7 @@ class PinFile:
         Raises:
             OSError: the folder can't be written, is full, or is held by another process.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         with self._locked():
             pins = self._read_or_set_aside()
             change(pins)

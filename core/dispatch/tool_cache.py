@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import cast
 
 from config.servers import ServerSpec
+from core.base.private_files import make_private_folder, open_private
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 """Goes up when `ToolSpec` or this file's form changes; other numbers count as absent."""
 
 FRESH_SECONDS = 24 * 60 * 60.0
@@ -70,8 +71,9 @@ class ToolCache:
         path = self._path(spec)
         draft = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps(content), encoding="utf-8")
+            make_private_folder(self._folder)
+            with os.fdopen(open_private(draft, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+                file.write(json.dumps(content).encode())
             draft.replace(path)
         except OSError as error:
             _log.debug("tool list of '%s' is not cached: %s", spec.id, error)

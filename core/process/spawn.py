@@ -19,19 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+from config.server_list import redactor_of
 from config.servers import ServerSpec
 from core.errors import EntryUnusable, ServerStartError
 from core.process.grace import StopGrace
+from core.process.server_log import ServerLog
 from core.process.watchdog import Watchdog
 
 INHERITED_ENVIRONMENT = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server inherits: the MCP SDK's list for POSIX. All else must stand in its `env`."""
-
-LOG_BYTES_MAX = 1024 * 1024
-"""A log over this size is cut; it may grow past it between two looks (`trim_log`)."""
-
-LOG_BYTES_KEPT = 256 * 1024
-"""How much of the end of a log survives a cut."""
 
 LOG_LINE_BYTES_READ = 4096
 """How far from the end of a log its last line is looked for."""
@@ -47,7 +43,7 @@ EXIT_POLL_SECONDS = 0.005
 class SpawnedServer:
     """A running server process, not yet spoken to.
 
-    `stdin` and `stdout` are our unbuffered ends of its pipes; its stderr goes to `log_path`, or
+    `stdin` and `stdout` are our unbuffered ends of its pipes; its stderr goes to `log`, or
     nowhere when that is None. `watchdog` guards its group, where one does. Whoever holds it adopts
     it or calls `terminate`.
     """
@@ -56,8 +52,13 @@ class SpawnedServer:
     process: subprocess.Popen[bytes]
     stdin: IO[bytes]
     stdout: IO[bytes]
-    log_path: Path | None
+    log: ServerLog | None
     watchdog: Watchdog | None = None
+
+    @property
+    def log_path(self) -> Path | None:
+        """The file that holds what it writes to stderr."""
+        return self.log.path if self.log is not None else None
 
 
 def spawn(
@@ -73,7 +74,7 @@ def spawn(
         ServerStartError: the system refuses another process.
     """
     _check_paths(spec)
-    stderr, log_path = _open_log(spec.id, log_folder)
+    stderr, log = _open_log(spec, log_folder)
     try:
         stdin, ours = os.pipe()
     except OSError as error:
@@ -100,7 +101,7 @@ def spawn(
         os.close(stdin)
     stdout = cast("IO[bytes]", process.stdout)  # there, because a pipe was asked for
     pipe = os.fdopen(ours, "wb", buffering=0)
-    return guarded(SpawnedServer(spec, process, pipe, stdout, log_path), watchdog)
+    return guarded(SpawnedServer(spec, process, pipe, stdout, log), watchdog)
 
 
 def guarded(spawned: SpawnedServer, watchdog: Watchdog | None) -> SpawnedServer:
@@ -141,14 +142,15 @@ def terminate(spawned: SpawnedServer, grace: StopGrace | None = None) -> None:
 
 
 def release(spawned: SpawnedServer) -> None:
-    """Reap an ended process, close our ends of its pipes, and bound its log."""
+    """Reap an ended process, close our ends of its pipes, and wait for the end of its log."""
     if spawned.watchdog is not None:
         spawned.watchdog.forget(spawned.process.pid)  # before its id can go to a stranger
     spawned.process.poll()
     for pipe in (spawned.stdin, spawned.stdout):
         with suppress(OSError):
             pipe.close()
-    trim_log(spawned.log_path)
+    if spawned.log is not None:
+        spawned.log.wait()
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
@@ -173,25 +175,6 @@ def has_exited(process: subprocess.Popen[bytes]) -> bool:
     except ChildProcessError:
         return True
     return state is not None
-
-
-def trim_log(path: Path | None) -> None:
-    """Cut a log that has outgrown `LOG_BYTES_MAX` down to its end.
-
-    The server writes to a bare descriptor, so its log can't be bounded at each write; it is cut
-    when it starts, now and then while it runs, and when it ends. The descriptor appends, so
-    writing goes on at the new end. A line written during the cut may be lost.
-    """
-    if path is None:
-        return
-    with suppress(OSError):
-        if path.stat().st_size > LOG_BYTES_MAX:
-            with path.open("r+b") as log:
-                log.seek(-LOG_BYTES_KEPT, os.SEEK_END)
-                end = log.read()
-                log.seek(0)
-                log.write(end[end.find(b"\n") + 1 :])
-                log.truncate()
 
 
 def last_log_line(path: Path | None) -> str | None:
@@ -252,15 +235,13 @@ def _not_started(spec: ServerSpec, error: OSError | ValueError) -> ServerStartEr
     return kind(spec.id, f"server '{spec.id}' did not start: {reason}")
 
 
-def _open_log(server_id: str, folder: Path | None) -> tuple[int, Path | None]:
-    """A descriptor for stderr and its path; /dev/null when the folder can't be written."""
+def _open_log(spec: ServerSpec, folder: Path | None) -> tuple[int, ServerLog | None]:
+    """A descriptor for stderr and its log; /dev/null when the folder can't be written."""
     if folder is not None:
-        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in server_id)
-        path = folder / f"{name}.log"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            return os.open(path, flags, 0o600), path
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in spec.id)
+        with suppress(OSError, RuntimeError):  # the latter where no thread can be started
+            log = ServerLog(folder / f"{name}.log", redactor_of(spec).text)
+            return log.stderr, log
     return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), None
 
 

@@ -12,15 +12,7 @@ import pytest
 from config.servers import ServerSpec
 from core.errors import ServerStartError
 from core.process.grace import StopGrace
-from core.process.spawn import (
-    LOG_BYTES_KEPT,
-    LOG_BYTES_MAX,
-    last_log_line,
-    server_environment,
-    spawn,
-    terminate,
-    trim_log,
-)
+from core.process.spawn import last_log_line, server_environment, spawn, terminate
 
 QUICK = StopGrace(stdin_seconds=0.05, term_seconds=0.05, kill_seconds=5.0)
 SERVERS = Path(__file__).parents[1] / "fixtures" / "servers"
@@ -171,22 +163,3 @@ def test_a_server_ends_when_we_are_killed_outright() -> None:
             assert select.select([pidfd], [], [], 10)[0], "the server outlived us"
         finally:
             os.close(pidfd)
-
-
-def test_a_log_that_has_outgrown_its_bound_keeps_its_end(tmp_path: Path) -> None:
-    log = tmp_path / "s.log"
-    log.write_bytes(b"first\n" + b"line\n" * (LOG_BYTES_MAX // 5) + b"last words\n\n")
-    trim_log(log)
-    assert LOG_BYTES_KEPT - 100 < log.stat().st_size <= LOG_BYTES_KEPT
-    assert log.read_bytes().startswith(b"line\n")
-    assert last_log_line(log) == "last words"
-
-
-def test_a_small_log_is_left_alone_and_an_absent_one_is_no_error(tmp_path: Path) -> None:
-    log = tmp_path / "s.log"
-    log.write_bytes(b"text\n")
-    trim_log(log)
-    trim_log(tmp_path / "absent.log")
-    trim_log(None)
-    assert log.read_bytes() == b"text\n"
-    assert last_log_line(tmp_path / "absent.log") is None
