@@ -79,9 +79,8 @@ def _reason(doubt: Doubt) -> str:
             )
         case "tool":
             return (
-                "it may change something, the request does not ask for it, and nobody allowed it; "
-                "answer without it, or tell the user that the option "
-                f"--approve {shlex.quote(value)} allows it"
+                "it may change something, the request does not ask for it, and nobody is there to "
+                f"allow it (--approve {shlex.quote(value)} does); answer without it, or say so"
             )
         case "name":
             return (

@@ -134,6 +134,9 @@ def test_following_a_log_ends_with_ctrl_c(tmp_path: Path, profile: str) -> None:
     assert (process.returncode, err) == (130, "interrupted\n")
 
 
+APPROVED = ("--approve", "typed.next", "count twice")
+
+
 class TestPerCall:
     """`connection: per_call`, and the one-shot class behind it: a process for each call."""
 
@@ -146,7 +149,7 @@ class TestPerCall:
         profile = write_profile(tmp_path, entry("typed", more=f"connection: {connection}"))
         body = "a = await tools.next()\nb = await tools.next()\nreturn f'FINAL_ANSWER: {a} {b}'"
         model = script(tmp_path, [plan(body)])
-        done = agent(tmp_path, "--profile", str(profile), "--model", model, "count twice")
+        done = agent(tmp_path, "--profile", str(profile), "--model", model, *APPROVED)
         assert (done.code, done.out) == (0, f"{counted}\n")
 
     def test_a_tool_is_called_by_hand(self, hand: Hand) -> None:

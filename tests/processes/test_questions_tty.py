@@ -42,7 +42,8 @@ def asking(home: Path, *tools: str) -> list[str]:
     """Options for a run whose plans call these tools of the asking server, one a plan."""
     profile = write_profile(home, f"id: asking\nscript: {SERVERS / 'asking_server.py'}")
     plans = [plan(f"return f'FINAL_ANSWER: {{await tools.{tool}()}}'") for tool in tools]
-    return ["--profile", str(profile), "--model", script(home, plans)]
+    approved = [word for tool in tools for word in ("--approve", f"asking.{tool}")]
+    return ["--profile", str(profile), "--model", script(home, plans), *approved]
 
 
 class TestOneRequest:
@@ -100,6 +101,38 @@ class TestOneRequest:
         done = agent(tmp_path, *asking(tmp_path, "table"), "book a table")
         assert done.out == "{'action': 'decline'}\n"
         assert "server 'asking' asked: Which table would you like? (declined:" in done.err
+
+
+class TestApproval:
+    """A call that may change something, and that the request does not ask for."""
+
+    @pytest.fixture
+    def options(self, tmp_path: Path) -> list[str]:
+        profile = write_profile(tmp_path, f"id: able\nscript: {SERVERS / 'able_server.py'}")
+        body = "await tools.pid(path='/x', text='all of it')\nreturn 'FINAL_ANSWER: done'"
+        return ["--profile", str(profile), "--model", script(tmp_path, [plan(body)] * 4), "5 + 7?"]
+
+    @pytest.mark.parametrize("answer", ["y", "n"])
+    def test_all_arguments_are_shown_and_the_answer_counts(
+        self, options: list[str], run: Run, answer: str
+    ) -> None:
+        terminal = run(*options)
+        terminal.expect_exact("able.pid may change something, and your request does not ask")
+        terminal.expect_exact('│ path: "/x"')
+        terminal.expect_exact('│ text: "all of it"')
+        terminal.expect_exact("[y/N] ")
+        terminal.send(f"{answer}\r")
+        assert exit_code(terminal) == (0 if answer == "y" else 3)
+
+    def test_without_a_terminal_it_is_refused_with_the_option_that_allows_it(
+        self, tmp_path: Path, options: list[str]
+    ) -> None:
+        done = agent(tmp_path, "--quiet", *options)
+        assert (done.code, done.out) == (3, "")
+        assert "able.pid was not called" in done.err
+        assert "--approve able.pid" in done.err
+        done = agent(tmp_path, "--approve", "able.pid", *options)
+        assert (done.code, done.out) == (0, "done\n")
 
 
 class TestRepl:

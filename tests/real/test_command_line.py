@@ -58,7 +58,8 @@ await tools.write_file(path={str(note)!r}, content=said)
 read = await tools.read_text_file(path={str(note)!r})
 return f"FINAL_ANSWER: {{read}}\""""
     model = script(tmp_path, [plan(body)])
-    done = agent(tmp_path, "--profile", str(profile), "--model", model, "note it")
+    options = ("--approve", "filesystem.write_file")
+    done = agent(tmp_path, "--profile", str(profile), "--model", model, *options, "note it")
     assert (done.code, done.out) == (0, "Echo: from afar\n")
     assert note.read_text() == "Echo: from afar"
     assert "Traceback" not in done.err
