@@ -1,33 +1,30 @@
 """Plans that answer from documents: the sentences that answer, quoted, each with its source.
 
-The plan itself picks the sentences, in the sandbox, from the passages that the search gives: those
-that share the most telling words with the question. A word tells the more, the fewer sentences
-have it. What stands in a heading above counts as well, for it says what the sentence is about.
+The plan itself picks the sentences, in the sandbox, from the passages that the search gives
+(`answering`). Where none answers it hands the nearest passages on, or says that there are none;
+the next step tells the user (`check_observation`), and the run ends without an answer.
 """
 
 from typing import Final
 
 from core.ports import DecisionInputs
-from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
+from core.turn import FURTHER_PROCESSING
+from modules.offline.answering import NEAREST, NOTHING_NEAR, answer_lines
 from modules.offline.calls import literal
 from modules.offline.document_questions import DocumentQuestion, documents_tool, listing_tool
-from modules.offline.quoting import (
-    AS_IT_IS,
-    answer_lines,
-    call_lines,
-    filled,
-    sentence_lines,
-    whole_plan,
-)
-from modules.offline.refusal import Refusal
+from modules.offline.questions import read_question
+from modules.offline.quoting import AS_IT_IS, call_lines, filled, sentence_lines, whole_plan
+from modules.offline.refusal import Refusal, Unsure
 
-NOT_IN_DOCUMENTS: Final = "The documents don't say."
+NOTHING_THERE: Final = f"{NOTHING_NEAR} nothing in your documents fits it."
 
-ENOUGH_NAMED: Final = 0.5
-"""Which part of the question's weight a sentence must share where the documents are named."""
+NO_DOCUMENTS: Final = "There are no documents yet."
+"""What the documents server notes where it has none to search."""
 
-ENOUGH_OPEN: Final = 0.7
-"""... and where they are not: then something else may have been meant."""
+ADD_SOME: Final = "Add some: agent.py docs add FILE (at the prompt: /docs add FILE)."
+
+_IF_NOTHING: Final = f'if "[Source: " not in answer and {NO_DOCUMENTS!r} not in answer:'
+"""Meaning alone holds a fact in a long passage for noise; its words find it all the same."""
 
 _PASSAGES: Final = r"""
 mark = re.compile(r"\[Source: ([^\]\n]+), ID: ([^\]\n]+)\]")
@@ -42,16 +39,21 @@ for found in mark.finditer(answer):
     head, _, body = answer[start:found.start()].strip().partition("\n")
     start = found.end()
     place = head.partition(". ")[2].rpartition(" (score")[0] or found[1]
-    above = plain(place)
+    above, under = plain(place), plain(place.rpartition(" > ")[2].rpartition(", under ")[2])
     for text, is_heading in units(body):
         if is_heading:
-            above = plain(place + " " + text)
+            above, under = plain(place + " " + text), plain(text)
         else:
-            sentences.append((text, plain(text), above, place))
+            sentences.append((text, plain(text), above, place, under))
 """
 """What makes `sentences` of the passages that the search gives; `answer` holds those."""
 
-_NOTHING: Final = 'told = @nothing@ + "".join([" Note: " + note + "." for note in notes[:2]])'
+_NOTHING: Final = r"""
+told = [@none@] if @none@ in answer or @none@ in notes else [@nothing@]
+notes = [note for note in notes if note not in told and "fits the query" not in note]
+told += [note.rstrip(".") + "." for note in notes[:2]]
+return "@further@ " + " ".join(told)
+"""
 
 
 def write_document_plan(inputs: DecisionInputs, question: DocumentQuestion) -> str | None:
@@ -62,7 +64,11 @@ def write_document_plan(inputs: DecisionInputs, question: DocumentQuestion) -> s
     call = call_lines(inputs, tool, {"query": question.query})
     if question.kind == "passages":
         return whole_plan([*call, AS_IT_IS])
-    return whole_plan([*call, *_picking_lines(question), *_ending_lines(question)])
+    again: list[str] = []
+    if inputs.max_tool_calls > 1 and any(p.name == "mode" for p in tool.parameters):
+        lines = call_lines(inputs, tool, {"query": question.query, "mode": "words"})
+        again = [_IF_NOTHING, *(f"    {line}" for line in lines)]
+    return whole_plan([*call, *again, *_picking_lines(question)])
 
 
 def write_listing_plan(inputs: DecisionInputs) -> str | None:
@@ -72,25 +78,31 @@ def write_listing_plan(inputs: DecisionInputs) -> str | None:
 
 
 def check_observation(inputs: DecisionInputs) -> None:
-    """Decline a question that was put to the documents in vain by the step before.
+    """Tell what the step before found, where no sentence of it answers.
 
     Raises:
-        Refusal: it was.
+        Refusal: that was so.
     """
-    if inputs.observation is not None and inputs.observation.startswith(NOT_IN_DOCUMENTS):
-        raise Refusal("it is no calculation, names no tool, and the documents don't say")
+    found = inputs.observation or ""
+    if found.startswith(NEAREST):
+        raise Unsure(found)
+    if found.startswith(NO_DOCUMENTS):
+        raise Refusal("there are no documents to look it up in", ADD_SOME)
+    if found.startswith(NOTHING_NEAR):
+        raise Refusal(found.removeprefix(NOTHING_NEAR).strip())
 
 
 def _picking_lines(question: DocumentQuestion) -> list[str]:
-    enough = ENOUGH_OPEN if question.kind == "open" else ENOUGH_NAMED
     return [
         *sentence_lines(),
         *filled(_PASSAGES, {}),
-        *answer_lines(question.query, question.terms, enough),
-        *filled(_NOTHING, {"nothing": literal(NOT_IN_DOCUMENTS)}),
+        *answer_lines(read_question(question.query)),
+        *filled(
+            _NOTHING,
+            {
+                "nothing": literal(NOTHING_THERE),
+                "none": literal(NO_DOCUMENTS),
+                "further": FURTHER_PROCESSING,
+            },
+        ),
     ]
-
-
-def _ending_lines(question: DocumentQuestion) -> list[str]:
-    verdict = FURTHER_PROCESSING if question.kind == "open" else FINAL_ANSWER
-    return [f'return "{verdict} " + told']

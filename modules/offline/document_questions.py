@@ -2,7 +2,7 @@
 
 Some name the documents ("what do my documents say about …", "… according to my notes"). Others
 only ask for a fact ("what is the notice period?"), and are put to the documents if nothing else
-understands them; if the documents don't say, such a question is declined as it was before.
+understands them; questions about the agent, the user or the present never are.
 """
 
 import re
@@ -25,8 +25,8 @@ SEARCH_TOOL: Final = "search_stored_documents"
 LIST_TOOL: Final = "list_documents"
 
 QuestionKind: TypeAlias = Literal["answer", "passages", "open"]
-"""`answer`: from the documents, or they don't say; `passages`: what a search finds, as it stands;
-`open`: nobody spoke of documents, so they are only asked in case they know."""
+"""`answer`: what the documents say; `passages`: what a search finds, as it stands; `open`: nobody
+spoke of documents, so they are only asked in case they know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,30 @@ _LISTING: Final = re.compile(
 """Requests for the list of the documents, none of which is looked into."""
 
 _OPEN: Final = re.compile(
-    r"(?:what|what's|who|who's|whom|whose|when|where|which|why|how)\b", re.IGNORECASE
+    r"(?:what|who|where|when|how)['’]s\b|(?:(?:at|by|during|for|from|in|on|since|to|until|with)\s+)?(?:what|who|whom|whose|when|where|which|why|how)\b"
+    r"|(?:is|are|was|were|do|does|did|has|have|can|may|must|should)\s+(?!that\b|this\b|it\b)\w",
+    re.IGNORECASE,
 )
-_OF_US: Final = re.compile(r"\b(?:you|your|yours|yourself|i|me|my|mine|today|now)\b", re.IGNORECASE)
-"""What such a question is about is not in any document."""
+_YES_OR_NO: Final = re.compile(r"(?!what|who|when|where|which|why|how)", re.IGNORECASE)
+
+_OF_THE_AGENT: Final = re.compile(r"\b(?:you|your|yours|yourself|cortex(?:-r)?)\b", re.IGNORECASE)
+_OF_THE_USER: Final = re.compile(
+    r"\b(?:me|my|mine|myself)\b|\bi\s+(?:was|were|am|did|had)\b|\b(?:am|was|did|have|had|will|would)\s+i\b"
+    r"|\bdo\s+i\s+(?:live|look|work|come|have|own|like|love|weigh|feel|think|mean|want|sound|seem|earn|"
+    r"say|know|do)\b|\bi['’](?:m|ve|d|ll)\b",
+    re.IGNORECASE,
+)
+_OF_THE_PRESENT: Final = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|nowadays|current|currently|latest|news|headlines|"
+    r"weather|forecast|right\s+now|at\s+(?:the\s+moment|present)|these\s+days|raining|snowing|"
+    r"this\s+(?:morning|afternoon|evening|week|weekend|month|year)|next\s+(?:week|weekend|month|year)|"
+    r"last\s+(?:night|week|weekend|month|year))\b"
+    r"|^(?:what|which)\s+(?:time|day|date|weekday|month|year|season)\s+(?:is|was)\s+it\b"
+    r"|^what(?:['’]s|\s+is)\s+the\s+(?:time|date|day|year|month)$"
+    r"|^(?:is|will|does|did|was)\s+it\b",
+    re.IGNORECASE,
+)
+"""What such questions are about is not in any document, or not as it is now."""
 
 _OPEN_PIECES: Final = frozenset({"word", "number", "mark"})
 _OPEN_MARKS: Final = frozenset("?.,’'-()")
@@ -133,17 +153,32 @@ def open_question(request: str) -> DocumentQuestion | None:
     text = bare(request)
     if _OPEN.match(text) is None or len(text) > QUESTION_CHARACTERS_MAX:
         return None
-    if _OF_US.search(text) or COUNTING.match(text) or SECOND_REQUEST.search(text):
+    if _outside_of_documents(text) or COUNTING.match(text) or SECOND_REQUEST.search(text):
         return None
     pieces = pieces_of(text)
     if any(p.kind not in _OPEN_PIECES for p in pieces):
         return None
     if any(p.kind == "mark" and p.text not in _OPEN_MARKS for p in pieces):
         return None
-    if any(p.kind == "number" for p in pieces) and speaks_of_arithmetic(text):
+    has_number = any(p.kind == "number" for p in pieces)
+    if has_number and (speaks_of_arithmetic(text) or _YES_OR_NO.match(text)):
         return None
     question = DocumentQuestion(text, "open")
     return question if question.terms else None
+
+
+def untold_subject(request: str) -> str:
+    """What a question is about of which no document tells; empty for others."""
+    text = bare(request)
+    return _outside_of_documents(text) if _OPEN.match(text) is not None else ""
+
+
+def _outside_of_documents(text: str) -> str:
+    if _OF_THE_AGENT.search(text):
+        return "the agent"
+    if _OF_THE_USER.search(text):
+        return "you"
+    return "the present" if _OF_THE_PRESENT.search(text) else ""
 
 
 def _is_others(noun: str, tools: ToolCatalog) -> bool:

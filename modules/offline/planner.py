@@ -10,7 +10,7 @@ from modules.offline.document_plans import (
     write_document_plan,
     write_listing_plan,
 )
-from modules.offline.document_questions import named_question, open_question
+from modules.offline.document_questions import named_question, open_question, untold_subject
 from modules.offline.everyday.given import with_given_numbers
 from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
 from modules.offline.everyday.session import repeated
@@ -91,6 +91,8 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     if source is None and (source := write_everyday_plan(inputs)) is None:
         check_web_request(inputs.user_input, inputs.tools)
     question = open_question(inputs.user_input) if source is None else None
+    if source is None and question is None and (subject := untold_subject(inputs.user_input)):
+        raise Refusal(f"it asks about {subject}, of which no document and no connected tool tells")
     return write_document_plan(inputs, question) if question is not None else source
 
 

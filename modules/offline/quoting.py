@@ -1,4 +1,4 @@
-"""Parts of plans that quote: they cut a text into sentences and pick those that answer.
+"""Parts of plans that quote: they cut a text into sentences, items and rows, under its headings.
 
 Plans do this themselves, in the sandbox: what they quote is untrusted, and nothing outside reads
 it. A part is source text in which `filled` puts values in the place of names between `@`; it goes
@@ -12,20 +12,11 @@ from core.ports import DecisionInputs
 from core.tool_spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
-from modules.offline.calls import CallStyle, literal
+from modules.offline.calls import CallStyle
 
 QUOTES_MAX: Final = 3
 QUOTE_CHARACTERS: Final = 500
 """A longer sentence, or row of a table, is cut."""
-
-IN_NAME_TOO: Final = 0.6
-"""What a word counts that the sentence has from the file's name, as titles do."""
-
-ONLY_ABOVE: Final = 0.5
-"""What it counts where it stands above alone, and says what the sentence is about."""
-
-ALMOST: Final = 0.75
-"""From this part of the best sentence's score on, another one is quoted too."""
 
 AS_IT_IS: Final = f'return f"{FINAL_ANSWER} {{answer}}"'
 
@@ -85,82 +76,10 @@ def quoted(text, place):
     return "“" + short + "” (" + place + ")"
 '''
 
-_ANSWERS: Final = r"""
-terms = @terms@
-enough = @enough@
-number = re.compile(r"\d")
-
-def has(words, term):
-    if term not in words:
-        return False
-    for word in words.split():
-        if word.startswith(term) and len(word) <= len(term) + 4:
-            return True
-    return False
-
-shared = [{term for term in terms if has(s[1], term)} for s in sentences]
-weights = {}
-for term in terms:
-    times = len([1 for said in shared if term in said])
-    weights[term] = math.log(1 + (len(sentences) + 1) / (times + 0.5))
-whole = sum(weights.values())
-
-scored = []
-for order, (text, words, above, place) in enumerate(sentences):
-    points = 0
-    for term in terms:
-        if term in shared[order]:
-            points += weights[term] * @counting@
-        elif has(above, term):
-            points += weights[term] * @only_known@
-    share = points / whole if whole else 0
-    if share >= enough and len(words.split()) > 2:
-        extra = 0.15 if @counts@ and number.search(text) is not None else 0
-        scored.append((-(share + extra), order, text, place))
-scored.sort(key=lambda s: (s[0], s[1]))
-best = [s for s in scored if scored and s[0] <= scored[0][0] * @almost@]
-
-quotes, seen = [], []
-for _, _, text, place in best:
-    if text not in seen and len(quotes) < @most@:
-        seen.append(text)
-        quotes.append(quoted(text, place))
-if quotes:
-    return "@final@ " + "\n".join(quotes)
-"""
-
-_IN_NAME: Final = '(@in_name@ if has(plain(place.partition(", ")[0]), term) else 1)'
-
-_COUNTED: Final = ("how many", "how much", "how long", "when")
-"""Questions that a sentence with a number in it rather answers."""
-
 
 def sentence_lines() -> list[str]:
     """What defines `units(body)`, which cuts a text, `plain(text)` and `quoted(text, place)`."""
     return filled(_SENTENCES, {"longest": str(QUOTE_CHARACTERS)})
-
-
-def answer_lines(
-    query: str, terms: Sequence[str], enough: float, in_name: float = IN_NAME_TOO
-) -> list[str]:
-    """What returns the sentences that answer, if any do.
-
-    `sentences` holds tuples of text, its plain words, those of what stands above it, and its
-    place. Those answer that share the most telling terms with the question, and the weight of
-    `enough` (0 to 1) of all. A term tells the more, the fewer sentences have it; one that stands
-    in the place's name as well counts `in_name`.
-    """
-    values = {
-        "terms": literal([*terms]),
-        "enough": str(enough),
-        "counts": str(query.lower().startswith(_COUNTED)),
-        "counting": "1" if in_name == 1 else filled(_IN_NAME, {"in_name": str(in_name)})[0],
-        "only_known": str(ONLY_ABOVE),
-        "almost": str(ALMOST),
-        "most": str(QUOTES_MAX),
-        "final": FINAL_ANSWER,
-    }
-    return filled(_ANSWERS, values)
 
 
 def filled(part: str, values: Mapping[str, str]) -> list[str]:

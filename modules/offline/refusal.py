@@ -6,21 +6,29 @@ from typing import Final
 EXCERPT_CHARACTERS: Final = 40
 """How much of the user's own text a message quotes."""
 
-ABILITIES: Final = (
-    "It does arithmetic in symbols and words (roots, powers, percent, factorials, trigonometry,\n"
-    "Fibonacci numbers, character codes, lists), quotes what your documents say, searches the\n"
-    "web, sums up a page or quotes what it says, and calls a tool that you name with its arguments."
+CONNECT: Final = (
+    "Connect a model for it (agent.py models says how), or see what works without one: "
+    "agent.py help"
 )
-CONNECT: Final = "For anything else connect a model: set GEMINI_API_KEY or pass --model."
+
+UNSURE: Final = (
+    "No sentence there plainly answers this. Whether these passages do, the offline planner "
+    "can't tell."
+)
+CONNECT_TO_READ: Final = "A model can read them: agent.py models says how to connect one."
 
 
 class Refusal(Exception):
-    """The request can't be planned; `reason` is one sentence for the user, without full stop."""
+    """The request can't be planned; `reason` is one sentence for the user, without full stop.
 
-    def __init__(self, reason: str) -> None:
+    `advice` says what to do, in a sentence; empty where a model is what it takes.
+    """
+
+    def __init__(self, reason: str, advice: str = "") -> None:
         """Keep the reason."""
         super().__init__(reason)
         self.reason = reason
+        self.advice = advice
 
 
 class Decided(Refusal):
@@ -29,6 +37,10 @@ class Decided(Refusal):
 
 class Ambiguous(Decided):
     """The request has more than one reading; which ones, says the reason."""
+
+
+class Unsure(Refusal):
+    """No sentence plainly answers; `reason` holds the passages that come nearest, in lines."""
 
 
 class Exhausted(Refusal):
@@ -44,14 +56,21 @@ def quoted(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
 
 
 def explain(refusal: Refusal) -> str:
-    """The whole message of a declined request: reason, abilities, how to connect a model.
+    """The whole message of a declined request: a line why, and a line what to do.
 
     The reason may quote the request or a server, so it is kept to printable characters.
     """
+    if isinstance(refusal, Unsure):
+        return f"{UNSURE}\n{_in_lines(refusal.reason)}\n{CONNECT_TO_READ}"
     reason = _on_one_line(refusal.reason).rstrip(".")
-    if isinstance(refusal, Exhausted):
-        return f"The offline planner has no other plan. {reason}.\n{CONNECT}"
-    return f"The offline planner wrote no plan: {reason}.\n{ABILITIES}\n{CONNECT}"
+    beginning = "There is no other way to do it" if isinstance(refusal, Exhausted) else "No answer"
+    return f"{beginning}: {reason}.\n{refusal.advice or CONNECT}"
+
+
+def _in_lines(text: str) -> str:
+    return "\n".join(
+        "".join(c if c.isprintable() else " " for c in line).rstrip() for line in text.splitlines()
+    )
 
 
 def _on_one_line(text: str) -> str:

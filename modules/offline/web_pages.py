@@ -46,16 +46,10 @@ class PageSummary:
 
 @dataclass(frozen=True, slots=True)
 class PageQuestion:
-    """A question that a page is to answer; `is_mention` where it asks whether it says a thing."""
+    """A question that a page is to answer, or a subject that it may say something about."""
 
     url: str
     query: str
-    is_mention: bool = False
-
-    @property
-    def terms(self) -> list[str]:
-        """The stems of the words that a sentence has to share to be an answer."""
-        return question_terms(self.query)
 
 
 PageRequest: TypeAlias = PageText | PageSummary | PageQuestion
@@ -234,7 +228,7 @@ def _question(text: str, url: str) -> PageQuestion | None:
         found = _matched(pattern, text)
         query = "" if found is None else found["query"].strip(" ,:\"'“”")
         if query and _can_be_quoted(query):
-            return PageQuestion(url, query, is_mention=pattern == _MENTION)
+            return PageQuestion(url, query)
     return None
 
 

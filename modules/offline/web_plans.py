@@ -14,13 +14,14 @@ from core.catalog import ToolCatalog
 from core.ports import DecisionInputs
 from core.ranking import stem
 from core.tool_spec import ToolSpec
-from core.turn import FINAL_ANSWER
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from core.values import Json
+from modules.offline.answering import NOTHING_NEAR, answer_lines
 from modules.offline.calls import Source, literal
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS
+from modules.offline.questions import read_question
 from modules.offline.quoting import (
     AS_IT_IS,
-    answer_lines,
     call_lines,
     filled,
     sentence_lines,
@@ -42,7 +43,7 @@ SEARCH_TOOL: Final = "duckduckgo_search_results"
 READING_TOOL: Final = "download_raw_html_from_url"
 MARKDOWN_TOOL: Final = "convert_webpage_url_into_markdown"
 
-NOT_ON_PAGE: Final = "The page doesn't say."
+NOTHING_ON_PAGE: Final = f"{NOTHING_NEAR} nothing on the page fits it."
 
 PAGE_PARTS_MAX: Final = 5
 """How many parts of a page one plan reads."""
@@ -55,12 +56,6 @@ ADDRESS_CHARACTERS: Final = 300
 
 OVERLAP_CHARACTERS: Final = 200
 """How much of a part stands in the next one again, so that they can be put together."""
-
-ENOUGH_SAID: Final = 0.5
-"""Which part of the question's weight a sentence must share to be an answer."""
-
-ENOUGH_MENTIONED: Final = 0.7
-"""... and to mention what was asked for."""
 
 WebRequest: TypeAlias = SearchRequest | PageRequest
 
@@ -117,14 +112,15 @@ _PAGE_SENTENCES: Final = r"""
 if len(page) > @most@:
     page, further = page[:@most@], @most@
 cited = address if len(address) <= @longest_address@ else address[:@longest_address@] + "…"
-sentences, seen, topic, above, place = [], set(), "", "", cited
+sentences, seen, topic, above, place, under = [], set(), "", "", cited, ""
 for text, is_heading in units(readable(page)):
     if is_heading:
-        topic = topic or plain(text)
-        above, place = topic + " " + plain(text), cited + ", under " + text[:80]
+        under = plain(text)
+        topic = topic or under
+        above, place = topic + " " + under, cited + ", under " + text[:80]
     elif text not in seen:
         seen.add(text)
-        sentences.append((text, plain(text), above, place))
+        sentences.append((text, plain(text), above, place, under))
 """
 """What makes `sentences` of the page; the first heading says what all of it is about."""
 
@@ -132,7 +128,7 @@ _NOTHING: Final = r"""
 told = @nothing@ + " (" + cited + ")"
 if further:
     told = told + " It goes on; only its first " + str(len(page)) + " characters were read."
-return "@final@ " + told
+return "@further@ " + told
 """
 
 
@@ -306,9 +302,7 @@ def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]
 
 
 def _question_lines(question: PageQuestion) -> list[str]:
-    enough = ENOUGH_MENTIONED if question.is_mention else ENOUGH_SAID
-    # An address is no title: what stands in it as well is no less said by the sentence.
     return [
-        *answer_lines(question.query, question.terms, enough, in_name=1.0),
-        *filled(_NOTHING, {"nothing": literal(NOT_ON_PAGE), "final": FINAL_ANSWER}),
+        *answer_lines(read_question(question.query)),
+        *filled(_NOTHING, {"nothing": literal(NOTHING_ON_PAGE), "further": FURTHER_PROCESSING}),
     ]

@@ -16,7 +16,7 @@ from servers.rag.folders import resolve
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.passages import DocumentEntry, Extracted, SearchMode
 from servers.rag.search import SearchResult
-from servers.rag.wording import indexing_note
+from servers.rag.wording import NO_DOCUMENTS, indexing_note
 
 FILES_WAIT_SECONDS = 20.0
 """How long a search waits for files that are not read yet; those that are answer it then."""
@@ -121,6 +121,8 @@ class Desk:
         await self._until_read(library, tell)
         found = await asyncio.to_thread(library.search, query, top_k, file, mode)
         notes = [found.note] if found.note else []
+        if not found.passages and not await asyncio.to_thread(library.documents):
+            notes = [NO_DOCUMENTS]
         return found, [*notes, *self._notes(library)]
 
     async def documents(self, tell: Tell) -> tuple[list[DocumentEntry], list[str]]:

@@ -29,7 +29,7 @@ def passages_text(passages: Sequence[Passage], notes: Sequence[str] = ()) -> str
     """The passages, best first, with what is to be known about the search before them."""
     told = [f"Note: {note}" for note in notes]
     if not passages:
-        is_said = any(NOTHING_FITS in note for note in notes)
+        is_said = any(NOTHING_FITS in note or NO_DOCUMENTS in note for note in notes)
         return "\n".join([*told, *([] if is_said else [NOTHING_FITS])])
     blocks = [_passage(number, each) for number, each in enumerate(passages, 1)]
     return "\n\n".join([*(["\n".join(told)] if told else []), *blocks])

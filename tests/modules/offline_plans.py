@@ -220,7 +220,8 @@ class Bench:
         inputs = self.inputs(request, **changes)
         reply = await offline_reply(ModelRequest("decision", "", inputs))
         if reply.declined:
-            return Outcome(declined=True, text=reply.text)
+            made = tuple(self.calls) if changes.get("observation") else ()
+            return Outcome(declined=True, text=reply.text, calls=made)
         self.calls.clear()
         namespace = self.namespace() | {text.name: text.text for text in inputs.texts}
         exec(compile(reply.text, "<plan>", "exec"), namespace)  # noqa: S102 - the plan is the thing under test

@@ -1,4 +1,4 @@
-"""The offline planner asked about documents: quotes with their sources, or that they don't say."""
+"""The offline planner asked about documents: quotes with their sources, or passages, or neither."""
 
 import dataclasses
 
@@ -124,10 +124,13 @@ async def test_an_answer_that_names_its_source_gets_no_list_of_sources_behind_it
 
 
 @pytest.mark.parametrize("found", [FOUND, NOTHING, "There are no documents yet.", ""])
-async def test_where_the_documents_do_not_say_the_answer_says_so(found: str) -> None:
+async def test_where_nothing_in_the_documents_fits_there_is_no_answer_and_the_reason_says_so(
+    found: str,
+) -> None:
     outcome = await ask("what do my documents say about whales?", found)
-    assert outcome.answer.startswith("The documents don't say.")
-    assert ("indexing goes on" in outcome.answer) == (found == NOTHING)
+    assert outcome.declined
+    assert ("indexing goes on" in outcome.text) == (found == NOTHING)
+    assert ("docs add" in outcome.text) == ("no documents" in found)
 
 
 async def test_a_search_gives_what_was_found_as_it_stands() -> None:
@@ -153,10 +156,10 @@ async def test_a_plain_question_that_documents_do_not_answer_is_declined_in_the_
     )
     assert f'return "{FURTHER_PROCESSING} "' in first.text
     assert f'return "{FINAL_ANSWER} "' in first.text
-    told = here.inputs("Original request: …", observation="The documents don't say.", step=2)
-    second = await offline_reply(ModelRequest("decision", "", told))
+    second = await here.run("What is the capital of France?")
     assert second.declined
-    assert "the documents don't say" in second.text
+    assert second.called == ["search_stored_documents"]
+    assert "nothing in your documents fits it" in second.text
 
 
 @pytest.mark.parametrize(

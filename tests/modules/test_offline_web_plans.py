@@ -118,17 +118,32 @@ async def test_a_summary_says_nothing_twice() -> None:
         (f"according to {FERRY_URL}, when does the last ferry leave?",
          f"“The last ferry leaves at 22:15, on Sundays at 20:00.” {OF_FERRY}"),
         (f"does {FERRY_URL} mention children?", f"“Children under six travel free.” {OF_FERRY}"),
-        (f"does {FERRY_URL} mention whales?", f"The page doesn't say. ({FERRY_URL})"),
-        (f"what does {FERRY_URL} say about the main part that was found?",
-         f"The page doesn't say. ({FERRY_URL})"),
     ],
 )  # fmt: skip
-async def test_a_page_answers_with_its_sentences_or_does_not_say(
+async def test_a_page_answers_with_its_sentences(
     request_text: str, answer: str, style: PlanStyle
 ) -> None:
     outcome = await web_bench().run(request_text, plan_style=style)
     assert outcome.called == [DOWNLOAD]
     assert outcome.answer == answer
+
+
+@pytest.mark.parametrize(
+    ("request_text", "told"),
+    [
+        (f"does {FERRY_URL} mention whales?", f"nothing on the page fits it. ({FERRY_URL})"),
+        (f"how long does the ferry take, according to {FERRY_URL}?",
+         "The last ferry leaves at 22:15, on Sundays at 20:00."),
+        (f"according to {FERRY_URL}, who sells a ticket?", "A ticket costs 4 euros."),
+    ],
+)  # fmt: skip
+async def test_where_no_sentence_of_a_page_answers_that_is_no_answer(
+    request_text: str, told: str
+) -> None:
+    outcome = await web_bench().run(request_text)
+    assert outcome.called == [DOWNLOAD]
+    assert outcome.declined
+    assert told in outcome.text
 
 
 async def test_a_long_page_is_read_in_parts_that_are_put_together_again() -> None:
@@ -144,7 +159,8 @@ async def test_what_stands_behind_the_parts_that_were_read_is_not_said_to_be_mis
     assert "“The oldest bridge" in (await web_bench().run(request)).answer
     outcome = await web_bench().run(request, max_tool_calls=2)
     assert outcome.called == [DOWNLOAD, DOWNLOAD]
-    assert outcome.answer.startswith(f"The page doesn't say. ({LONG_URL}) It goes on; only")
+    assert outcome.declined
+    assert f"({LONG_URL}) It goes on; only its first" in outcome.text
     summary = await web_bench().run(f"summarise {LONG_URL}", max_tool_calls=1)
     assert "The page goes on; this sums up its first" in summary.answer
 
@@ -155,7 +171,7 @@ async def test_a_page_that_comes_in_one_piece_is_looked_at_as_far_as_others() ->
     bench = web_bench(without=(DOWNLOAD,), pages={url: ReadPage(url, text)})
     outcome = await bench.run(f"what does {url} say about the mill?")
     assert outcome.called == [CONVERT]
-    assert outcome.answer.endswith("only its first 40000 characters were read.")
+    assert "only its first 40000 characters were read." in outcome.text
 
 
 async def test_a_search_may_be_followed_by_a_summary_of_one_result() -> None:
@@ -250,6 +266,7 @@ async def test_the_longest_plans_are_not_too_long_for_the_sandbox() -> None:
     for request in (
         f"summarise {url}",
         f"what does {url} say about {'harbours ' * 35}",
+        f"according to {url[:900]}, when did the {'harbours and boats of old masters ' * 8} open?",
         f"search the web for {'harbours ' * 35}and summarise the first result",
     ):
         inputs = web_bench().inputs(request, plan_style="mcp")
@@ -370,6 +387,7 @@ async def test_a_page_can_not_speak_through_its_quotes(name: str) -> None:
         assert set(outcome.called) == {DOWNLOAD}
         assert len(outcome.called) <= 2
         assert "evil.example" not in outcome.answer
+        assert "evil.example" not in outcome.text or not outcome.declined
         for line in outcome.answer.splitlines():
             assert re.fullmatch(rf"(“.*” |The page .*)\({url}(, under .*)?\)", line), line
 

@@ -172,7 +172,7 @@ def test_a_page_is_to_answer_a_question(request_text: str, query: str) -> None:
     ],
 )
 def test_a_page_is_asked_whether_it_says_a_thing(request_text: str, query: str) -> None:
-    assert page_request(request_text) == PageQuestion(URL, query, is_mention=True)
+    assert page_request(request_text) == PageQuestion(URL, query)
 
 
 @pytest.mark.parametrize(

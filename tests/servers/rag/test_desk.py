@@ -50,6 +50,14 @@ async def test_it_does_not_wait_for_ever_and_says_what_is_missing() -> None:
     await desk.aclose()
 
 
+async def test_a_search_without_any_document_says_so() -> None:
+    library = FakeLibrary(found=SearchResult((), "Nothing fits."))
+    desk = Desk(lambda: library, [])
+    _, notes = await desk.search("x", 5, None, "hybrid", silence)
+    assert notes == ["There are no documents yet."]
+    await desk.aclose()
+
+
 async def test_a_library_that_cannot_be_opened_is_told_at_every_question() -> None:
     def fail() -> FakeLibrary:
         raise IndexUnusable("the disk is full")
