@@ -118,7 +118,8 @@ class Desk:
     ) -> tuple[SearchResult, list[str]]:
         """What is found, and what is to be known about it."""
         library = await self.library()
-        await self._until_read(library, tell)
+        vectors_seconds = 0.0 if mode == "words" else self._vectors_wait_seconds
+        await self._until_read(library, tell, vectors_seconds)
         found = await asyncio.to_thread(library.search, query, top_k, file, mode)
         notes = [found.note] if found.note else []
         if not found.passages and not await asyncio.to_thread(library.documents):
@@ -171,7 +172,7 @@ class Desk:
                     await asyncio.to_thread(library.close)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _until_read(self, library: Library, tell: Tell) -> None:
+    async def _until_read(self, library: Library, tell: Tell, vectors_seconds: float = 0.0) -> None:
         """Wait until all files are searchable, as long as that is worth it."""
         began, told = time.monotonic(), None
         while True:
@@ -180,9 +181,7 @@ class Desk:
                 await tell(progress)
                 told = progress
             waited = time.monotonic() - began
-            if not _is_worth_waiting(
-                library, waited, self._files_wait_seconds, self._vectors_wait_seconds
-            ):
+            if not _is_worth_waiting(library, waited, self._files_wait_seconds, vectors_seconds):
                 return
             await asyncio.sleep(LOOK_SECONDS)
 

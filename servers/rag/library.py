@@ -8,7 +8,7 @@ in the background, and words find what there is meanwhile.
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -165,13 +165,13 @@ class DocumentLibrary:
             )
             self._reopening.start()
 
-    def sync(self) -> SyncReport:
-        """Compare folders and index now, and do all that is to be done, vectors too.
+    def sync(self, *, embed: bool = True) -> SyncReport:
+        """Compare folders and index now, and do all that is to be done, vectors too if `embed`.
 
         Raises:
             IndexUnusable: another process keeps the index up to date, or it can't be written.
         """
-        return self._session.sync()
+        return self._session.sync(embed=embed)
 
     def reindex(self, files: Collection[str] = ()) -> SyncReport:
         """Read documents again though their files are the same; all of them if none is named.
@@ -218,9 +218,12 @@ class DocumentLibrary:
         """All that is to be said about it."""
         session = self._session
         store = None if session.cache is None else session.cache.store
+        counts = session.index.counts()
+        if session.embedder is None and not session.lacking:
+            counts = replace(counts, chunks_without_vectors=0)  # there are to be none
         notice = [session.index.notice] if session.index.notice else []
         return LibraryStatus(
-            counts=session.index.counts(),
+            counts=counts,
             embedder="" if session.embedder is None else session.embedder.name,
             vectors="" if store is None else store.description,
             writer_process=os.getpid() if session.role.take() else session.role.other_holder,

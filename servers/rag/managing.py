@@ -31,8 +31,8 @@ class Refused(RagError):
 class ManagedLibrary(Library, Protocol):
     """What commands ask of a library beside what tools do."""
 
-    def sync(self) -> SyncReport:
-        """Bring the index up to date, while the caller waits."""
+    def sync(self, *, embed: bool = True) -> SyncReport:
+        """Bring the index up to date, with its vectors if `embed`, while the caller waits."""
         ...
 
     def reindex(self) -> SyncReport:
@@ -102,7 +102,7 @@ class _Management:
         except NotAdded as error:
             raise Refused(str(error)) from error
         if any(one.state == "added" for one in copied):
-            self._update()
+            self._update(embed=True)
         root = self._options.folders[0]
         if self._is_json:
             self._teller.answer_json(
@@ -118,7 +118,7 @@ class _Management:
         return EXIT_USAGE if any(one.state == "refused" for one in copied) else EXIT_DONE
 
     def list_documents(self) -> int:
-        self._update()
+        self._update(embed=False)
         entries = self._library.documents()
         if self._is_json:
             self._teller.answer_json([_entry_document(entry) for entry in entries])
@@ -152,7 +152,7 @@ class _Management:
         return EXIT_DONE
 
     def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> int:
-        self._update()
+        self._update(embed=mode != "words")
         result = self._library.search(query, top_k, file, mode)
         told = ([result.note] if result.note else []) + [*self._library.faults()]
         notes = sorted(set(told), key=told.index)
@@ -184,7 +184,7 @@ class _Management:
             path.unlink()
         except OSError as error:
             raise Refused(f"{path} can't be deleted: {error.strerror or error}") from error
-        self._update()
+        self._update(embed=False)
         if self._is_json:
             self._teller.answer_json({"removed": str(path)})
         else:
@@ -200,12 +200,15 @@ class _Management:
         threading.Event().wait()
         return EXIT_DONE
 
-    def _update(self) -> None:
-        """Index what has changed, unless another process looks after that."""
+    def _update(self, *, embed: bool) -> None:
+        """Index what has changed, unless another process looks after that.
+
+        Without `embed` it is found by words only, until the next command that needs vectors.
+        """
         if (holder := self._other_writer()) is not None:
             self._teller.say(f"process {holder} keeps the index up to date")
         else:
-            self._library.sync()
+            self._library.sync(embed=embed)
 
     def _other_writer(self) -> int | None:
         holder = self._library.status().writer_process

@@ -139,13 +139,15 @@ class Session:
         self._background = Background(self.indexer, self.role, self.cache, watcher, self.embedder)
         self._background.start()
 
-    def sync(self, force: Collection[str] = frozenset()) -> SyncReport:
-        """Compare and embed now, side by side; returns when both are done.
+    def sync(self, force: Collection[str] = frozenset(), *, embed: bool = True) -> SyncReport:
+        """Compare and, if `embed`, embed now, side by side; returns when both are done.
 
         Raises:
             IndexUnusable: another process writes to it, or it can't be written.
         """
         self.role.require()
+        if not embed:
+            return self.indexer.sync(force)
         with ThreadPoolExecutor(1, thread_name_prefix="embedding") as threads:
             compared = threading.Event()
             filling = threads.submit(self._fill_beside, compared)

@@ -7,6 +7,7 @@ import pytest
 from servers.rag.desk import Desk
 from servers.rag.faults import ExtractionError, IndexUnusable, OutsideFolders
 from servers.rag.indexing.progress import IndexProgress
+from servers.rag.passages import SearchMode
 from servers.rag.search import SearchResult
 from tests.servers.rag.fake_library import DONE, FakeLibrary, entry, passage
 
@@ -55,6 +56,24 @@ async def test_a_search_without_any_document_says_so() -> None:
     desk = Desk(lambda: library, [])
     _, notes = await desk.search("x", 5, None, "hybrid", silence)
     assert notes == ["There are no documents yet."]
+    await desk.aclose()
+
+
+@pytest.mark.parametrize("mode", ["words", "hybrid"])
+async def test_only_a_search_by_meaning_waits_for_vectors(mode: SearchMode) -> None:
+    library = FakeLibrary(steps=[*[IndexProgress(2, 2, n, 4) for n in range(4)], None])
+    desk = Desk(lambda: library, [])
+    await desk.search("x", 5, None, mode, silence)
+    assert (library.progress is None) == (mode == "hybrid")
+    await desk.aclose()
+
+
+async def test_lists_and_texts_wait_for_no_vectors() -> None:
+    library = FakeLibrary(steps=[IndexProgress(2, 2, 0, 4)], texts={"a.md": "A"})
+    desk = Desk(lambda: library, [])
+    _, notes = await desk.documents(silence)
+    assert "0 of 4 passages by their meaning" in notes[0]
+    assert await desk.text("a.md", silence) == ("a.md", "A")
     await desk.aclose()
 
 

@@ -90,6 +90,29 @@ def test_what_is_synced_is_found_by_words_and_by_meaning(opener: Opener, fruit: 
 
 
 @pytest.mark.usefixtures("fruit")
+def test_without_vectors_it_is_found_by_words_and_the_next_sync_makes_them(opener: Opener) -> None:
+    embedder = LetterEmbedder()
+    library = opener(embedder)
+
+    assert library.sync(embed=False).added == 2
+
+    assert library.search("orchard", mode="words").passages[0].file == "apple.md"
+    assert (embedder.embedded, library.status().counts.chunks_without_vectors) == ([], 2)
+    library.sync()
+    assert library.status().counts.chunks_without_vectors == 0
+
+
+@pytest.mark.usefixtures("fruit")
+def test_where_no_embedder_is_wanted_nothing_waits_for_vectors(opener: Opener) -> None:
+    library = opener(None)
+    library.sync()
+    assert library.status().counts.chunks_without_vectors == 0
+    library.close()
+    lacking = opener(LetterEmbedder(), lacking=["ollama is not running"] * 9)
+    assert lacking.status().counts.chunks_without_vectors == 2
+
+
+@pytest.mark.usefixtures("fruit")
 def test_what_was_indexed_is_there_when_it_is_opened_again(opener: Opener) -> None:
     first = opener(LetterEmbedder())
     first.sync()

@@ -26,8 +26,8 @@ class ManagedFake(FakeLibrary):
     writer_process: int | None = None
     syncs: list[str] = field(default_factory=list[str])
 
-    def sync(self) -> SyncReport:
-        self.syncs.append("sync")
+    def sync(self, *, embed: bool = True) -> SyncReport:
+        self.syncs.append("sync" if embed else "sync without vectors")
         return SyncReport()
 
     def reindex(self) -> SyncReport:
@@ -71,6 +71,12 @@ def test_a_search_brings_the_index_up_to_date_and_prints_passages(place: Place) 
     assert place.library.asked == [("how often", 2, None, "hybrid")]
     assert place.out.getvalue().startswith("1. garden.md, line 3")
     assert place.out.getvalue().endswith("[Source: garden.md, ID: 12]\n")
+
+
+def test_only_what_needs_vectors_waits_for_them(place: Place) -> None:
+    for words in (["search", "x", "--mode", "words"], ["search", "x"], ["list"]):
+        assert place.manage(*words) == EXIT_DONE
+    assert place.library.syncs == ["sync without vectors", "sync", "sync without vectors"]
 
 
 def test_a_search_as_json_holds_all_that_is_known_of_a_passage(place: Place) -> None:
@@ -127,7 +133,7 @@ def test_a_document_is_deleted_only_if_that_is_certain_and_it_is_one(
     assert (place.folder / "a.md").exists()
     assert place.manage("remove", "--yes", "docs/a.md") == EXIT_DONE
     assert not (place.folder / "a.md").exists()
-    assert place.library.syncs == ["sync"]
+    assert place.library.syncs == ["sync without vectors"]
 
 
 def test_documents_are_listed_and_the_status_says_what_went_wrong(place: Place) -> None:
