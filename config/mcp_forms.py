@@ -25,11 +25,15 @@ TYPES_ALLOWED = "stdio, http (or streamable-http)"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a key may hold, in words and as a test; of a list or section, what each member may."""
+    """What a key may hold, in words and as a test; of a list or section, what each member may.
+
+    Texts of a key that `may_hold_secrets` are never quoted.
+    """
 
     allowed: str
     fits_alone: Callable[[object], bool]
     container: type[list[object] | dict[str, object]] | None = None
+    may_hold_secrets: bool = False
 
     def fits(self, value: object) -> bool:
         """Whether the value has this form."""
@@ -39,11 +43,11 @@ class Form:
         return right_kind and self._odd_member(cast("object", value)) is None
 
     def found(self, value: object) -> str:
-        """What stands there instead, in words; numbers are quoted, for they are no secrets."""
+        """What stands there instead, in words."""
         if self.container is not None and isinstance(value, self.container):
             members = cast("object", value)
             return f"{kind_of(members)} in which {self._odd_member(members)}"
-        return _in_words(value)
+        return self._in_words(value)
 
     def _odd_member(self, value: object) -> str | None:
         """The first member that does not fit, in words."""
@@ -53,12 +57,19 @@ class Form:
             items = enumerate(cast("list[object]", value), start=1)
             named = {f"item {number}": item for number, item in items}
         odd = next((name for name, member in named.items() if not self.fits_alone(member)), None)
-        return None if odd is None else f"{odd} is {_in_words(named[odd])}"
+        return None if odd is None else f"{odd} is {self._in_words(named[odd])}"
+
+    def _in_words(self, value: object) -> str:
+        if isinstance(value, str) and value and not self.may_hold_secrets:
+            return shown(value)
+        return _in_words(value)
 
 
 def _in_words(value: object) -> str:
     if value == "":
         return "an empty text"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if not is_number(value):
         return kind_of(value)
     try:
@@ -107,7 +118,7 @@ def _one_of(*words: str) -> Form:
     return Form(" or ".join(words), lambda value: value in words)
 
 
-_TEXT = Form("a text", _is_some_text)
+_TEXT = Form("a text", _is_some_text, may_hold_secrets=True)
 _FLAG = Form("true or false", _is_flag)
 _SECONDS = Form(f"seconds, above 0 and at most {MAX_SECONDS:.0f}", _are_seconds)
 
@@ -130,8 +141,13 @@ FORMS: Mapping[str, Form] = {
     **dict.fromkeys((*URL_KEYS, "command", "cwd", "envFile"), _TEXT),
     **dict.fromkeys(TYPE_KEYS, Form(TYPES_ALLOWED, _is_some_text)),
     **dict.fromkeys(SWITCH_KEYS, _FLAG),
-    "args": Form("a list of texts", _is_text, list),
-    "env": Form("a section of names and texts or numbers", _is_text_or_number, dict),
-    "headers": Form("a section of names and texts", _is_text, dict),
+    "args": Form("a list of texts", _is_text, list, may_hold_secrets=True),
+    "env": Form(
+        "a section of names and texts or numbers",
+        _is_text_or_number,
+        dict,
+        may_hold_secrets=True,
+    ),
+    "headers": Form("a section of names and texts", _is_text, dict, may_hold_secrets=True),
     "timeout": Form("milliseconds, above 0 and at most a day", _is_timeout),
 }

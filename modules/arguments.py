@@ -223,13 +223,15 @@ def _dollars(text: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0 < amount < math.inf:
-        raise argparse.ArgumentTypeError("an amount above 0, such as 0.05")
+        raise argparse.ArgumentTypeError(f"{_bare(text)!r} is no amount above 0, such as 0.05")
     return amount
 
 
 def _tokens(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
-        raise argparse.ArgumentTypeError("a whole number above 0, such as 20000")
+        raise argparse.ArgumentTypeError(
+            f"{_bare(text)!r} is no whole number above 0, such as 20000"
+        )
     return int(text)
 
 

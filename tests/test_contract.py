@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, StrategyProfile
 from config.servers import ServerSpec
-from config.settings import load_models, load_profile
+from config.settings import load_models
 from core.content import block_text
 from core.context import AgentContext
 from core.loop import AgentLoop, collect
@@ -106,8 +106,8 @@ async def test_the_loop_gives_status_and_result() -> None:
 
 
 def test_steps_and_lifelines_default_to_three() -> None:
-    profile = load_profile(ROOT / "config" / "profiles.yaml")
-    assert (profile.strategy.max_steps, profile.strategy.max_lifelines_per_step) == (3, 3)
+    strategy = StrategyProfile()
+    assert (strategy.max_steps, strategy.max_lifelines_per_step) == (3, 3)
 
 
 def test_perception_and_decision_take_what_the_mission_says() -> None:

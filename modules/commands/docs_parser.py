@@ -148,5 +148,5 @@ def _add_removal(parser: CommandParser) -> None:
 
 def _passages(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PASSAGES_MAX:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 to {PASSAGES_MAX}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PASSAGES_MAX}")
     return int(text)

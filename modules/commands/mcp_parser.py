@@ -182,5 +182,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _line_count(text: str) -> int:
     if not text.isdecimal() or len(text) > len(str(LOG_LINES_MAX)) or int(text) > LOG_LINES_MAX:
-        raise argparse.ArgumentTypeError(f"a number of lines from 0 to {LOG_LINES_MAX:,}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of lines from 0 to {LOG_LINES_MAX:,}"
+        )
     return int(text)

@@ -109,6 +109,6 @@ def seconds(text: str) -> float:
         found = math.nan
     if not 0 < found <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
-            f"a number of seconds, above 0 and at most {MAX_SECONDS:g}"
+            f"{text!r} is no number of seconds above 0 and at most {MAX_SECONDS:g}"
         )
     return found

@@ -175,7 +175,7 @@ class TestConventions:
             "key 'env' is a section in which 'KEY' is a list; allowed: a section of names and "
             "texts or numbers",
         ),
-        ({"command": "x", "env": {"A": True}}, "'A' is true or false; allowed"),
+        ({"command": "x", "env": {"A": True}}, "'A' is true; allowed"),
         (
             {"url": "https://a", "headers": {"X": 5}},
             "key 'headers' is a section in which 'X' is 5; allowed: a section of names and texts",
@@ -189,12 +189,12 @@ class TestConventions:
         ({"command": "x", "type": "http"}, "its type 'http' needs the key 'url'"),
         ({"command": "x", "type": "ws"}, "key 'type' is 'ws'; allowed: stdio, http (or stream"),
         ({"url": "https://a/sse", "type": "sse"}, "does not speak; if the server has a Streamab"),
-        ({"command": "x", "timeout": "60s"}, "key 'timeout' is text; allowed: milliseconds, abo"),
+        ({"command": "x", "timeout": "60s"}, "key 'timeout' is '60s'; allowed: milliseconds, abo"),
         ({"command": "x", "timeout": 0}, "key 'timeout' is 0; allowed: milliseconds, above 0"),
-        ({"command": "x", "timeout": True}, "key 'timeout' is true or false; allowed"),
+        ({"command": "x", "timeout": True}, "key 'timeout' is true; allowed"),
         ({"command": "x", "timeout": 1e300}, "key 'timeout' is 1e+300; allowed"),
-        ({"command": "x", "disabled": "no"}, "key 'disabled' is text; allowed: true or false"),
-        ({"command": "x", "start": "soon"}, "key 'start' is text; allowed: lazy or eager"),
+        ({"command": "x", "disabled": "no"}, "key 'disabled' is 'no'; allowed: true or false"),
+        ({"command": "x", "start": "soon"}, "key 'start' is 'soon'; allowed: lazy or eager"),
         ({"command": "x", "connection": 1}, "key 'connection' is 1; allowed: persistent or per"),
         ({"command": "x", "concurrent_calls": 0}, "is 0; allowed: a whole number from 1 to 1000"),
         ({"command": "x", "concurrent_calls": 1.5}, "is 1.5; allowed: a whole number from 1 to"),
@@ -202,14 +202,14 @@ class TestConventions:
         ({"command": "x", "call_timeout_seconds": -1}, "is -1; allowed: seconds, above 0"),
         (
             {"command": "x", "tool_timeout_seconds": {"add": "9"}},
-            "in which 'add' is text; allowed: a section of tool names and seconds, above 0 and",
+            "in which 'add' is '9'; allowed: a section of tool names and seconds, above 0 and",
         ),
         ({"command": "x", "envFile": "gone.env"}, "gone.env can't be read: No such file"),
         ({"command": "x", "envFile": "${NONE}"}, "key 'envFile' holds the environment variable"),
         ({"command": "${NONE}"}, "key 'command' holds the environment variable NONE, which is"),
     ],
 )
-def test_a_wrong_value_is_the_problem_of_its_server_alone_and_is_not_quoted(
+def test_a_wrong_value_is_the_problem_of_its_server_alone_and_is_quoted_if_no_secret(
     tmp_path: Path, entry: object, said: str
 ) -> None:
     file = read(tmp_path, {"mcpServers": {"bad": entry, "good": {"command": "x"}}})

@@ -63,12 +63,14 @@ class TestShippedFiles:
         document = read_document(ROOT / "config" / "profiles.yaml")
         assert not keys_left_out(AgentProfile, document)
 
-    def test_the_shipped_values_are_the_defaults(self) -> None:
-        """A profile that leaves a key out behaves as the shipped one does."""
+    def test_the_shipped_values_are_the_defaults_but_for_steps_and_tool_calls(self) -> None:
+        """A profile that leaves another key out behaves as the shipped one does."""
         shipped = load_profile(ROOT / "config" / "profiles.yaml")
         bare = AgentProfile(agent=shipped.agent)
-        for section in ("strategy", "memory", "llm", "sandbox", "documents", "web", "security"):
+        for section in ("memory", "llm", "documents", "web", "security"):
             assert getattr(shipped, section) == getattr(bare, section), section
+        assert shipped.strategy == bare.strategy.model_copy(update={"max_steps": 10})
+        assert shipped.sandbox == bare.sandbox.model_copy(update={"tool_calls": 20})
 
 
 def keys_left_out(schema: type[BaseModel], found: object, path: str = "") -> list[str]:
