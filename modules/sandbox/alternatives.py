@@ -39,13 +39,13 @@ CONSTRUCTS: Mapping[str, str] = MappingProxyType(
 OTHER_ERRORS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "TypeError": {
-            "callable replacement is": "loop over pattern.finditer(text) and put the text together",
             "JSONEncoder.__init__()": "turn such values into text, lists or dicts first",
             "JSONDecoder.__init__()": "convert the values after json.loads(text)",
             "'list' object is not an iterator": (
                 "write next(iter([x for x in values]), None): a generator expression is a list here"
             ),
             "cannot create 'object' instances": "use None or a list as the marker",
+            "can only concatenate list (not ": "use values.extend(more) for what is no list",
             "type() bases are": "use plain functions and dicts",
             "print() 'file' argument": "print without file=, or add to a list of lines",
         },
@@ -190,7 +190,6 @@ MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         "functools.wraps": "leave it out",
         "re.VERBOSE": "write the pattern without white space and comments",
         "re.X": "write the pattern without white space and comments",
-        "re.subn": "use re.sub(pattern, new, text)",
         "sys.exc_info": "use except Exception as error",
         "sys.exit": "return from the function",
         "sys.setrecursionlimit": "use a loop",

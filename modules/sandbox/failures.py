@@ -7,12 +7,9 @@ without a code: there the message is compared with what Python has, and with `al
 
 import ast
 import builtins
-import datetime
-import decimal
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 from pydantic_monty import (
     Frame,
@@ -38,6 +35,7 @@ from modules.sandbox.guard import GuardedPlan
 from modules.sandbox.limits import SandboxLimits
 from modules.sandbox.prelude import AVAILABLE_MODULES
 from modules.sandbox.provided import PROVIDED_MODULES
+from modules.sandbox.provided.builtin_functions import PYTHON_TYPES
 
 PLAN_FILENAME = "<python-input-1>"
 """How the interpreter names a session's second feed: the plan (the first is the prelude)."""
@@ -50,18 +48,6 @@ _NOT_IN_MODULE = re.compile(
 )
 _NOT_IN_TYPE = re.compile(r"(?:type object )?'([\w.]+)'(?: object)? has no attribute '(\w+)'")
 _ONE_TEXT = "RuntimeError: Internal error in monty: exceptions can only"
-
-_TYPES: Mapping[str, type] = MappingProxyType(
-    {
-        "function": types.FunctionType,
-        "datetime.date": datetime.date,
-        "datetime.datetime": datetime.datetime,
-        "datetime.time": datetime.time,
-        "datetime.timedelta": datetime.timedelta,
-        "decimal.Decimal": decimal.Decimal,
-    }
-)
-"""Types by the interpreter's name, other than the builtin ones."""
 
 
 def failure_of(error: MontyError, plan: GuardedPlan, limits: SandboxLimits) -> PlanFailure:
@@ -176,6 +162,8 @@ def _for_attribute(message: str, line: str) -> str | None:
         return None
     kind, name = found[1], found[2]
     if kind in PROVIDED_MODULES:
+        if (instead := MODULE_NAMES.get(f"{kind}.{name}")) is not None:
+            return instead
         return f"{kind} has only: {', '.join(PROVIDED_MODULES[kind])}"
     if name in METHODS and (name == "send" or _has(kind, name) or name.startswith("__")):
         return METHODS[name]
@@ -183,8 +171,6 @@ def _for_attribute(message: str, line: str) -> str | None:
         return None
     if message.startswith("type object"):
         return f"call it on a value, as in lambda x: x.{name}()"
-    if name == "get" and "key=" in line:
-        return "a method can't be used as a value: write key=lambda k: d[k]"
     if f".{name}(" in line:
         return f"do without .{name}()"
     return f"a method can't be used as a value: write lambda x: value.{name}(x)"
@@ -192,7 +178,8 @@ def _for_attribute(message: str, line: str) -> str | None:
 
 def _has(kind: str, name: str) -> bool:
     """Whether Python's type of this name has the attribute; False for a class of the plan's."""
-    known = _TYPES.get(kind) or getattr(builtins, kind, None)
+    python = types.FunctionType if kind == "function" else getattr(builtins, kind, None)
+    known = PYTHON_TYPES.get(kind, python)
     return isinstance(known, type) and hasattr(known, name)
 
 

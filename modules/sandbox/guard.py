@@ -10,9 +10,11 @@ ends the plan. `finally` can hide an exception too (`finally: return 1`), so it 
 at the one in flight. And `__exit__` can, so `with` takes only the interpreter's own context
 managers. All these names are new for each plan, and nothing in the sandbox lists them.
 
-Two things are done in the same pass. `import statistics` and `import string`, which the interpreter
-lacks, become assignments (`modules.sandbox.provided`). And `eval(text)` becomes the true `eval`,
-which the prelude hides: in any other form it can run statements that the guard has not seen.
+Three things are done in the same pass. Imports of modules that the interpreter lacks, or has
+otherwise than Python, become assignments (`modules.sandbox.provided`). A method of a builtin type
+that isn't called where it stands (`key=d.get`, `map(str.strip, …)`) becomes a function that calls
+it. And `eval(text)` becomes the true `eval`, which the prelude hides: in any other form it can run
+statements that the guard has not seen.
 """
 
 import ast
@@ -25,6 +27,12 @@ from dataclasses import dataclass
 from modules.plans.names import NotParsed, parse
 from modules.sandbox.alternatives import UNSUPPORTED_METHODS
 from modules.sandbox.provided import PROVIDED_MODULES, provided_name, provided_source
+from modules.sandbox.provided.builtin_functions import (
+    CLASS_METHODS,
+    METHOD_NAMES,
+    PYTHON_TYPES,
+    attribute_function,
+)
 from modules.sandbox.rewriting import Edit, PlanText
 
 CONTINUED = "\\"
@@ -39,7 +47,11 @@ ODD_LAYOUT = "put except and finally, and what follows them, on lines of their o
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
 
 
-_OF_CONCERN = re.compile(r"\b(?:try|with|class|eval|statistics|string)\b")
+_OF_CONCERN = re.compile(
+    r"\b(?:try|with|class|eval|re|statistics|string)\b"
+    rf"|\.\s*(?:{'|'.join(sorted(METHOD_NAMES))})\b(?!\s*\()"
+    rf"|\b(?:{'|'.join(kind for kind in PYTHON_TYPES if '.' not in kind)})\s*\."
+)
 """Without one of these words a plan holds nothing that is looked at, and need not be parsed."""
 
 _GUARDED = re.compile(r"^[^\w\n]*(?:try|with)\b", re.MULTILINE)
@@ -133,10 +145,11 @@ class _Names:
     recursion_error: str
     eval: str
     manager: str
+    attribute: str
 
     @classmethod
     def of(cls, token: str) -> "_Names":
-        kinds = ("nested_too_deep", "recursion_error", "eval", "manager")
+        kinds = ("nested_too_deep", "recursion_error", "eval", "manager", "attribute")
         return cls(*(f"__{kind}_{token}__" for kind in kinds))
 
 
@@ -158,38 +171,63 @@ class _Guard:
         self.edits: list[Edit] = []
         self._names = names
         self._modules: set[str] = set()
+        self._methods: set[str] = set()
         self._managers = False
+        self._own_eval = False
+        self._evals: list[ast.Name] = []
+        self._attributes: list[ast.Attribute] = []
+        self._in_place: set[ast.AST] = set()
+        self._misplaced: set[ast.AST] = set()
 
     def walk(self, tree: ast.Module) -> None:
         """Look at every node, without recursion: its depth is in the plan's hands."""
-        own_eval = False
-        evals: list[ast.Name] = []
-        misplaced: set[ast.AST] = set()
         for node in ast.walk(tree):
-            own_eval = own_eval or _binds_eval(node)
-            match node:
-                case ast.Try():
-                    self._guard_try(node)
-                case ast.ClassDef(body=body):
-                    _check_methods(body)
-                case ast.With(items=items):
-                    self._guard_managers(items)
-                case ast.Import() | ast.ImportFrom():
-                    self._provide(node)
-                case ast.JoinedStr() if FORMATTED_ARE_MISPLACED:
-                    misplaced.update(ast.walk(node))
-                case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
-                    evals.append(name)
-                case _:
-                    pass
-        if not own_eval:
-            self._unhide(name for name in evals if name not in misplaced)
+            self._guard(node)
+            self._note(node)
+        if not self._own_eval:
+            self._unhide(name for name in self._evals if name not in self._misplaced)
+        for method in self._attributes:
+            if method not in self._misplaced and method not in self._in_place:
+                self._bind(method)
+
+    def _guard(self, node: ast.AST) -> None:
+        """Guard a statement, or put a provided module in its place."""
+        match node:
+            case ast.Try():
+                self._guard_try(node)
+            case ast.ClassDef(body=body):
+                _check_methods(body)
+            case ast.With(items=items):
+                self._guard_managers(items)
+            case ast.Import() | ast.ImportFrom():
+                self._provide(node)
+            case _:
+                pass
+
+    def _note(self, node: ast.AST) -> None:
+        """Remember what can be judged when all nodes have been seen."""
+        self._own_eval = self._own_eval or _binds_eval(node)
+        match node:
+            case ast.JoinedStr() if FORMATTED_ARE_MISPLACED:
+                self._misplaced.update(ast.walk(node))
+            case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
+                self._evals.append(name)
+            case ast.Call(func=ast.Attribute() as method) if not _is_method_of_type(method):
+                self._in_place.add(method)
+            case ast.pattern():
+                self._in_place.update(ast.iter_child_nodes(node))
+            case ast.Attribute(attr=name, ctx=ast.Load()) if name in METHOD_NAMES:
+                self._attributes.append(node)
+            case _:
+                pass
 
     def prelude(self) -> str:
         """What the inserted code needs."""
         parts = [f"{self._names.recursion_error} = RecursionError\n{self._names.eval} = eval\n"]
         if self._managers:
             parts.append(_MANAGER.format(name=self._names.manager))
+        if self._methods:
+            parts.append(attribute_function(self._names.attribute, frozenset(self._methods)))
         return "".join([*parts, *map(provided_source, sorted(self._modules))])
 
     def _guard_try(self, node: ast.Try) -> None:
@@ -242,6 +280,18 @@ class _Guard:
             start, end = self.text.span(name)
             self.edits.append(Edit(start, end, self._names.eval))
 
+    def _bind(self, method: ast.Attribute) -> None:
+        """Turn `value.name` into a call that gives the method as a function."""
+        start, end = self.text.span(method)
+        inside = self.text.span(method.value)[1]
+        before, dot, name = self.text.between(inside, end).rpartition(b".")
+        if not dot or name.strip() != method.attr.encode():
+            return  # a comment in between, or a name in other letters: it stays as it is
+        breaks = name.count(b"\n") * "\n"
+        self._methods.add(method.attr)
+        self.edits.append(Edit(start, start, f"{self._names.attribute}("))
+        self.edits.append(Edit(inside + len(before), end, f", {method.attr!r}{breaks})"))
+
     def _indent(self, line: int) -> str:
         """The white space that a line begins with; a line before must not run on into it."""
         before, text = self.text.line(line - 1).strip(), self.text.line(line)
@@ -260,6 +310,13 @@ def _check_methods(body: Iterable[ast.stmt]) -> None:
         if isinstance(node, ast.FunctionDef) and node.name in UNSUPPORTED_METHODS:
             message = f"{node.name}() is not supported: give the method a plain name and call it"
             raise Unsupported(message, node.lineno)
+
+
+def _is_method_of_type(attribute: ast.Attribute) -> bool:
+    """Whether it is `str.lower`, a value even where it is called; not so `dict.fromkeys`."""
+    value = attribute.value
+    is_type = isinstance(value, ast.Name) and value.id in PYTHON_TYPES
+    return is_type and attribute.attr not in CLASS_METHODS
 
 
 def _binds_eval(node: ast.AST) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.catalog import ToolCatalog
 from core.tool_spec import ToolSpec, as_identifier
+from modules.sandbox.provided.builtin_functions import ROUND, attribute_functions
 
 TOOL_DOOR = "__call_tool__"
 """Undefined function behind `tools.<name>`: index in the catalogue, args, kwargs."""
@@ -39,7 +40,7 @@ AVAILABLE_MODULES = (
 )
 """Modules that a plan can import; `os`, `sys` and `pathlib` exist but reach nothing.
 
-`statistics` and `string` are ours (`modules.sandbox.provided`).
+`re`, `statistics` and `string` are ours (`modules.sandbox.provided`).
 """
 
 PLAN_LANGUAGE_NOTES = f"""\
@@ -51,11 +52,11 @@ PLAN_LANGUAGE_NOTES = f"""\
 - Not available: yield (build a list), async with, async for and async comprehensions (use for).
 - Not available: class inheritance, own exceptions (use RuntimeError), decorators on methods,
   __len__, __lt__, __bool__, super(), callable(), issubclass(), exec(), `with` (use try/finally).
-- Not available: `del` (assign None instead), `key=d.get` (write `key=lambda k: d[k]`),
-  `next(x for …)` (write `next(iter([x for …]), None)`), exceptions with more than one text.
+- Not available: `del` (assign None instead), exceptions with more than one text,
+  `next(x for …)` (write `next(iter([x for …]), None)`).
 - Calls may nest only so deep, and RecursionError can't be caught: use a loop.
 - A failing tool raises RuntimeError: catch it with try/except to try another tool.
-- Sums of money and exact decimals go through tools or decimal, not round(); sleeping is instant.
+- Exact decimals go through tools or decimal; sleeping is instant.
 """
 """What the prompts tell a model about the language of plans."""
 
@@ -131,6 +132,10 @@ def prelude_for(tools: ToolCatalog, plan: str) -> str:
     named = set(_NAME.findall(unicodedata.normalize("NFKC", plan)))
     by_text = not named.isdisjoint(_BY_TEXT)
     parts: list[str] = []
+    if by_text or "round" in named:
+        parts.append(ROUND)
+    if by_text:
+        parts.append(attribute_functions(named))
     if by_text or not named.isdisjoint(_HIDDEN_NAMES):
         parts.append(_HIDDEN)
     if by_text or SEARCH in named:

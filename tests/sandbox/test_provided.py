@@ -1,5 +1,6 @@
-"""`statistics` and `string` for plans give what Python's own modules give."""
+"""`statistics` and `string` for plans give what Python's own modules give, to the last digit."""
 
+import decimal
 import math
 import statistics
 import string
@@ -55,6 +56,9 @@ OF_ONE_LIST = (
     *("geometric_mean([abs(x) + 1 for x in d])", "harmonic_mean([abs(x) for x in d])"),
     "fmean(d, weights=range(1, len(d) + 1))",
 )
+ROUNDED = ("geometric_mean", "fmean(d, w")
+"""What Python rounds on the way, not alike in all its versions."""
+
 OF_TWO_LISTS = ("covariance(x, y)", "correlation(x, y)", "linear_regression(x, y)")
 
 
@@ -84,6 +88,8 @@ def test_statistics_of_one_list_are_those_of_python(
         expression = f"[statistics.{call} for d in [{data!r}]][0]"
         ours, pythons = evaluated(interpreter, expression), in_python(expression)
         assert agree(ours, pythons, scale**2), call
+        rounded = call.startswith(ROUNDED) or isinstance(pythons, str)
+        assert rounded or repr(ours) == repr(pythons), call
         assert call.startswith(("mode", "multi")) or type(ours) is type(pythons) or data, call
 
 
@@ -109,7 +115,8 @@ def test_integers_and_decimals_stay_what_they_are(interpreter: MontySession) -> 
     big = "statistics.mean([10**30, 10**30 + 2])"
     assert evaluated(interpreter, big) == 10**30 + 1
     money = "str(statistics.mean([decimal.Decimal('0.10'), decimal.Decimal('0.30')]))"
-    assert evaluated(interpreter, money) == "0.20"
+    python = statistics.mean([decimal.Decimal("0.10"), decimal.Decimal("0.30")])
+    assert evaluated(interpreter, money) == str(python) == "0.2"
     assert evaluated(interpreter, "str(statistics.stdev([decimal.Decimal(1), 3]))") == (
         "1.414213562373095048801688724"
     )

@@ -192,8 +192,6 @@ async def test_what_a_plan_prints_is_kept_apart_from_its_value() -> None:
          3, "own time limit"),
         ("import asyncio\n" + solve("await asyncio.gather(add(1, 2), return_exceptions=True)"),
          "unsupported", 3, "without other arguments"),
-        (solve("d = {'a': 1}", "return sorted(d, key=d.get)"), "unsupported", 3,
-         "lambda k: d[k]"),
     ],
 )  # fmt: skip
 async def test_every_failure_has_its_kind_its_line_and_advice(

@@ -1,13 +1,10 @@
-"""`statistics` and `string` for plans: modules that the interpreter lacks, in its own Python.
+"""`statistics` for plans: exact where Python's own module is exact, with the same last digit.
 
-A plan that imports one gets an object with the module's functions in front of it; everything runs
-inside the sandbox, under the plan's limits. Results are those of Python's own modules up to
-rounding: sums of floats are exact (`fsum`), those of integers and decimals too.
+Sums are made of fractions, which the interpreter lacks: pairs of integers here. What Python itself
+rounds on the way (weights, covariances, regression) is rounded alike, as in Python 3.11.
 """
 
-from types import MappingProxyType
-
-_STATISTICS = """
+STATISTICS = '''
     import math, collections, decimal
     class statistics:
         pass
@@ -21,37 +18,81 @@ _STATISTICS = """
         for value in values:
             if not isinstance(value, (int, float)) and type(value) is not decimal.Decimal:
                 raise TypeError(f"{name} takes numbers, not {value!r}")
+        kinds = [type(value) for value in values]
+        if float in kinds and decimal.Decimal in kinds:
+            raise TypeError("don't know how to coerce float and Decimal")
         return values
 
-    def total(values):
-        for value in values:
-            if isinstance(value, float):
-                return math.fsum(values)
-        return sum(values)
+    def pair(value):
+        """A number as numerator and denominator."""
+        if isinstance(value, int):
+            return int(value), 1
+        return decimal.Decimal(value).as_integer_ratio()
 
-    def ratio(a, b):
-        if isinstance(a, int) and a % b == 0:
-            return a // b
-        return a / b
+    def is_finite(values):
+        return all([isinstance(v, int) or v - v == 0 for v in values])
+
+    def exact_sum(pairs):
+        """The sum of fractions, as a numerator and a denominator."""
+        by_denominator = {}
+        for n, d in pairs:
+            by_denominator[d] = by_denominator.get(d, 0) + n
+        whole, common = 0, 1
+        for d, n in by_denominator.items():
+            shared = math.gcd(common, d)
+            whole, common = whole * (d // shared) + n * (common // shared), common // shared * d
+        return whole, common
+
+    def as_number(n, d, values):
+        """A fraction as the kind of number that the values are."""
+        for value in values:
+            if type(value) is decimal.Decimal:
+                return decimal.Decimal(n) / decimal.Decimal(d)
+            if isinstance(value, float):
+                return n / d
+        return n // d if n % d == 0 else n / d
 
     def sum_of_squares(values, centre):
-        if centre is None and all([isinstance(value, int) for value in values]):
-            n, whole = len(values), sum(values)
-            return n * sum([value * value for value in values]) - whole * whole, n
-        if centre is None:
-            centre = total(values) / len(values)
-            apart = [value - centre for value in values]
-            return total([a * a for a in apart]) - total(apart) * (total(apart) / len(values)), 1
-        return total([(value - centre) * (value - centre) for value in values]), 1
+        """The squares of the distances from the centre, or else from the mean, as a fraction."""
+        if centre is not None:
+            return exact_sum([pair((v - centre) * (v - centre)) for v in values])
+        pairs = [pair(v) for v in values]
+        n, d = exact_sum(pairs)
+        squares_n, squares_d = exact_sum([(a * a, b * b) for a, b in pairs])
+        count = len(values)
+        return count * squares_n * d * d - n * n * squares_d, count * squares_d * d * d
 
-    def root(value):
-        if type(value) is decimal.Decimal:
-            return value.sqrt()
-        return math.sqrt(value)
+    def spread(values, centre, count):
+        """A variance, as a fraction."""
+        n, d = sum_of_squares(values, centre)
+        shared = math.gcd(n, d * count)
+        return n // shared, d * count // shared
+
+    def bits(n):
+        return len(bin(n)) - 2
+
+    def root(n, d, values):
+        """The square root of a fraction, correctly rounded."""
+        for value in values:
+            if type(value) is decimal.Decimal:
+                return (decimal.Decimal(n) / decimal.Decimal(d)).sqrt()
+        if n == 0:
+            return 0.0
+        shift = (bits(n) - bits(d) - 109) // 2
+        if shift >= 0:
+            d = d << 2 * shift
+        else:
+            n = n << -2 * shift
+        whole = math.isqrt(n // d)
+        whole = whole | (whole * whole * d != n)
+        return float(whole << shift) if shift >= 0 else whole / (1 << -shift)
 
     def mean(data):
         values = numbers(data, 1, "mean")
-        return ratio(total(values), len(values))
+        if not is_finite(values):
+            return sum(values) / len(values)
+        n, d = exact_sum([pair(value) for value in values])
+        return as_number(n, d * len(values), values)
 
     def fmean(data, weights=None):
         values = [float(value) for value in numbers(data, 1, "fmean")]
@@ -82,7 +123,10 @@ _STATISTICS = """
             return values[0]
         if 0 in values:
             return 0
-        return sum(weights) / total([w / v for w, v in zip(weights, values)])
+        parts = [w / v if w else 0 for w, v in zip(weights, values)]
+        n, d = exact_sum([pair(part) for part in parts])
+        whole, common = exact_sum([pair(weight) for weight in weights])
+        return as_number(whole * d, common * n, parts)
 
     def median(data):
         values = sorted(numbers(data, 1, "median"))
@@ -112,21 +156,27 @@ _STATISTICS = """
 
     def variance(data, xbar=None):
         values = numbers(data, 2, "variance")
-        squares, scale = sum_of_squares(values, xbar)
-        return ratio(squares, scale * (len(values) - 1))
+        if not is_finite(values):
+            return math.nan
+        return as_number(*spread(values, xbar, len(values) - 1), values)
 
     def pvariance(data, mu=None):
         values = numbers(data, 1, "pvariance")
-        squares, scale = sum_of_squares(values, mu)
-        return ratio(squares, scale * len(values))
+        if not is_finite(values):
+            return math.nan
+        return as_number(*spread(values, mu, len(values)), values)
 
     def stdev(data, xbar=None):
         values = numbers(data, 2, "stdev")
-        return root(variance(values, xbar))
+        if not is_finite(values):
+            return math.nan
+        return root(*spread(values, xbar, len(values) - 1), values)
 
     def pstdev(data, mu=None):
         values = numbers(data, 1, "pstdev")
-        return root(pvariance(values, mu))
+        if not is_finite(values):
+            return math.nan
+        return root(*spread(values, mu, len(values)), values)
 
     def quantiles(data, *, n=4, method="exclusive"):
         values = sorted(numbers(data, 2, "quantiles"))
@@ -182,56 +232,11 @@ _STATISTICS = """
         return LinearRegression(slope, 0.0 if proportional else centre)
 
     StatisticsError = ValueError
-"""
+'''
 
-_STRING = r"""
-    class string:
-        pass
-    ascii_lowercase = "abcdefghijklmnopqrstuvwxyz"
-    ascii_uppercase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    ascii_letters = ascii_lowercase + ascii_uppercase
-    digits = "0123456789"
-    hexdigits = digits + "abcdef" + "ABCDEF"
-    octdigits = "01234567"
-    punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-    whitespace = " \t\n\r\x0b\x0c"
-    printable = digits + ascii_letters + punctuation + whitespace
-
-    def capwords(s, sep=None):
-        words = s.split() if sep is None else s.split(sep)
-        return (sep or " ").join([word.capitalize() for word in words])
-"""
-
-_SOURCES = MappingProxyType({"statistics": _STATISTICS, "string": _STRING})
-
-PROVIDED_MODULES = MappingProxyType(
-    {
-        "statistics": (
-            *("StatisticsError", "correlation", "covariance", "fmean", "geometric_mean"),
-            *("harmonic_mean", "linear_regression", "mean", "median", "median_high"),
-            *("median_low", "mode", "multimode", "pstdev", "pvariance", "quantiles", "stdev"),
-            "variance",
-        ),
-        "string": (
-            *("ascii_letters", "ascii_lowercase", "ascii_uppercase", "capwords", "digits"),
-            *("hexdigits", "octdigits", "printable", "punctuation", "whitespace"),
-        ),
-    }
+STATISTICS_NAMES = (
+    *("StatisticsError", "correlation", "covariance", "fmean", "geometric_mean"),
+    *("harmonic_mean", "linear_regression", "mean", "median", "median_high"),
+    *("median_low", "mode", "multimode", "pstdev", "pvariance", "quantiles", "stdev"),
+    "variance",
 )
-"""What each of these modules has."""
-
-
-def provided_name(module: str) -> str:
-    """What the object that stands for a module is called in the sandbox."""
-    return f"__provided_{module}__"
-
-
-def provided_source(module: str) -> str:
-    """The Python that makes a provided module, to be fed before a plan that imports it."""
-    builder = f"__provide_{module}__"
-    offer = "".join(f"    module.{name} = {name}\n" for name in PROVIDED_MODULES[module])
-    return (
-        f"def {builder}():{_SOURCES[module]}\n"
-        f"    module = {module}()\n{offer}    return module\n"
-        f"{provided_name(module)} = {builder}()\n"
-    )

@@ -1,0 +1,137 @@
+"""`round`, `hasattr` and `getattr` for plans, which give what Python's own give.
+
+The interpreter rounds a product by powers of ten instead of the number itself, and doesn't know a
+builtin type's methods as attributes: `hasattr([], "append")` is False there, `key=d.get` an error.
+"""
+
+import builtins
+import collections
+import datetime
+import decimal
+import inspect
+import re
+from collections.abc import Mapping, Sequence, Set
+from types import MappingProxyType
+
+_BUILTIN_TYPES = (
+    *("bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "range", "set"),
+    *("str", "tuple"),
+)
+
+PYTHON_TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        **{name: getattr(builtins, name) for name in _BUILTIN_TYPES},
+        "Counter": collections.Counter,
+        "collections.defaultdict": collections.defaultdict,
+        "collections.deque": collections.deque,
+        "datetime.date": datetime.date,
+        "datetime.datetime": datetime.datetime,
+        "datetime.time": datetime.time,
+        "datetime.timedelta": datetime.timedelta,
+        "decimal.Decimal": decimal.Decimal,
+        "re.Match": re.Match,
+    }
+)
+"""Types whose methods the interpreter doesn't know as attributes, by its name for them."""
+
+_TYPES = tuple(PYTHON_TYPES.items())
+_ALL_NAMES = MappingProxyType({kind: tuple(dir(python)) for kind, python in _TYPES})
+
+METHOD_NAMES: frozenset[str] = frozenset(
+    name
+    for kind in PYTHON_TYPES.values()
+    for name in dir(kind)
+    if not name.startswith("_") and inspect.isroutine(getattr(kind, name))
+)
+"""What their methods are called, dunder methods aside."""
+
+CLASS_METHODS: frozenset[str] = frozenset(
+    name
+    for kind in PYTHON_TYPES.values()
+    for name in METHOD_NAMES.intersection(dir(kind))
+    if inspect.isbuiltin(getattr(kind, name))
+)
+"""Those that are called on the type itself, as `dict.fromkeys` is."""
+
+ROUND = """
+__round__ = round
+def round(number, ndigits=None):
+    if type(number) is not float or not isinstance(ndigits, int) or number - number != 0:
+        return __round__(number, ndigits)
+    if ndigits > 323:
+        return number
+    if ndigits >= 0:
+        return float(format(number, f".{int(ndigits)}f"))
+    if ndigits < -308 or number == 0:
+        return 0.0 * number
+    tens = 10 ** -ndigits
+    whole, rest = divmod(int(abs(number)), tens)
+    rest = 2 * rest - tens + (0.5 if abs(number) != int(abs(number)) else 0)
+    if rest > 0 or (rest == 0 and whole % 2):
+        whole += 1
+    return float(whole * tens) if number >= 0 else -float(whole * tens)
+"""
+"""Rounds the number that a float is, halves to even, as its text with so many digits does."""
+
+_ATTRIBUTES = """
+def __attribute_functions__():
+    own_getattr, own_hasattr, any_type = getattr, hasattr, type(str)
+    names = {names}
+
+    def has_method(thing, name):
+        kind = str(thing if type(thing) is any_type else type(thing))[8:-2]
+        return type(name) is str and f" {{name}} " in names.get(kind, "")
+
+    def has(thing, name):
+        return own_hasattr(thing, name) or has_method(thing, name)
+
+    def get(thing, name, *default):
+        try:
+            return own_getattr(thing, name)
+        except AttributeError:
+            if has_method(thing, name):
+                if name in calls:
+                    return calls[name](thing, type(thing) is any_type)
+                raise NotImplementedError(
+                    f"getattr() of {{name!r}} is not supported: write x.{{name}}() instead"
+                )
+            if default:
+                return default[0]
+            raise
+
+    calls = {{}}
+{calls}
+    return get, has
+"""
+
+_CALL = """
+    def call(thing, of_type):
+        if of_type and not {of_class}:
+            return lambda first, *args, **kwargs: first.{name}(*args, **kwargs)
+        return lambda *args, **kwargs: thing.{name}(*args, **kwargs)
+    calls["{name}"] = call
+"""
+
+
+def attribute_functions(words: Set[str]) -> str:
+    """`hasattr` and `getattr` for a plan that holds these words, as source text.
+
+    A method comes as a function that calls it, if its name is one of the words.
+    """
+    return _attribute_functions(METHOD_NAMES & words, _ALL_NAMES) + (
+        "getattr, hasattr = __attribute_functions__()\n"
+    )
+
+
+def attribute_function(name: str, methods: frozenset[str]) -> str:
+    """A function called `name` that gives these methods as values, as source text."""
+    found = {kind: sorted(methods.intersection(dir(python))) for kind, python in _TYPES}
+    return _attribute_functions(methods, found) + f"{name}, __has__ = __attribute_functions__()\n"
+
+
+def _attribute_functions(methods: frozenset[str], names: Mapping[str, Sequence[str]]) -> str:
+    table = {kind: f" {' '.join(those)} " for kind, those in names.items() if those}
+    calls = "".join(
+        _CALL.format(name=name, of_class=name in CLASS_METHODS) for name in sorted(methods)
+    )
+    return _ATTRIBUTES.format(names=repr(table), calls=calls)
