@@ -173,6 +173,10 @@ class World:
     async def prepare(self, tool_name: str) -> None:
         """Nothing to start."""
 
+    async def learn_more(self) -> bool:
+        """No other server."""
+        return False
+
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
