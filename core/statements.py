@@ -22,7 +22,7 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     plans = _counted(steps[-1].attempt, "plan")
     return (
         f"No answer: {plans} for step {steps[-1].number} failed, the last so: {failure}."
-        f"{_partial(steps)}"
+        f"{_refused(steps, str(failure))}{_partial(steps)}"
     )
 
 
@@ -30,13 +30,23 @@ def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
     """The steps are spent, and the last one wanted another."""
     return (
         f"No answer within {_counted(max_steps, 'step')}: the last one still asked for further "
-        f"processing.{_partial(steps)}"
+        f"processing.{_refused(steps)}{_partial(steps)}"
     )
 
 
 def after_budget(steps: Sequence[Step], why: str) -> str:
     """The run may use no more of the model."""
     return f"No answer: {why}.{_partial(steps)}"
+
+
+def _refused(steps: Sequence[Step], told: str = "") -> str:
+    """Why the newest call that was not allowed was not made, unless that was `told`."""
+    for step in reversed(steps):
+        for call in reversed(step.result.calls):
+            if call.refused:
+                reason = str(call.result)
+                return "" if reason in told else f" Refused: {reason}."
+    return ""
 
 
 def _partial(steps: Sequence[Step]) -> str:

@@ -108,9 +108,17 @@ class TestApproval:
 
     @pytest.fixture
     def options(self, tmp_path: Path) -> list[str]:
-        profile = write_profile(tmp_path, f"id: able\nscript: {SERVERS / 'able_server.py'}")
+        profile = write_profile(
+            tmp_path, f"id: able\nscript: {SERVERS / 'able_server.py'}\ndescription: pids"
+        )
         body = "await tools.pid(path='/x', text='all of it')\nreturn 'FINAL_ANSWER: done'"
-        return ["--profile", str(profile), "--model", script(tmp_path, [plan(body)] * 4), "5 + 7?"]
+        return [
+            "--profile",
+            str(profile),
+            "--model",
+            script(tmp_path, [plan(body)] * 4),
+            "how many pids?",
+        ]
 
     @pytest.mark.parametrize("answer", ["y", "n"])
     def test_all_arguments_are_shown_and_the_answer_counts(
