@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import pytest
 
@@ -41,6 +41,42 @@ def test_a_pdf_comes_back_with_its_structure(worker: ExtractionWorker, tmp_path:
     assert scores.cells is not None
     assert scores.cells > 0.9  # PyMuPDF may take the line above a table for its head
     assert found.title == KNOWN.title
+
+
+class Pages(Protocol):
+    def insert_htmlbox(self, rect: tuple[int, int, int, int], text: str) -> object: ...
+
+    def draw_rect(self, rect: tuple[int, int, int, int]) -> object: ...
+
+
+class NewPdf(Protocol):
+    def new_page(self) -> Pages: ...
+
+    def tobytes(self) -> bytes: ...
+
+
+def test_a_pdf_has_its_powers_each_cell_once_and_no_tags(
+    worker: ExtractionWorker, tmp_path: Path
+) -> None:
+    document = cast(NewPdf, importlib.import_module("pymupdf").open())
+    page = document.new_page()
+    text = "<p>The number 2<sup>48</sup> is <u>large</u>, write &lt;mark&gt; for it</p>"
+    page.insert_htmlbox((50, 50, 500, 100), text)
+    cells = {
+        (50, 200, 150, 240): "",
+        (150, 200, 350, 240): "Price",
+        (50, 240, 150, 280): "Bread",
+        (150, 240, 250, 280): "10<sup>3</sup><br>a loaf",
+        (250, 240, 350, 280): "x",
+    }
+    for place, words in cells.items():
+        page.draw_rect(place)
+        page.insert_htmlbox(place, f"<p>{words}</p>")
+    (tmp_path / "a.pdf").write_bytes(document.tobytes())
+    assert worker.extract(tmp_path / "a.pdf").markdown == (
+        "The number 2^48 is large, write <mark> for it\n\n"
+        "|  | Price |  |\n| --- | --- | --- |\n| Bread | 10^3 a loaf | x |"
+    )
 
 
 def test_an_encrypted_pdf_says_so(worker: ExtractionWorker, tmp_path: Path) -> None:

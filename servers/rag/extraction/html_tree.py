@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
-from servers.rag.extraction.markdown import one_line
+from servers.rag.extraction.markdown import one_line, raised
 from servers.rag.extraction.pictures import picture_paragraph
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -190,6 +190,8 @@ def strip_surroundings(tree: Element, show_picture: ShowPicture = alternative_te
     _drop(each for each in tree.xpath("//*[@hidden or @role]") if _is_marked_around(each))
     for each in list(tree.iter("img")):
         _replace_picture(each, show_picture(each))
+    for each in list(tree.iter("sup", "sub")):
+        _write_out(each)
     for each in list(tree.iter("table")):
         if LINE_NUMBERS & {name for cell in each.iter("td") for name in _classes(cell)}:
             _unwrap_listing(each)
@@ -252,6 +254,29 @@ def _replace_picture(each: Element, words: str) -> None:
         if words:
             each.tail = f"{words} {each.tail or ''}"
         each.drop_tree()
+
+
+def _write_out(each: Element) -> None:
+    """Leave a superscript as `^48` and a subscript as it is: markdown has neither."""
+    parent = each.getparent()
+    if parent is None:
+        return
+    if each.tag == "sup":
+        text = each.text_content()
+        shown = raised(_before(each, parent), text)
+        if shown != text:
+            for inner in list(each):
+                inner.drop_tree()
+            each.text = shown
+    each.drop_tag()
+
+
+def _before(each: Element, parent: Element) -> str:
+    """The text right before an element."""
+    sibling = each.xpath("preceding-sibling::*[1]")
+    if not sibling:
+        return parent.text or ""
+    return sibling[0].tail or sibling[0].text_content()
 
 
 def _escape_bars(cell: Element) -> None:

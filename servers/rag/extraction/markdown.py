@@ -6,6 +6,10 @@ from collections.abc import Iterable, Sequence
 _FENCE = re.compile(r"`{3,}")
 _HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_`]+")
+_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})-\n(?=[a-zß-ÿ]{2})")
+_EXPONENT_START = re.compile(r"[+\-\u2212\u2013]?\w")
+_ONE_EXPONENT = re.compile(r"[+\-\u2212\u2013]?\w+")
+_ORDINAL_ENDS = frozenset({"st", "nd", "rd", "th", "er", "re", "e", "ème"})
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 TITLE_CHARS_MAX = 200
@@ -28,6 +32,24 @@ def heading(level: int, text: str) -> str:
     """A heading of level 1 to 6; empty for an empty text."""
     words = one_line(text)
     return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
+
+
+def without_hyphens(text: str) -> str:
+    """The text with words in one piece that were divided at the end of a line."""
+    return _HYPHEN.sub("", text)
+
+
+def raised(before: str, superscript: str) -> str:
+    """What a superscript is in plain text after `before`: `48` after `2` is `^48`.
+
+    As it is where it is no exponent: an ordinal's end, a mark of a note, nothing before it.
+    """
+    words = superscript.strip()
+    base = before[-1:]
+    is_exponent = (base.isalnum() or base == ")") and _EXPONENT_START.match(words) is not None
+    if not is_exponent or (base.isdigit() and words.lower() in _ORDINAL_ENDS):
+        return superscript
+    return f"^{words}" if _ONE_EXPONENT.fullmatch(words) else f"^({words})"
 
 
 def lowered(markdown: str, levels: int) -> str:

@@ -8,7 +8,14 @@ import re
 from typing import Protocol
 
 from servers.rag.extraction import pdf_pdfium, pdf_pymupdf
-from servers.rag.extraction.markdown import as_title, cleaned, first_heading, tidied, with_pages
+from servers.rag.extraction.markdown import (
+    as_title,
+    cleaned,
+    first_heading,
+    tidied,
+    with_pages,
+    without_hyphens,
+)
 from servers.rag.extraction.reading import Reading, Source
 from servers.rag.faults import ExtractionError
 from servers.rag.passages import Extracted
@@ -19,7 +26,6 @@ LETTERS_OF_TEXT = 10
 SECONDS_FOR_A_SCAN = 8.0
 """With less time left no further page is drawn and read."""
 
-_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})-\n(?=[a-zß-ÿ]{2})")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st"})
 _HEADING = re.compile(r"^(#{1,6} .*)$", re.MULTILINE)
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -96,7 +102,7 @@ def mended(page: str) -> str:
     """A page's markdown: divided words joined, headings plain and with an empty line around."""
     parts = _FENCED.split(cleaned(page).translate(_LIGATURES))
     # Every second part is a block of code, which stays as it is.
-    parts[::2] = [_HEADING.sub(_plain_heading, _HYPHEN.sub("", part)) for part in parts[::2]]
+    parts[::2] = [_HEADING.sub(_plain_heading, without_hyphens(part)) for part in parts[::2]]
     return tidied("".join(parts))
 
 

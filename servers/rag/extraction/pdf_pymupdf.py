@@ -7,11 +7,13 @@ than embedding the page's text does. Both packages print to stdout, which is kep
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections import Counter
 from typing import cast
 
-from servers.rag.extraction.pdf_types import Document, Page, PyMuPdf, PyMuPdf4Llm
+from servers.rag.extraction.pdf_text import page_text, table_markdown, without_tags
+from servers.rag.extraction.pdf_types import Document, Page, PyMuPdf, PyMuPdf4Llm, Tables
 from servers.rag.extraction.pictures import AREA_MIN_PIXELS, SIDE_MIN_PIXELS
 from servers.rag.extraction.reading import Reading
 from servers.rag.faults import ExtractionError
@@ -30,6 +32,9 @@ REPEATED_PAGES = 3
 
 PICTURES_MAX = 200
 """Taken out of one file; the rest is not even looked at."""
+
+
+_TAG = re.compile("<(sup|u|mark)>")
 
 
 class Unreadable(Exception):
@@ -53,6 +58,8 @@ def opened(data: bytes) -> "MuPdf":
             library = cast(PyMuPdf, importlib.import_module("pymupdf"))
             markdown = cast(PyMuPdf4Llm, importlib.import_module("pymupdf4llm"))
             markdown.use_layout(False)
+            tables = cast(Tables, importlib.import_module("pymupdf.table"))
+            tables.Table.to_markdown = table_markdown  # it has no option that says so
             library.TOOLS.mupdf_display_errors(False)
             library.TOOLS.mupdf_display_warnings(False)
             document = library.open(stream=data, filetype="pdf")
@@ -113,7 +120,7 @@ class MuPdf:
             found = []
         if len(found) == len(numbers):
             return [
-                self._indented(page["text"], number, reading)
+                self._mended(page["text"], number, reading)
                 for page, number in zip(found, numbers, strict=True)
             ]
         if len(numbers) == 1:
@@ -121,12 +128,15 @@ class MuPdf:
         # One of them is the trouble: the others keep their structure.
         return [self._structured(range(each, each + 1), headings, reading)[0] for each in numbers]
 
-    def _indented(self, markdown: str, number: int, reading: Reading) -> str:
-        return indented(markdown, self._plain(number, reading)) if "```" in markdown else markdown
+    def _mended(self, markdown: str, number: int, reading: Reading) -> str:
+        if "```" not in markdown and _TAG.search(markdown) is None:
+            return markdown
+        plain = self._plain(number, reading)
+        return without_tags(indented(markdown, plain), plain)
 
     def _plain(self, number: int, reading: Reading) -> str:
         try:
-            return self._document.load_page(number).get_text()
+            return page_text(self._document.load_page(number))
         except Exception:  # noqa: BLE001 - whatever a damaged page brings about
             reading.note(f"page {number + 1} is damaged")
             return ""

@@ -1,7 +1,7 @@
 """As much of PyMuPDF, pymupdf4llm and pypdfium2 as is used, as types; they hardly have any."""
 
-from collections.abc import Sequence
-from typing import Protocol, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Literal, NotRequired, Protocol, TypeAlias, TypedDict
 
 
 class Rectangle(Protocol):
@@ -19,16 +19,91 @@ class PixelMap(Protocol):
         ...
 
 
-class Page(Protocol):
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right, bottom, in points."""
+
+
+class Char(TypedDict):
+    """A character and where it stands."""
+
+    c: str
+    bbox: Box
+
+
+class Span(TypedDict):
+    """Characters of one font: its `text` in a "dict", its `chars` in a "rawdict"."""
+
+    flags: int
+    text: str
+    chars: Sequence[Char]
+
+
+class Line(TypedDict):
+    """A line of text."""
+
+    bbox: Box
+    spans: Sequence[Span]
+
+
+class Block(TypedDict):
+    """A paragraph, or a picture, which has no lines."""
+
+    lines: NotRequired[Sequence[Line]]
+
+
+class Characters(TypedDict):
+    """The text of a page by its parts."""
+
+    blocks: Sequence[Block]
+
+
+class TextPage(Protocol):
+    """What of a page its text is read from."""
+
+    def get_text(self, option: Literal["dict", "rawdict"], *, flags: int) -> Characters:
+        """Its text, as it is stored."""
+        ...
+
+
+class TableRow(Protocol):
+    """A row of `Table`."""
+
+    cells: Sequence[Box | None]
+
+
+class TableHeader(Protocol):
+    """The names of the columns of `Table`; `external` if they stand above its rows."""
+
+    external: bool
+    cells: Sequence[Box | None]
+
+
+class Table(Protocol):
+    """A table that was found on a page; a cell that another one covers is None."""
+
+    page: TextPage
+    rows: Sequence[TableRow]
+    header: TableHeader
+
+
+class Tables(Protocol):
+    """The module `pymupdf.table`."""
+
+    Table: "TableClass"
+
+
+class TableClass(Protocol):
+    """`pymupdf.table.Table`, whose method pymupdf4llm calls for each table."""
+
+    to_markdown: Callable[..., str]
+
+
+class Page(TextPage, Protocol):
     """A page of `Document`."""
 
     @property
     def rect(self) -> Rectangle:
         """Its size."""
-        ...
-
-    def get_text(self) -> str:
-        """Its text, as it is stored."""
         ...
 
     def get_images(self, full: bool) -> Sequence[tuple[int, int, int, int]]:

@@ -11,6 +11,7 @@ from servers.rag.extraction.markdown import (
     first_heading,
     heading,
     one_line,
+    raised,
     table,
     with_pages,
 )
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
     from pptx.text.text import TextFrame
 
 GROUPS_DEPTH_MAX = 8
+
+
+_RAISED_RUNS = ".//a:r[a:rPr/@baseline > 0]"
+
+
+class _Run(Protocol):
+    text: str
+
+    def xpath(self, path: str) -> "list[_Run]": ...
 
 
 class _Series(Protocol):
@@ -87,6 +97,7 @@ def _slide(slide: "Slide", number: int, reading: Reading) -> str:
 
 
 def _parts(slide: "Slide", number: int, reading: Reading) -> Iterator[str]:
+    _write_out_powers(slide)
     headline = slide.shapes.title
     yield heading(2, headline.text_frame.text if headline is not None else "") or heading(
         2, f"Slide {number}"
@@ -98,6 +109,13 @@ def _parts(slide: "Slide", number: int, reading: Reading) -> Iterator[str]:
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
         said = _text(notes)
         yield f"Notes: {said}" if said else ""
+
+
+def _write_out_powers(slide: "Slide") -> None:
+    """Write superscripts as `^48` into the slide itself, from which all text is taken."""
+    for run in cast("list[_Run]", slide.element.xpath(_RAISED_RUNS)):
+        before = run.xpath("preceding-sibling::a:r[1]")
+        run.text = raised(before[0].text if before else "", run.text)
 
 
 def _shapes(shapes: "Iterable[BaseShape]", reading: Reading, depth: int) -> Iterator[str]:

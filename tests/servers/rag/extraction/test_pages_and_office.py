@@ -46,6 +46,18 @@ def test_what_stands_around_a_page_is_left_out() -> None:
     assert "¶" not in found.markdown
 
 
+POWERS = """<html><body><main><h1>Sums</h1><p>There are 2<sup>48</sup> of them, the 1<sup>st</sup>
+of <i>x</i><sup><b>n+1</b></sup>, H<sub>2</sub>O<sup><a href="#n">[3]</a></sup>.</p></main>"""
+RAISED = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+
+
+def test_powers_are_no_longer_numbers_and_no_tags() -> None:
+    page = extracted("a.html", POWERS.encode()).markdown.replace("*", "").replace("\n", " ")
+    assert page.endswith("There are 2^48 of them, the 1st of x^(n+1), H2O[3].")
+    runs = f"<w:r><w:t>There are 2</w:t></w:r><w:r>{RAISED}<w:t>48</w:t></w:r>"
+    assert extracted("a.docx", docx_of(f"<w:p>{runs}</w:p>")).markdown == "There are 2^48"
+
+
 LISTING = """<html><body><main><h1>Guide</h1><dl><dt>f(x)</dt><dd><p>Gives f.</p>
 <table class="highlighttable"><tr><td class="linenos"><pre>1
 2</pre></td><td class="code"><pre class="language-python">def f(x):
@@ -130,6 +142,21 @@ def slides(pictures: list[bytes]) -> bytes:
     buffer = io.BytesIO()
     presentation.save(buffer)
     return buffer.getvalue()
+
+
+def test_powers_on_slides_are_no_longer_numbers() -> None:
+    import pptx
+
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+    paragraph = slide.shapes.title.text_frame.paragraphs[0]  # pyright: ignore[reportOptionalMemberAccess]
+    for text in ("There are 2", "48"):
+        paragraph.add_run().text = text
+    (power,) = slide.shapes.element.xpath(".//a:r[2]")
+    power.get_or_add_rPr().set("baseline", "30000")
+    buffer = io.BytesIO()
+    presentation.save(buffer)
+    assert extracted("a.pptx", buffer.getvalue()).markdown == "## There are 2^48"
 
 
 def test_slides_are_pages_with_their_pictures_notes_and_groups() -> None:

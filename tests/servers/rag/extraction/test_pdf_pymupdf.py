@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from servers.rag.extraction.limits import Clock, Limits
 from servers.rag.extraction.pdf_pymupdf import PAGES_AT_ONCE, MuPdf, indented
-from servers.rag.extraction.pdf_types import Document, Headings, ImageFile, PageText
+from servers.rag.extraction.pdf_types import Characters, Document, Headings, ImageFile, PageText
 from servers.rag.extraction.pictures import Pictures
 from servers.rag.extraction.reading import Reading
+from tests.servers.rag.extraction.pdf_characters import characters, span
 
 Image = tuple[int, int, int, int]
 """Number, mask, width, height."""
@@ -37,10 +38,10 @@ class FakePage:
     is_lost: bool
     rect: Size = field(default_factory=Size)
 
-    def get_text(self) -> str:
+    def get_text(self, option: str, *, flags: int) -> Characters:
         if self.is_lost:
             raise RuntimeError
-        return f"plain {self.number}"
+        return characters(span(f"plain {self.number}"))
 
     def get_images(self, full: bool) -> Sequence[Image]:
         return self.images
