@@ -56,8 +56,8 @@ OF_ONE_LIST = (
     *("geometric_mean([abs(x) + 1 for x in d])", "harmonic_mean([abs(x) for x in d])"),
     "fmean(d, weights=range(1, len(d) + 1))",
 )
-ROUNDED = ("geometric_mean", "fmean(d, w")
-"""What Python rounds on the way, not alike in all its versions."""
+ROUNDED = ("geometric_mean", "fmean(d, w", "mode", "multimode")
+"""What Python rounds on the way, not alike in all its versions; of 0 and 0.0 a dict keeps either."""
 
 OF_TWO_LISTS = ("covariance(x, y)", "correlation(x, y)", "linear_regression(x, y)")
 
