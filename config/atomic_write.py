@@ -9,10 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from config.folder_lock import lock_folder
-
-PRIVATE_FILE_MODE = 0o600
-"""Mode of a file that wasn't there: what is written may hold tokens."""
-
+from core.base.private_files import PRIVATE_FILE_MODE, make_private_folder
 
 LOCK_TIMEOUT_SECONDS = 5.0
 """How long a writer waits for another process that holds the folder."""
@@ -29,7 +26,7 @@ def write_atomically(path: Path, text: str) -> None:
     """
     data = text.encode()
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(target.parent)
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     draft = Path(name)
     try:
@@ -54,7 +51,7 @@ def folder_locked(path: Path) -> Generator[None]:
             LOCK_TIMEOUT_SECONDS.
     """
     folder = path.resolve().parent
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)

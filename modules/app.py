@@ -23,6 +23,7 @@ from modules.request import clean_request, read_request
 from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
 
 if TYPE_CHECKING:
+    from config.schema import AgentProfile
     from core.ports import TextInput
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
@@ -195,6 +196,8 @@ class _Run:
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
         progress = display.progress
+        memory_folder = places.home / profile.memory.storage.base_dir
+        self._tell_session(profile, memory_folder, progress)
         models = load_models(places.config_file("models.json"))
         model = choose_model(
             arguments.model,
@@ -220,7 +223,7 @@ class _Run:
             model,
             dispatcher,
             sandbox,
-            places.home / profile.memory.storage.base_dir,
+            memory_folder,
             progress,
             arguments.session,
             redactor,
@@ -229,6 +232,23 @@ class _Run:
             asking_leave(display.questions, sandbox.standing_still),
         )
         return conversation, dispatcher, progress
+
+    def _tell_session(
+        self, profile: "AgentProfile", memory_folder: Path, progress: "Progress"
+    ) -> None:
+        """Say which session `--session` means, before anything is done in a wrong one."""
+        if self._arguments.session is None:
+            return
+        from modules.resumed_session import resumed_session
+
+        told = resumed_session(
+            self._arguments.session,
+            memory_folder,
+            profile.memory.storage.structure,
+            enabled=profile.memory.memory_service,
+        )
+        if told and not self._arguments.quiet:
+            progress.say("memory", told)
 
     async def _answer_once(
         self, conversation: "Conversation", request: str, texts: "tuple[TextInput, ...]"

@@ -315,7 +315,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_source_options(parser)
     add_approve_option(parser)
-    parser.add_argument("--session", metavar="ID", help="continue this session")
+    parser.add_argument(
+        "--session", metavar="ID", help="continue this session, or begin the one of a plain name"
+    )
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")
     beside = parser.add_mutually_exclusive_group()

@@ -43,6 +43,22 @@ def open_private(path: Path, flags: int) -> int:
     return descriptor
 
 
+def make_private_file(path: Path) -> None:
+    """Make an empty file if there is none; from now on nobody else can read it.
+
+    A file that is there is not opened: closing it would give back locks that this process holds.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
+    except FileExistsError:
+        with suppress(OSError):
+            if path.is_file() and path.stat().st_mode & 0o077:
+                path.chmod(PRIVATE_FILE_MODE)
+
+
 def sync_folder(folder: int) -> None:
     """Wait until the names in an open folder are on the disk, where its file system can."""
     with suppress(OSError):

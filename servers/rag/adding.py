@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from core.base.private_files import PRIVATE_FILE_MODE, make_private_folder
 from servers.rag.faults import RagError
 
 COPIES_MAX = 200_000
@@ -49,7 +50,7 @@ def add_files(folder: Path, sources: Sequence[Path]) -> Iterator[Added]:
     for source in sources:
         _check(folder, source)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise NotAdded(f"{folder} can't be made: {error.strerror or error}") from error
     copies = 0
@@ -91,9 +92,10 @@ def _copy(source: Path, target: Path) -> Added:
     try:
         if target.exists() or target.is_symlink():
             return _taken(source, target)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         try:
             shutil.copy2(source, draft)
+            draft.chmod(PRIVATE_FILE_MODE)
             _name(draft, target)
         except FileExistsError:
             return _taken(source, target)

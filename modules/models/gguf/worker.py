@@ -378,6 +378,7 @@ def requests(flag: StopFlag) -> Iterator[Request]:
 def main() -> None:
     """Load, say so, and answer until stdin closes."""
     settings: Settings = json.loads(sys.argv[1])
+    os.umask(0o077)  # what is kept of prompts is for this user alone
     # What native code prints must not come between the lines for the parent.
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

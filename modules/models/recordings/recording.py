@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from config.atomic_write import PRIVATE_FILE_MODE
 from config.folder_lock import lock_folder
+from core.base.private_files import PRIVATE_FILE_MODE
 from core.errors import ModelUnavailable, StorageError, UsageError
 from core.ports import FinishReason, ModelReply, ModelTraits, NativeToolCall
 from core.turn import ModelPurpose, Usage

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core.base.private_files import make_private_file
 from servers.rag.faults import IndexUnusable
 from servers.rag.index.errors import IndexDamaged, unusable
 
@@ -176,7 +177,7 @@ class Connections:
             fault = unusable(error, self._path)
             if isinstance(fault, IndexDamaged):
                 with suppress(OSError):
-                    suspicion(self._path).touch()
+                    make_private_file(suspicion(self._path))
             raise fault from error
 
 

@@ -11,6 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
+from core.base.private_files import make_private_folder, open_private
 from servers.rag.faults import IndexUnusable
 
 LOCK_FILE = "index.lock"
@@ -49,8 +50,8 @@ class IndexLock:
         if self._descriptor is not None:
             return True
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_private_folder(self._path.parent)
+            descriptor = open_private(self._path, os.O_RDWR)
         except OSError as error:
             raise IndexUnusable(
                 f"the folder {self._path.parent} can't be written ({error.strerror}); "

@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from core.base.private_files import make_private_file, make_private_folder
 from servers.rag.faults import IndexUnusable
 from servers.rag.index import meta
 from servers.rag.index.connections import connect, suspicion
@@ -28,11 +29,13 @@ def prepare(path: Path, *, writer: bool) -> str:
         IndexDamaged: it makes no sense, and this process is not the writer.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise IndexUnusable(
             f"the folder {path.parent} for the index can't be made: {error.strerror}"
         ) from error
+    with suppress(OSError):  # opening it has the message
+        make_private_file(path)  # SQLite gives its other files the same mode
     try:
         _check(path, writer=writer)
     except _Outdated:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
+from core.base.private_files import make_private_folder
 from servers.rag.vectors.errors import VectorsUnavailable
 from servers.rag.vectors.milvus_address import Address, collection_name, parsed_address
 from servers.rag.vectors.milvus_failures import Failures, reason
@@ -55,7 +56,7 @@ def open_milvus(
 def _connected(library: Library, place: Address, token: str, failures: Failures) -> Client:
     try:
         if place.is_file:
-            Path(place.uri).parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(Path(place.uri).parent)
         return library.MilvusClient(place.uri, token=token, timeout=CONNECT_TIMEOUT_SECONDS)
     except OSError as error:
         raise VectorsUnavailable(f"vectors: milvus:{place.told}: {error}") from error

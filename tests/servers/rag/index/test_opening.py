@@ -1,6 +1,7 @@
 """Opening: what can't be ours is left alone, what is damaged is set aside, and each time said."""
 
 import sqlite3
+import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -127,6 +128,15 @@ def test_a_full_disk_is_said_and_the_old_state_stands(tmp_path: Path) -> None:
     assert found(index, "bananas") == ["bananas"]
     assert index.check()
     index.close()
+
+
+def test_an_index_is_for_this_user_alone_one_that_was_open_to_others_too(tmp_path: Path) -> None:
+    path = made(tmp_path / "new")
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.chmod(0o644)
+    made(path.parent)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert set(modes.values()) == {0o600}, modes
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
