@@ -17,7 +17,7 @@ from config.server_list import redactor_of
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
 from core.catalog import ToolCatalog
 from core.content import ToolResult
-from core.dispatch.hooks import DispatcherHooks
+from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.life import ConnectionSettings
 from core.dispatch.log_pump import LogPump
 from core.dispatch.per_call import PerCallConnection
@@ -29,7 +29,7 @@ from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.dispatch.tool_texts import SHOWN_KEYS, tool_with_texts
 from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
-from core.mcp.hooks import OnProgress, SessionHooks
+from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import Watchdog
@@ -38,6 +38,9 @@ from core.values import JsonObject
 
 CLOSE_SECONDS = 10.0
 """Bound on ending all servers, above the sum of one server's graces."""
+
+QUESTIONS_PER_RUN = 10
+"""So many questions may servers put to the user in one run, changed tools included."""
 
 SLOW_START_SECONDS = 3.0
 """After so long the user is told which server is being waited for."""
@@ -82,7 +85,7 @@ class MultiMCP:
         self._hooks = hooks or DispatcherHooks()
         self._slow_start_seconds = slow_start_seconds
         self._logs = LogPump(self._hooks.on_log)
-        said = SessionHooks(on_log=self._logs.put, ask=self._hooks.ask)
+        said = SessionHooks(on_log=self._logs.put, ask=self._ask)
         grace = stop_grace or StopGrace()
         guards = (one.watchdog for one in (spawned or {}).values() if one.watchdog is not None)
         watchdog = next(guards, None) or Watchdog(grace)
@@ -93,6 +96,7 @@ class MultiMCP:
             )
             for spec in server_configs
         }
+        self._questions = 0
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -123,6 +127,10 @@ class MultiMCP:
     ) -> None:
         """End all servers."""
         await self.aclose()
+
+    def begin_run(self) -> None:
+        """Let servers ask the user again: what they asked in earlier runs no longer counts."""
+        self._questions = 0
 
     async def initialize(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools of the given servers, by default of all.
@@ -277,6 +285,20 @@ class MultiMCP:
             task.cancel()
         await self._logs.aclose()
 
+    async def _ask(self, question: Question) -> Reply:
+        return await self._hooks.ask(question) if await self._may_ask() else Reply("decline")
+
+    async def _approve(self, changes: Sequence[ToolChange]) -> bool:
+        return await self._may_ask() and await self._hooks.approve(changes)
+
+    async def _may_ask(self) -> bool:
+        """Count one more question of this run; whether it may be put to the user."""
+        self._questions += 1
+        if self._questions == QUESTIONS_PER_RUN + 1:
+            most = f"servers have asked {QUESTIONS_PER_RUN} questions in this run"
+            await self._hooks.on_notice(f"{most}; further ones are declined until the next request")
+        return self._questions <= QUESTIONS_PER_RUN
+
     def _connection(
         self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
     ) -> ServerConnection | PerCallConnection:
@@ -385,7 +407,7 @@ class MultiMCP:
                 return
             admitted = Admitted(tools)
             if self._pins is not None:
-                admitted = await self._pins.admit(self._specs[name], tools, self._hooks.approve)
+                admitted = await self._pins.admit(self._specs[name], tools, self._approve)
             for note in admitted.notes:
                 await self._hooks.on_notice(note)
             self._registry.learn(name, admitted.tools, admitted.refused)

@@ -173,6 +173,7 @@ class Conversation:
             for text in texts:
                 provenance.known.given(text.text)
         history = exchanges(memory.get_session_items())
+        self._dispatcher.begin_run()
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():
             from modules.server_need import servers_to_ask  # late: it brings the offline planner

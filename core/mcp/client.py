@@ -6,7 +6,7 @@ whose client costs a second of import and a part of every call.
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.servers import ServerSpec
 from core.content import TextBlock, ToolResult
@@ -19,7 +19,7 @@ from core.mcp.decode import (
     tool_result,
     tool_spec,
 )
-from core.mcp.hooks import OnProgress, Question, SessionHooks
+from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.mcp.output_check import OutputChecks
 from core.mcp.peer import Peer, RpcError, method_not_found
 from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport
@@ -50,6 +50,9 @@ QUICK_VALUES_MAX = 5_000
 
 QUESTION_CHARACTERS_MAX = 1_000_000
 """A question with a longer message is declined unseen."""
+
+QUESTIONS_PER_CALL = 3
+"""So many questions may be put to the user for one call; further ones are declined unseen."""
 
 INSTRUCTIONS_CHARACTERS_MAX = 20_000
 """How much of a server's instructions is kept."""
@@ -82,6 +85,15 @@ class ServerInfo:
     has_tools: bool
 
 
+@dataclass(eq=False, slots=True)
+class _OpenCall:
+    """A call that waits for its answer."""
+
+    questions_left: int = QUESTIONS_PER_CALL
+    asking: set[asyncio.Task[Reply]] = field(default_factory=set[asyncio.Task[Reply]])
+    """The questions that the user has not answered yet."""
+
+
 class McpClient:
     """A session over a transport; `open` and `aclose` it in one task, once, call from any."""
 
@@ -98,6 +110,8 @@ class McpClient:
         self._peer = Peer(transport, self._on_request, self._on_notification)
         self._checks = OutputChecks()
         self._deadlines = Deadlines()
+        self._open_calls: list[_OpenCall] = []
+        self._told_of_questions = False
 
     async def open(self) -> None:
         """Shake hands.
@@ -169,6 +183,9 @@ class McpClient:
             TimeoutError: no answer in time.
         """
         params: JsonObject = {"name": tool, "arguments": arguments}
+        open_call = _OpenCall()
+        self._open_calls.append(open_call)
+        self._told_of_questions = False
         try:
             async with self._deadlines.within(seconds):
                 raw = await self._peer.request("tools/call", params, on_progress)
@@ -179,6 +196,10 @@ class McpClient:
             return _failure(str(error))
         except ValueError as error:
             raise CallRefused(f"the arguments of '{tool}' can't be said in JSON: {error}") from None
+        finally:
+            self._open_calls.remove(open_call)
+            for question in tuple(open_call.asking):
+                question.cancel()  # whoever ended the call is not to answer for it any more
         try:
             result = tool_result(raw, self._spec.result_bytes)
         except Malformed as error:
@@ -234,22 +255,45 @@ class McpClient:
                 raise method_not_found(method)
 
     async def _put_question(self, params: JsonObject) -> JsonObject:
-        """Ask the user, with every deadline of this session stopped meanwhile."""
+        """Ask the user, with every deadline of this session stopped meanwhile.
+
+        Only for a call that is open (MCP 2025-11-25, "Elicitation": questions are nested in other
+        requests), and only `QUESTIONS_PER_CALL` times; which call it is, no server says.
+        """
         message, fields, url = (params.get(k) for k in ("message", "requestedSchema", "url"))
         if not isinstance(message, str) or len(message) > QUESTION_CHARACTERS_MAX:
             return {"action": "decline"}
+        asking = next((call for call in self._open_calls if call.questions_left), None)
+        if asking is None:
+            self._tell_of_questions()
+            return {"action": "decline"}
+        asking.questions_left -= 1
         question = Question(
             self._spec.id,
             message,
             fields if isinstance(fields, dict) else {},
             url if isinstance(url, str) else None,
         )
-        with self._deadlines.standing_still():
-            reply = await self._hooks.ask(question)
+        answering = asyncio.create_task(self._hooks.ask(question))
+        asking.asking.add(answering)
+        try:
+            with self._deadlines.standing_still():
+                await asyncio.wait({answering})
+        finally:
+            answering.cancel()
+            asking.asking.discard(answering)
+        reply = Reply("cancel") if answering.cancelled() else answering.result()
         answer: JsonObject = {"action": reply.action}
         if reply.action == "accept" and reply.content is not None:
             answer["content"] = reply.content
         return answer
+
+    def _tell_of_questions(self) -> None:
+        """Say once a call that questions are declined unseen."""
+        if not self._told_of_questions:
+            self._told_of_questions = True
+            most = f"at most {QUESTIONS_PER_CALL} may be asked for one call"
+            self._hooks.on_log(self._spec.id, "warning", f"its questions are declined: {most}")
 
     def _on_notification(self, method: str, params: JsonObject) -> None:
         match method:

@@ -4,7 +4,7 @@ Questions are MCP's elicitation (2025-11-25, "Elicitation"): a message and a fla
 what is asked for.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -36,7 +36,7 @@ class Reply:
     content: JsonObject | None = None
 
 
-Ask: TypeAlias = Callable[[Question], Awaitable[Reply]]
+Ask: TypeAlias = Callable[[Question], Coroutine[None, None, Reply]]
 
 
 async def decline(question: Question) -> Reply:

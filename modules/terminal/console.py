@@ -2,8 +2,8 @@
 
 The terminal's own line editing has to do (a terminal driver's "canonical mode"): it needs no
 import, and works on every terminal. Two things differ from a shell's `read`. Ctrl-C ends the line
-instead of sending a signal, so that it cancels the question and not the run; and what was typed
-before the question appeared is dropped, for it was not meant as an answer.
+instead of sending a signal, so that the terminal is put back before the run ends; and what was
+typed before the question appeared is dropped, for it was not meant as an answer.
 """
 
 import asyncio
@@ -38,6 +38,10 @@ class Cancelled(Exception):
     """The user went away from the question, or the terminal did."""
 
 
+class Interrupted(Cancelled):
+    """The user pressed Ctrl-C: whatever runs is to end, not only the question."""
+
+
 class Console(Protocol):
     """Where questions are put. Nothing is written or read outside of `opened`."""
 
@@ -58,7 +62,8 @@ class Console(Protocol):
 
         Raises:
             Declined: Ctrl-D.
-            Cancelled: Ctrl-C, or there is no terminal any more.
+            Interrupted: Ctrl-C.
+            Cancelled: there is no terminal any more, or the line is too long for an answer.
         """
         ...
 
@@ -177,7 +182,9 @@ class TerminalConsole:
             if not chunk and not line:
                 raise Declined
             line += chunk
-            if _CTRL_C in chunk or len(line) > LINE_BYTES_MAX:
+            if _CTRL_C in chunk:
+                raise Interrupted
+            if len(line) > LINE_BYTES_MAX:
                 raise Cancelled
             if not chunk:
                 break

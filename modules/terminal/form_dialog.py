@@ -22,7 +22,7 @@ ATTEMPTS_MAX = 5
 DEFAULT_CHARACTERS_INLINE = 60
 """A longer default is shown above the prompt."""
 
-HOW_TO = "Enter takes what stands in [ ], or skips; !s skips, !d declines, Ctrl-C cancels.\n"
+HOW_TO = "Enter takes what stands in [ ], or skips; !s skips, !d declines, Ctrl-C ends the run.\n"
 
 GIVEN_UP = "  that was the last try; the question is given up\n"
 

@@ -55,6 +55,9 @@ ARGUMENTS_SHOWN = 20
 SERVER_LOG_LINES = 50
 """How many log lines of one server are shown between two requests, unless all is asked for."""
 
+CALL_PROGRESS_LINES = 20
+"""How many lines of progress are shown of one call, unless all is asked for."""
+
 _MILD_LEVELS = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
 
@@ -92,6 +95,7 @@ class Progress:
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._server_log_lines: Counter[str] = Counter()
+        self._progress_lines: Counter[int] = Counter()
         is_live = stream is not None and loudness != "quiet" and stream.isatty()
         self._live = LiveLine(stream, is_terminal=is_live and can_erase(os.environ))
 
@@ -139,9 +143,23 @@ class Progress:
             return _verbose(event)
         if isinstance(event, RunStarted):
             self._server_log_lines.clear()
+            self._progress_lines.clear()
         if isinstance(event, ServerLogged):
             return self._server_log(event)
+        if isinstance(event, ToolCallProgress):
+            return self._call_progress(event)
         return _normal(event)
+
+    def _call_progress(self, event: ToolCallProgress) -> list[tuple[str, str]]:
+        """What a call reports of itself, until there is too much of it."""
+        self._progress_lines[event.call_id] += 1
+        count = self._progress_lines[event.call_id]
+        if count > CALL_PROGRESS_LINES:
+            return []
+        lines = _normal(event)
+        if count == CALL_PROGRESS_LINES:
+            lines.append(("tool", f"{event.tool} reports more than is shown; --verbose shows all"))
+        return lines
 
     def _server_log(self, event: ServerLogged) -> list[tuple[str, str]]:
         """What a server finds worth a warning, until there is too much of it."""

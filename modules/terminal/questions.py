@@ -8,6 +8,7 @@ stands behind a mark, so that it can't pose as the program.
 import asyncio
 import contextlib
 import re
+import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TextIO
 from urllib.parse import urlsplit
@@ -16,7 +17,14 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
 from core.provenance.doubts import Doubt
-from modules.terminal.console import Cancelled, Console, Declined, HeldStream, TerminalConsole
+from modules.terminal.console import (
+    Cancelled,
+    Console,
+    Declined,
+    HeldStream,
+    Interrupted,
+    TerminalConsole,
+)
 from modules.terminal.form_dialog import filled_in, is_confirmed
 from modules.terminal.leave import ARGUMENTS_MAX, leave_text, url_warnings
 from modules.terminal.quoting import changes_text, on_one_line, quoted
@@ -54,13 +62,25 @@ def terminal_questions(
     return Questions(TerminalConsole(descriptor, stderr), say)
 
 
-class Questions:
-    """Puts one question at a time."""
+def _interrupt_run() -> None:
+    """What Ctrl-C does where no question is open."""
+    signal.raise_signal(signal.SIGINT)
 
-    def __init__(self, console: Console | None, say: Callable[[str, str], None]) -> None:
+
+class Questions:
+    """Puts one question at a time; Ctrl-C at any of them ends the run, Ctrl-D declines."""
+
+    def __init__(
+        self,
+        console: Console | None,
+        say: Callable[[str, str], None],
+        interrupt_run: Callable[[], None] = _interrupt_run,
+    ) -> None:
         """Ask nothing yet; without a console, nobody is ever there."""
         self._console = console
         self._say = say
+        self._interrupt_run = interrupt_run
+        self._interruptions: int = 0
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -144,18 +164,35 @@ class Questions:
 
     @contextlib.asynccontextmanager
     async def _asking(self, console: Console) -> AsyncGenerator[None]:
-        """Wait for our turn at the console; give it back with the cursor on a new line."""
+        """Wait for our turn at the console; give it back with the cursor on a new line.
+
+        Raises:
+            Cancelled: the run was interrupted while another question was open.
+        """
         self._waiting += 1
+        interruptions = self._interruptions
         try:
-            async with self._turn, console.opened():
-                try:
+            async with self._turn:
+                if self._interruptions != interruptions:
+                    raise Cancelled
+                async with self._opened(console):
                     yield
-                except (Declined, Cancelled, asyncio.CancelledError):
-                    with contextlib.suppress(Cancelled):
-                        console.write("\n")
-                    raise
+        except Interrupted:
+            self._interruptions += 1
+            self._interrupt_run()  # with the terminal as it was
+            raise
         finally:
             self._waiting -= 1
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, console: Console) -> AsyncGenerator[None]:
+        async with console.opened():
+            try:
+                yield
+            except (Declined, Cancelled, asyncio.CancelledError):
+                with contextlib.suppress(Cancelled):
+                    console.write("\n")
+                raise
 
     def _declined(self, question: Question, why: str) -> Reply:
         message = on_one_line(question.message[:MESSAGE_CHARACTERS_TOLD])

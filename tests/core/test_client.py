@@ -245,16 +245,66 @@ async def test_a_question_reaches_the_user_while_no_time_runs() -> None:
         assert {"jsonrpc": "2.0", "id": 9, "result": reply} in transport.sent
 
 
-async def test_by_default_nobody_is_there_to_be_asked() -> None:
-    async with session(Server()) as (_, transport):
-        asked: list[JsonObject] = [{"message": "who?"}, {"message": 5}]
-        for number, params in enumerate(asked):
+async def asked_during_calls(calls: int, questions: int, hooks: SessionHooks) -> list[Json]:
+    """What becomes of so many questions while so many calls are open."""
+    async with session(Server(), hooks) as (client, transport):
+        open_calls = [asyncio.create_task(client.call("echo", {}, 5)) for _ in range(calls)]
+        await asyncio.sleep(0)
+        said = len(transport.sent)
+        for number in range(questions):
+            params: JsonObject = {"message": "who?"} if number else {"message": 5}
             transport.say(
                 {"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": params}
             )
+        for _ in range(10):
+            await asyncio.sleep(0)
+        for call in open_calls:
+            call.cancel()
+        return [message["result"] for message in transport.sent[said:]]
+
+
+async def test_by_default_nobody_is_there_to_be_asked() -> None:
+    assert await asked_during_calls(1, 2, SessionHooks()) == [{"action": "decline"}] * 2
+
+
+async def agree(question: Question) -> Reply:
+    return Reply("accept", {})
+
+
+@pytest.mark.parametrize(("calls", "put"), [(0, 0), (1, 3), (2, 6)])
+async def test_a_call_may_ask_three_times_and_that_more_was_declined_is_said_once(
+    calls: int, put: int
+) -> None:
+    logs: list[str] = []
+    hooks = SessionHooks(on_log=lambda _, level, text: logs.append(f"{level}: {text}"), ask=agree)
+    replies = await asked_during_calls(calls, 12, hooks)
+    accepted: Json = {"action": "accept", "content": {}}
+    assert len(replies) == 12
+    assert replies.count(accepted) == put
+    assert logs == ["warning: its questions are declined: at most 3 may be asked for one call"]
+
+
+async def test_a_question_ends_with_its_call() -> None:
+    asked: list[asyncio.Task[None] | None] = []
+
+    async def ask(question: Question) -> Reply:
+        asked.append(asyncio.current_task())
+        return await asyncio.get_running_loop().create_future()
+
+    async with session(Server(), SessionHooks(ask=ask)) as (client, transport):
+        call = asyncio.create_task(client.call("echo", {}, 5))
+        await asyncio.sleep(0)
+        question: JsonObject = {"jsonrpc": "2.0", "id": 9, "method": "elicitation/create"}
+        transport.say({**question, "params": {"message": "who?"}})
         for _ in range(3):
             await asyncio.sleep(0)
-        assert [m["result"] for m in transport.sent[-2:]] == [{"action": "decline"}] * 2
+        call.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        (asking,) = asked
+        assert asking is not None
+        assert asking.cancelled()
+        assert {"jsonrpc": "2.0", "id": 9, "result": {"action": "cancel"}} in transport.sent
 
 
 async def test_a_list_of_too_many_tools_is_refused_before_it_is_looked_through() -> None:

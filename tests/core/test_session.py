@@ -11,12 +11,14 @@ import pytest
 
 from config.servers import ServerSpec
 from core.content import AudioBlock, ImageBlock, LinkBlock, ResourceBlock, TextBlock, ToolResult
+from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.tool_cache import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
+from core.mcp.hooks import Question, Reply
 from core.process.spawn import spawn
-from core.session import MCP, MultiMCP
+from core.session import MCP, QUESTIONS_PER_RUN, MultiMCP
 from core.tool_spec import ToolSpec
-from tests.core.fixture_servers import ROOT, SERVERS, ask, dispatcher, is_gone, server
+from tests.core.fixture_servers import QUICK, ROOT, SERVERS, ask, dispatcher, is_gone, server
 
 
 async def test_tools_are_listed_over_all_pages_and_described() -> None:
@@ -227,3 +229,29 @@ async def test_a_server_whose_entry_cannot_be_used_offers_nothing_that_it_once_h
         assert notices == [unusable.problem]
     async with MultiMCP([unusable]) as untried:
         assert untried.status()[0].problem == unusable.problem
+
+
+async def test_servers_may_ask_ten_times_in_a_run_and_again_in_the_next() -> None:
+    asked: list[Question] = []
+    notices: list[str] = []
+
+    async def ask_user(question: Question) -> Reply:
+        asked.append(question)
+        return Reply("accept", {})
+
+    async def on_notice(text: str) -> None:
+        notices.append(text)
+
+    hooks = DispatcherHooks(on_notice=on_notice, ask=ask_user)
+    multi = MultiMCP([server("asking")], hooks=hooks, stop_grace=QUICK)
+    async with asyncio.timeout(20), multi:
+        await multi.initialize()
+        replies = [await ask(multi, "ask", message="who?") for _ in range(QUESTIONS_PER_RUN + 2)]
+        assert len(asked) == QUESTIONS_PER_RUN
+        assert replies[-2:] == ['{"action": "decline"}'] * 2
+        assert notices == [
+            "servers have asked 10 questions in this run; "
+            "further ones are declined until the next request"
+        ]
+        multi.begin_run()
+        assert "accept" in await ask(multi, "ask", message="who?")

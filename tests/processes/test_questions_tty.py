@@ -65,14 +65,12 @@ class TestOneRequest:
         terminal.expect_exact('"guests": 4, "seat": "w"')
         assert exit_code(terminal) == 0
 
-    def test_ctrl_c_cancels_the_question_and_not_the_request(
-        self, tmp_path: Path, run: Run
-    ) -> None:
-        terminal = run(*asking(tmp_path, "table"), "book a table")
+    def test_ctrl_c_ends_the_call_and_the_run(self, tmp_path: Path, run: Run) -> None:
+        terminal = run(*asking(tmp_path, "insisting"), "book a table")
         terminal.expect_exact("> ")
         terminal.sendintr()
-        terminal.expect_exact("""{"action": "cancel"}""")
-        assert exit_code(terminal) == 0
+        terminal.expect_exact("interrupted")
+        assert exit_code(terminal) == 130
 
     def test_a_page_is_shown_and_not_opened(self, tmp_path: Path, run: Run) -> None:
         terminal = run(*asking(tmp_path, "page"), "grant it")
@@ -101,6 +99,14 @@ class TestOneRequest:
         done = agent(tmp_path, *asking(tmp_path, "table"), "book a table")
         assert done.out == "{'action': 'decline'}\n"
         assert "server 'asking' asked: Which table would you like? (declined:" in done.err
+
+    def test_a_server_that_keeps_asking_is_declined_and_told_in_a_few_lines(
+        self, tmp_path: Path
+    ) -> None:
+        done = agent(tmp_path, *asking(tmp_path, "insisting"), "book a table")
+        assert done.out == "{'action': 'decline'}\n"
+        assert done.err.count("(declined: nobody is at a terminal") == 3
+        assert done.err.count("its questions are declined") == 1
 
 
 class TestApproval:
@@ -144,6 +150,17 @@ class TestApproval:
 
 
 class TestRepl:
+    def test_ctrl_c_at_a_question_goes_back_to_the_prompt(self, tmp_path: Path, run: Run) -> None:
+        terminal = run(*asking(tmp_path, "insisting", "table"))
+        terminal.expect_exact(PROMPT)
+        terminal.send("book a table\r")
+        terminal.expect_exact("required)")
+        terminal.sendintr()
+        terminal.expect_exact("interrupted")
+        terminal.expect_exact(PROMPT)
+        terminal.send("exit\r")
+        assert exit_code(terminal) == 0
+
     def test_questions_come_between_two_prompts(self, tmp_path: Path, run: Run) -> None:
         terminal = run(*asking(tmp_path, "password", "table"))
         terminal.expect_exact(PROMPT)

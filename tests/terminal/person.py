@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.mcp.hooks import Question, Reply
 from core.values import Json, JsonObject
-from modules.terminal.console import Cancelled, Declined
+from modules.terminal.console import Declined, Interrupted
 from modules.terminal.questions import Questions
 
-CTRL_C = Cancelled()
+CTRL_C = Interrupted()
 CTRL_D = Declined()
 
 

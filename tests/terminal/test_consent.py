@@ -7,7 +7,7 @@ import pytest
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from modules.terminal.questions import Questions
-from tests.terminal.person import CTRL_C, CTRL_D, Person, ask
+from tests.terminal.person import CTRL_D, Person, ask
 
 
 class TestPages:
@@ -81,7 +81,7 @@ class TestChanges:
         assert "│    Reads a note.\n" in person.shown
         assert person.hidden == [False]
 
-    @pytest.mark.parametrize("line", ["", "n", "!d", CTRL_C, CTRL_D])
+    @pytest.mark.parametrize("line", ["", "n", "!d", CTRL_D])
     async def test_only_a_yes_is_a_yes(self, line: str | Exception) -> None:
         change = ToolChange("notes", "read", self.BEFORE, self.AFTER)
         assert not await self.approve(Person(line), change)

@@ -8,7 +8,7 @@ from core.provenance.doubts import Doubt
 from core.values import JsonObject
 from modules.terminal.leave import ARGUMENTS_MAX
 from modules.terminal.questions import URL_CHARACTERS_MAX, Questions
-from tests.terminal.person import CTRL_C, CTRL_D, Person
+from tests.terminal.person import CTRL_D, Person
 
 URL = Doubt("url", "http://u@n\u0435ws.example/\u202e\x1b[2J\u200b?d=1", "key")
 
@@ -29,7 +29,7 @@ async def test_the_whole_value_is_shown_with_what_would_hide_in_it() -> None:
     assert "characters that may look like others" in person.shown
 
 
-@pytest.mark.parametrize("line", ["", "n", CTRL_C, CTRL_D])
+@pytest.mark.parametrize("line", ["", "n", CTRL_D])
 async def test_anything_but_yes_is_no(line: str | Exception) -> None:
     assert not await allowed(Person(line))
 

@@ -48,6 +48,7 @@ from core.turn import (
 from core.values import Json
 from modules.terminal.progress import (
     ARGUMENTS_SHOWN,
+    CALL_PROGRESS_LINES,
     SERVER_LOG_LINES,
     VALUE_CHARACTERS,
     Loudness,
@@ -249,6 +250,20 @@ class TestServerLogs:
         await progress(RunStarted("s", "r", "m"))
         await progress(ServerLogged("web", "error", "again"))
         assert stream.getvalue().endswith("[mcp] web error: again\n")
+
+    async def test_a_call_that_reports_without_end_gets_a_few_lines(self) -> None:
+        stream = io.StringIO()
+        progress = Progress(stream, "normal")
+        for number in range(3 * CALL_PROGRESS_LINES):
+            await progress(ToolCallProgress(1, "web.get", number, None, f"at {number}"))
+        await progress(ToolCallProgress(2, "web.get", 3, 10, "reading"))
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == CALL_PROGRESS_LINES + 2
+        assert lines[-2] == "[tool] web.get reports more than is shown; --verbose shows all"
+        assert f"{lines[-1]}\n" == PROGRESS_LINE
+        await progress(RunStarted("s", "r", "m"))
+        await progress(ToolCallProgress(1, "web.get", 3, 10, "reading"))
+        assert stream.getvalue().endswith(f"shows all\n{PROGRESS_LINE * 2}")
 
 
 class TestCallLines:

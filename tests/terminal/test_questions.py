@@ -2,11 +2,13 @@
 
 import asyncio
 import io
+from collections.abc import Coroutine
 
 import pytest
 
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
+from core.provenance.doubts import Doubt
 from core.values import JsonObject
 from modules.terminal.console import HeldStream
 from modules.terminal.form_dialog import ATTEMPTS_MAX
@@ -91,9 +93,7 @@ class TestForms:
         assert await ask(person, question(a={"type": "integer"})) == Reply("cancel")
         assert "given up" in person.shown
 
-    @pytest.mark.parametrize(
-        ("key", "action"), [("!d", "decline"), (CTRL_D, "decline"), (CTRL_C, "cancel")]
-    )
+    @pytest.mark.parametrize(("key", "action"), [("!d", "decline"), (CTRL_D, "decline")])
     async def test_nothing_is_sent_after_leaving_in_the_middle(
         self, key: str | Exception, action: str
     ) -> None:
@@ -293,6 +293,49 @@ async def ask_back(person: Person | None, text: str) -> str | None:
         return await Questions(person, lambda stage, text: None).ask_back(text)
 
 
+class TestCtrlC:
+    @pytest.mark.parametrize(
+        ("kind", "given"),
+        [("ask", Reply("cancel")), ("ask_back", None), ("approve", False), ("allow", False)],
+    )
+    async def test_it_ends_the_run_at_any_question(self, kind: str, given: object) -> None:
+        interrupted: list[int] = []
+        person = Person("Ada", CTRL_C) if kind == "ask" else Person(CTRL_C)
+
+        def interrupt_run() -> None:
+            assert person.open == 0, "the terminal has been given back"
+            interrupted.append(1)
+
+        questions = Questions(person, lambda stage, text: None, interrupt_run)
+        asking: dict[str, Coroutine[object, object, object]] = {
+            "ask": questions.ask(question(a={"type": "string"}, b={"type": "string"})),
+            "ask_back": questions.ask_back("Which one?"),
+            "approve": questions.approve([ToolChange("notes", "read", "a", "b")]),
+            "allow": questions.allow("web.read", Doubt("url", "http://x", "k")),
+        }
+        async with asyncio.timeout(5):
+            assert await asking.pop(kind) == given
+        for unused in asking.values():
+            unused.close()
+        assert interrupted == [1]
+        assert person.shown.endswith("\n")
+
+    async def test_questions_that_wait_their_turn_are_not_put_any_more(self) -> None:
+        person = Person(CTRL_C, "later")
+        person.typing.clear()
+        questions = Questions(person, lambda stage, text: None, lambda: None)
+        asked = question(a={"type": "string"})
+        async with asyncio.timeout(5):
+            asking = [asyncio.create_task(questions.ask(asked)) for _ in range(WAITING_MAX)]
+            while person.open == 0:  # noqa: ASYNC110 - the tasks need their first turns
+                await asyncio.sleep(0)
+            person.typing.set()
+            replies = await asyncio.gather(*asking)
+            assert replies == [Reply("cancel")] * WAITING_MAX
+            assert person.opened_times == 1
+            assert (await questions.ask(asked)).content == {"a": "later"}, "the next run's"
+
+
 class TestQuestionsOfPlans:
     async def test_the_model_asks_in_quotes_and_gets_one_line(self) -> None:
         person = Person("  the red one ")
@@ -302,7 +345,7 @@ class TestQuestionsOfPlans:
         assert "\n── server" not in person.shown
         assert "\x1b" not in person.shown
 
-    @pytest.mark.parametrize("typed", ["", "   ", CTRL_C, CTRL_D])
+    @pytest.mark.parametrize("typed", ["", "   ", CTRL_D])
     async def test_who_does_not_answer_leaves_the_choice_to_the_model(
         self, typed: str | Exception
     ) -> None:
