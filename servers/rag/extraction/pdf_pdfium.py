@@ -3,9 +3,11 @@
 import importlib
 import importlib.util
 import io
+import re
 from typing import cast
 
-from servers.rag.extraction.pdf_types import Pdfium, PdfiumDocument
+from servers.rag.extraction.markdown import raised
+from servers.rag.extraction.pdf_types import Pdfium, PdfiumDocument, PdfiumText
 from servers.rag.extraction.reading import Reading
 from servers.rag.faults import ExtractionError
 
@@ -14,6 +16,15 @@ SCAN_SCALE = 150 / 72
 
 PASSWORD_NEEDED = 4
 """FPDF_ERR_PASSWORD of fpdfview.h."""
+
+
+RAISED_SHARE = 0.1
+"""A superscript's foot is higher than that of what it follows by this share of a font's height."""
+
+SMALLER_SHARE = 0.9
+"""... and its own font is at most so high."""
+
+_MAYBE_RAISED = re.compile(r"(?<=[^\W_]|\))[+\-\u2212\u2013]?\d")
 
 
 def is_installed() -> bool:
@@ -61,7 +72,7 @@ class PdfiumPdf:
                 reading.note(f"only the first {number:,} pages are read: it takes too long")
                 break
             try:
-                pages.append(self._document[number].get_textpage().get_text_range())
+                pages.append(text_with_powers(self._document[number].get_textpage()))
             except Exception:  # noqa: BLE001 - whatever a damaged page brings about
                 pages.append("")
                 reading.note(f"page {number + 1} is damaged")
@@ -87,3 +98,31 @@ class PdfiumPdf:
     def close(self) -> None:
         """Let go of it."""
         self._document.close()
+
+
+def text_with_powers(page: PdfiumText) -> str:
+    """The text of a page, with `2^48` where a number stands above the line after another."""
+    text = page.get_text_range()
+    if page.count_chars() != len(text):
+        return text  # which character stands where is not known
+    parts: list[str] = []
+    end = 0
+    for found in _MAYBE_RAISED.finditer(text):
+        start, base = found.start(), found.start() - 1
+        if start < end or not _is_raised(page, base, start):
+            continue
+        parts.append(text[end:start])
+        end = start + 1
+        while end < len(text) and not text[end].isspace() and _is_raised(page, base, end):
+            end += 1
+        parts.append(raised(text[base], text[start:end]))
+    return "".join([*parts, text[end:]])
+
+
+def _is_raised(page: PdfiumText, base: int, index: int) -> bool:
+    """Whether a character is a superscript of the one at `base`."""
+    _, low, _, high = page.get_charbox(base, loose=True)
+    _, foot, _, head = page.get_charbox(index, loose=True)
+    height = high - low
+    is_higher = low + RAISED_SHARE * height < foot < high
+    return is_higher and head - foot <= SMALLER_SHARE * height

@@ -221,6 +221,14 @@ class PdfiumText(Protocol):
         """All of it."""
         ...
 
+    def count_chars(self) -> int:
+        """How many characters it has; more than its text where some stand for nothing."""
+        ...
+
+    def get_charbox(self, index: int, loose: bool) -> Box:
+        """Where a character stands: left, bottom, right, top. `loose`: as high as its font."""
+        ...
+
 
 class PdfiumPage(Protocol):
     """A page of `PdfiumDocument`."""

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 
 def pdf_of(pages: Sequence[str], title: str = "") -> bytes:
-    """A PDF with one line of text on each page; an empty line leaves the page empty."""
+    """A PDF with one line of text on each page; an empty line leaves the page empty.
+
+    What stands between `^{` and `}` is a superscript.
+    """
     kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -12,7 +15,8 @@ def pdf_of(pages: Sequence[str], title: str = "") -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for index, line in enumerate(pages):
-        content = f"BT /F1 12 Tf 72 700 Td ({line}) Tj ET" if line else ""
+        shown = line.replace("^{", ") Tj /F1 8 Tf 5 Ts (").replace("}", ") Tj /F1 12 Tf 0 Ts (")
+        content = f"BT /F1 12 Tf 72 700 Td ({shown}) Tj ET" if line else ""
         objects += [
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << "
             f"/F1 3 0 R >> >> /Contents {5 + 2 * index} 0 R >>",

@@ -47,6 +47,12 @@ def test_scans_that_would_take_too_long_are_left_and_noted() -> None:
     assert not captioner.images
 
 
+def test_powers_are_no_longer_numbers() -> None:
+    line = "Of 2^{48} and 10^{-3} m^{2} the 1^{st} is 248, note^{1} and H2O is water"
+    expected = "Of 2^48 and 10^-3 m^2 the 1st is 248, note^1 and H2O is water"
+    assert " ".join(careful(pdf_of([line])).markdown.split()) == expected
+
+
 def test_only_so_many_pages_are_read() -> None:
     found = careful(pdf_of(["some text on a page"] * 12), limits=Limits(pages=10))
     assert len(found.page_starts) == 10
