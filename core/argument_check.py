@@ -13,7 +13,7 @@ from typing import Final
 from core.errors import CallRefused
 from core.json_schema import as_object, resolve
 from core.schema_check import CompiledSchema, LinearPatterns, compile_schema
-from core.schema_faults import Fault, Place
+from core.schema_faults import MISSING, Fault, Place
 from core.schema_plain import PlainObject, plain_object
 from core.schema_walk import walk_schema
 from core.schema_words import quoted
@@ -115,9 +115,14 @@ class ArgumentCheck:
         return place[1:] if self._wrapper is not None and place[:1] == (self._wrapper,) else place
 
     def _refusal(self, faults: Sequence[Fault]) -> str:
-        told = [f"{self._named(f.place)} {f.words}" for f in faults[:FAULTS_TOLD]]
+        told = [self._told(fault) for fault in faults[:FAULTS_TOLD]]
         more = [f"and {len(faults) - FAULTS_TOLD} more faults"] if len(faults) > FAULTS_TOLD else []
         return f"{self._tool}(): {'; '.join([*told, *more])}"
+
+    def _told(self, fault: Fault) -> str:
+        if fault.words == MISSING and not self._inner(fault.place):
+            return f"the arguments are missing, the object '{self._wrapper}'"
+        return f"{self._named(fault.place)} {fault.words}"
 
     def _named(self, place: Place) -> str:
         """A place as an author of plans would write it: argument 'items[2].price'."""

@@ -11,6 +11,9 @@ from core.values import Json
 EXPECTED_CHARACTERS_MAX: Final = 300
 """Where a value may be many things, so much of what they are is told."""
 
+MISSING: Final = "is missing"
+"""What to say of a key that must be there."""
+
 SPELLED_CHARACTERS_MAX: Final = 40
 """Longer text spells no number."""
 

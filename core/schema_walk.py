@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from core.formats import format_breach
 from core.json_schema import follow
 from core.schema_check import LinearPatterns
-from core.schema_faults import Fault, Place, none_fits, wrong_type
+from core.schema_faults import MISSING, Fault, Place, none_fits, wrong_type
 from core.schema_keywords import BOUNDS, TYPES, is_number, is_same
 from core.schema_plain import plain_types
 from core.schema_words import option_words, quoted, unknown_words, value_words
@@ -39,6 +39,11 @@ STEPS_A_LIKENESS: Final = 20
 
 STEPS_A_MATCHED_CHARACTER: Final = 20
 """What a regular expression takes for each character of a text, at worst."""
+
+NOTHING_ALLOWED: Final = (
+    "can have no value: the tool's schema allows none (its enum is empty); leave it out, or use "
+    "another tool"
+)
 
 _OF_OTHERS: Final = frozenset(
     {
@@ -195,6 +200,8 @@ class _Walk:
         refused: list[list[Fault]] = []
         may_fit = False
         for choice in self._list(choices):
+            if isinstance(choice, dict) and choice.get("enum") == []:
+                continue  # nothing is of that choice, and nobody should be told so
             found = self.faults(choice, at.again())
             if found:
                 refused.append(found)
@@ -208,7 +215,12 @@ class _Walk:
         return self._unsure() if may_fit or not refused else none_fits(refused, at.place, at.value)
 
     def _enum(self, schema: JsonObject, at: _At) -> Iterable[Fault]:
-        return self._equal(self._list(schema["enum"]), at)
+        options = schema["enum"]
+        if not isinstance(options, list):
+            return self._unsure()
+        if not options:
+            return (Fault(at.place, NOTHING_ALLOWED),)
+        return self._equal(options, at)
 
     def _const(self, schema: JsonObject, at: _At) -> Iterable[Fault]:
         return self._equal([schema["const"]], at)
@@ -267,7 +279,7 @@ class _Walk:
         if isinstance(at.value, dict):
             for name in names:
                 if isinstance(name, str) and name not in at.value:
-                    yield Fault((*at.place, name), "is missing")
+                    yield Fault((*at.place, name), MISSING)
 
     def _properties(self, schema: JsonObject, at: _At) -> Iterator[Fault]:
         properties = schema["properties"]
@@ -326,7 +338,11 @@ class _Walk:
             if isinstance(item, dict | list):
                 return self._unsure()
             seen.add((isinstance(item, bool), item))
-        return () if len(seen) == len(at.value) else (at.wrong("a list without repeats"),)
+        if len(seen) == len(at.value):
+            return ()
+        repeats = f"{len(at.value) - len(seen):,} of its {len(at.value):,} items repeat another"
+        expected = "a list without repeats"
+        return (Fault(at.place, f"must be {expected}: {repeats}", expected),)
 
     def _list(self, value: Json) -> list[Json]:
         """What must be a list in a schema; the walk is unsure where it is none."""

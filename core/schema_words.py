@@ -1,7 +1,8 @@
 """What a JSON Schema expects and what a value is, in the words of someone who writes Python.
 
 They end up in the error that a plan's author, mostly a model, has to act on. Names and values come
-from servers and plans: each is quoted in part only, and as Python writes it, escapes included.
+from servers and plans: each is quoted in part only, and as Python writes it, escapes included;
+lists and dicts are quoted as JSON.
 """
 
 import difflib
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from core.json_preview import json_start
 from core.values import Json
 
 QUOTED_CHARACTERS_MAX: Final = 60
@@ -61,7 +63,8 @@ def option_words(options: Sequence[Json], value: Json) -> str:
     if len(options) > OPTIONS_SHOWN and isinstance(value, str):
         texts = [text for text in options[:OPTIONS_COMPARED_MAX] if isinstance(text, str)]
         options = [*dict.fromkeys([*nearest(value, texts), *texts])] or options
-    return f"one of {_listed([quoted(option) for option in options[:OPTIONS_SHOWN]], len(options))}"
+    shown = [*dict.fromkeys(quoted(option) for option in options[:OPTIONS_SHOWN])]
+    return f"one of {_listed(shown, max(len(options) - OPTIONS_SHOWN, 0))}"
 
 
 def unknown_words(name: str, known: Iterable[str]) -> str:
@@ -71,7 +74,7 @@ def unknown_words(name: str, known: Iterable[str]) -> str:
         return f"is unknown; did you mean {' or '.join(map(quoted, near))}?"
     if not names:
         return "is unknown; nothing may be given here"
-    listed = _listed([quoted(name) for name in names[:OPTIONS_SHOWN]], len(names))
+    listed = _listed([*map(quoted, names[:OPTIONS_SHOWN])], max(len(names) - OPTIONS_SHOWN, 0))
     return f"is unknown; there may be {listed}"
 
 
@@ -90,12 +93,11 @@ def quoted(value: Json) -> str:
         cut = len(value) > QUOTED_CHARACTERS_MAX
         return repr(f"{value[:QUOTED_CHARACTERS_MAX]}…" if cut else value)
     if isinstance(value, dict | list):
-        return "{…}" if isinstance(value, dict) else "[…]"
+        return json_start(value, QUOTED_CHARACTERS_MAX)
     if isinstance(value, int) and value.bit_length() > 4 * QUOTED_CHARACTERS_MAX:
         return "a number of very many digits"  # `repr` takes the square of their number
     return repr(value)
 
 
-def _listed(shown: Sequence[str], count: int) -> str:
-    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
-    return f"{', '.join(shown)}{more}"
+def _listed(shown: Sequence[str], more: int) -> str:
+    return f"{', '.join(shown)}{f' and {more:,} more' if more else ''}"

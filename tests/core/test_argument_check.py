@@ -204,3 +204,17 @@ except CallRefused:
 """
     done = run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
     assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_a_call_without_the_wrapper_is_told_so_in_a_sentence() -> None:
+    with pytest.raises(
+        CallRefused, match=r"add\(\): the arguments are missing, the object 'input'"
+    ):
+        argument_check(ADD).checked({})
+
+
+def test_a_schema_that_allows_nothing_is_told_as_that() -> None:
+    with pytest.raises(
+        CallRefused, match=r"order\(\): the arguments can have no value: the tool's"
+    ):
+        checked(tool({"type": "object", "enum": []}))

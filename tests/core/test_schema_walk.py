@@ -101,7 +101,21 @@ FAULTS: list[tuple[Json, Json, str]] = [
         "must be text that matches the pattern '^a+$', not the text 'b'",
     ),
     ({"format": "date"}, "soon", "must be a date such as 2026-11-22, not the text 'soon'"),
-    ({"uniqueItems": True}, [1, 1], "must be a list without repeats, not a list"),
+    (
+        {"uniqueItems": True},
+        [1, 1, 2, 1],
+        "must be a list without repeats: 2 of its 4 items repeat another",
+    ),
+    (
+        {"enum": []},
+        {"a": 1},
+        "can have no value: the tool's schema allows none (its enum is empty); leave it out, or "
+        "use another tool",
+    ),
+    ({"enum": ["a", "a", "b"]}, "c", "must be one of 'a', 'b', not the text 'c'"),
+    ({"enum": [{"a": 1}, [2]]}, "c", "must be one of {\"a\": 1}, [2], not the text 'c'"),
+    ({"const": []}, 1, "must be [], not 1"),
+    ({"anyOf": [{"enum": []}, {"type": "number"}]}, "a", "must be a number, not the text 'a'"),
     ({"required": ["a"]}, {}, "is missing"),
     (False, 1, "can't be given here"),
     ({"items": {"type": "null"}, "prefixItems": [{}]}, [1, 2], "must be None, not 2"),
@@ -265,3 +279,10 @@ def test_a_long_list_of_numbers_is_looked_through_at_a_glance() -> None:
     assert walk({"items": {"type": "number"}}, value) == Verdict((), certain=True)
     (fault,) = walk({"items": {"type": "number"}}, [*value, "x"]).faults
     assert fault.place == (300_000,)
+
+
+@pytest.mark.parametrize("schema", [{"enum": "abc"}, {"enum": None}, {"anyOf": []}, {"type": []}])
+def test_a_keyword_that_is_malformed_is_no_fault_of_the_value(schema: Json) -> None:
+    verdict = walk({"properties": {"x": schema}}, {"x": "d"})
+    assert not verdict.faults
+    assert not verdict.certain
