@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from core.catalog import ToolCatalog
 from core.turn import PlanFailure
-from modules.plans.f_strings import OLDER_FORM_NEEDED, older_form, phrases
+from modules.plans.f_strings import older_form, phrases
 from modules.plans.names import NotParsed, ParsedPlan, TooLong, read_plan
 from modules.plans.repair import normalise_plan, repair
 from modules.plans.result_uses import misused_result
@@ -44,7 +44,7 @@ def prepare_plan(source: str, tools: ToolCatalog) -> PreparedPlan:
         plan, repairs = repair(read_plan(source, tools), tools)
         return PreparedPlan(plan.source, repairs, _first_mistake(plan))
     except (SyntaxError, NotParsed, RecursionError) as error:
-        if OLDER_FORM_NEEDED and isinstance(error, SyntaxError):
+        if isinstance(error, SyntaxError):
             return _prepared_in_older_form(source, error, tools)
         return PreparedPlan(source, failure=_unparsed(error, source))
 

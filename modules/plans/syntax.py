@@ -2,16 +2,14 @@
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from core.turn import FailureKind, PlanFailure
+from modules.plans.f_strings import may_be_newer
 from modules.plans.names import FunctionNode, ParsedPlan, PlanNames
 from modules.plans.text import line_text, shorten
 from modules.sandbox.prelude import ENTRY_POINT, NO_SOLVE
-
-_F_STRING = re.compile(r"\b[rR]?[fF][rR]?[\"']")
 
 NAME_CHARACTERS = 60
 """How much of a function's name a message quotes."""
@@ -52,7 +50,7 @@ _HINTS: tuple[tuple[Callable[[str], bool], str], ...] = (
 
 def syntax_failure(error: SyntaxError, source: str) -> PlanFailure | None:
     """The failure of a text that this Python takes for wrong; None where it may be mistaken."""
-    if _may_be_newer_python(source):
+    if may_be_newer(source):  # the sandbox's parser knows the new form: it shall decide
         return None
     return with_syntax_hint(failure_at("syntax", f"SyntaxError: {error.msg}", error.lineno, source))
 
@@ -141,11 +139,3 @@ def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, FunctionNode | ast.ClassDef | ast.Lambda):
             waiting.extend(reversed(list(ast.iter_child_nodes(node))))
-
-
-def _may_be_newer_python(source: str) -> bool:
-    """Whether only this Python may think it wrong: f-strings were freed in 3.12 (PEP 701).
-
-    The sandbox's parser knows the new form whatever Python runs us, so it shall decide.
-    """
-    return sys.version_info < (3, 12) and _F_STRING.search(source) is not None

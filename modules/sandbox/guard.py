@@ -24,6 +24,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from modules.plans.f_strings import older_form
 from modules.plans.names import NotParsed, parse
 from modules.sandbox.alternatives import UNSUPPORTED_METHODS
 from modules.sandbox.provided import PROVIDED_MODULES, provided_name, provided_source
@@ -54,7 +55,11 @@ _OF_CONCERN = re.compile(
 )
 """Without one of these words a plan holds nothing that is looked at, and need not be parsed."""
 
-_GUARDED = re.compile(r"^[^\w\n]*(?:try|with)\b", re.MULTILINE)
+_GUARDED = re.compile(
+    r"^[^\w\n]*(?:try\b|with\b"
+    rf"|(?:import|from)\b.*\b(?:{'|'.join(PROVIDED_MODULES)})\b)",
+    re.MULTILINE,
+)
 """How a line begins that holds what must be guarded; it may be one of a text or a comment."""
 
 PLAINER = "keep the plan short, and f-strings free of backslashes, comments and their own quotes"
@@ -100,10 +105,9 @@ class GuardedPlan:
 def guard_plan(source: str, token: str) -> GuardedPlan:
     """Guard a plan; `token` makes the names that it uses unguessable.
 
-    A plan that this Python can't parse (f-strings of PEP 701 on 3.11) or that is too long for it
-    stays as it is, but has neither `statistics` nor `string` nor `eval`. If it seems to use `try`
-    or `with`, which can't be guarded then, it ends before it begins; the interpreter reads it all
-    the same, so that it can say what is wrong with its syntax.
+    A plan that can't be parsed stays as it is, but has no `eval`. If it seems to use `try` or
+    `with`, which can't be guarded then, or a module of ours, it ends before it begins; the
+    interpreter reads it all the same, so that it can say what is wrong with its syntax.
 
     Raises:
         Unsupported: a clause can't be guarded where it stands, or a class has a method that the
@@ -114,13 +118,23 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
         return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))
     try:
-        tree = parse(source)
+        readable, tree = _read(source)
     except (SyntaxError, NotParsed) as error:
         return _unparsed(source, names.door, error)
-    guard = _Guard(PlanText(source), names)
+    guard = _Guard(PlanText(readable), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
     return GuardedPlan(source, text, guard.prelude(), names.door, lines)
+
+
+def _read(source: str) -> tuple[str, ast.Module]:
+    """The plan and its tree; its f-strings are rewritten where this Python can't read them."""
+    try:
+        return source, parse(source)
+    except SyntaxError:
+        if (older := older_form(source)) is None:
+            raise
+        return older[0], parse(older[0], most_characters=len(older[0]))
 
 
 def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> GuardedPlan:
@@ -132,7 +146,7 @@ def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> Guarded
     line, reason = source.count("\n", 0, found.end()) + 1, str(error)
     if isinstance(error, SyntaxError):
         line, reason = error.lineno or line, f"Python {sys.version.split()[0]}: {error.msg}"
-    message = f"neither try nor with can be used in this plan ({reason}); {PLAINER}"
+    message = f"{found[0].strip()} can't be used in this plan ({reason}); {PLAINER}"
     text = f"raise NotImplementedError({message!r})\n{source}"
     return GuardedPlan(source, text, "", door, (line, *lines))
 

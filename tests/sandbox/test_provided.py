@@ -57,7 +57,7 @@ OF_ONE_LIST = (
     "fmean(d, weights=range(1, len(d) + 1))",
 )
 ROUNDED = ("geometric_mean", "fmean(d, w", "mode", "multimode")
-"""What Python rounds on the way, not alike in all its versions; of 0 and 0.0 a dict keeps either."""
+"""What Python rounds on the way, not alike in its versions; of 0 and 0.0 a dict keeps either."""
 
 OF_TWO_LISTS = ("covariance(x, y)", "correlation(x, y)", "linear_regression(x, y)")
 
