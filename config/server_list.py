@@ -1,7 +1,7 @@
 """All servers of a run, from the profile and from files of `mcp.json` form, each id once."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,7 +11,7 @@ from config.http_address import may_hold_credentials, sends_credentials_in_the_c
 from config.servers import ServerSpec, plan_name, server_spec
 from config.settings import Places
 from config.web import with_web
-from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret
+from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret, secrets_of
 
 if TYPE_CHECKING:
     from config.mcp_json import McpFile
@@ -87,13 +87,16 @@ def secret_values(specs: Iterable[ServerSpec]) -> frozenset[str]:
     """What no log, trace or terminal should show of these servers' configuration.
 
     Values of headers (as a whole, and what stands behind `Bearer` and other schemes), of
-    variables that went into `env` and `headers`, and of settings and URL parameters with names
-    such as `API_KEY`; only those of at least MIN_SECRET_CHARACTERS characters.
+    variables that went into `env` and `headers`, of settings, options and URL parameters with
+    names such as `API_KEY`, and passwords in addresses; only those of at least
+    MIN_SECRET_CHARACTERS characters.
     """
     found: set[str] = set()
     for spec in specs:
         found |= spec.secrets
         found |= {value for name, value in spec.env.items() if names_a_secret(name)}
+        for name, value in (*spec.env.items(), *_settings(spec.command)):
+            found |= set(secrets_of(name, value))
         found |= {v for n, v in _url_parameters(spec.url) if names_a_secret(n)}
         for header, value in spec.headers.items():
             if may_hold_credentials(header):
@@ -175,6 +178,15 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # links that go round; reading has its own message
         return path
+
+
+def _settings(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names and values in the words of a command: `NAME=value`, `--name value`, a mere value."""
+    for word, following in zip(words, (*words[1:], ""), strict=False):
+        name, sign, value = word.partition("=")
+        yield (name, value) if sign else ("", word)
+        if word.startswith("-") and not sign:
+            yield word, following
 
 
 def _url_parameters(url: str | None) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 Importing this costs what importing `mcp` costs (about a second).
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp_types import ToolAnnotations
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from core.base.redaction import Redactor
 from servers.errors import ToolInputError
 
 PROBLEMS_SHOWN_MAX = 3
@@ -43,7 +45,9 @@ class ExplainedTool(Tool):
         except ToolError as error:
             match error.__cause__:
                 case ToolInputError() as cause:
-                    raise ToolError(f"{self.name}: {cause}") from cause
+                    # A service may quote the key that it was sent.
+                    said = Redactor(os.environ).text(str(cause))
+                    raise ToolError(f"{self.name}: {said}") from cause
                 case ValidationError() as cause:
                     raise ToolError(explain(self.name, cause.errors())) from cause
                 case _:

@@ -66,7 +66,9 @@ _SHAPES: Final = (
 """What a secret looks like that nobody told us of: a text in it, and the pattern."""
 
 _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_URL_PASSWORD: Final = re.compile(r"://[^\s/:@]{0,200}:([^\s/@]{1,200})@")
+_URL_PASSWORD: Final = re.compile(
+    r"(?P<scheme>[a-z+]{0,20})://(?P<user>[^\s/:@]{0,200}):(?P<password>[^\s/@]{1,200})@"
+)
 _LINE_END: Final = re.compile(r"\r?\n|\\n")
 
 
@@ -78,6 +80,24 @@ def names_a_secret(name: str) -> bool:
     if len(words) > 1 and words[-1] in LAST_WORDS and words != ["OLD", "PWD"]:
         return True
     return any(word in WORDS or word.endswith(ENDINGS) for word in words)
+
+
+def secrets_of(name: str, value: str) -> Iterator[str]:
+    """What of the value of a variable or setting is secret, and each line of it.
+
+    That is the whole where the name says so, and the password of an address in any case, unless
+    it is the user's name once more, as those are that everybody knows.
+    """
+    stripped = value.strip()
+    if len(stripped) >= MIN_VALUE_CHARACTERS and names_a_secret(name):
+        yield stripped
+        yield from _lines(stripped)
+    for found in _URL_PASSWORD.finditer(stripped):
+        from urllib.parse import unquote  # late, as below: most runs begin without a secret
+
+        for password in (found["password"], unquote(found["password"])):
+            if len(password) >= MIN_SECRET_CHARACTERS and password not in found.group(1, 2):
+                yield password
 
 
 class Redactor:
@@ -94,7 +114,7 @@ class Redactor:
         self._longest_first: tuple[str, ...] = ()
         self._learning = threading.Lock()
         for name, value in environ.items():
-            for secret in _secrets_of(name, value):
+            for secret in secrets_of(name, value):
                 self._names.setdefault(secret, name)
         self.learn(extra)
 
@@ -172,20 +192,6 @@ def _label(name: str) -> str:
 def _without_middle(match: re.Match[str]) -> str:
     groups = match.groupdict()
     return f"{groups.get('start') or ''}{_label(EXTRA_NAME)}{groups.get('end') or ''}"
-
-
-def _secrets_of(name: str, value: str) -> Iterator[str]:
-    """What of a variable's value is secret: the whole by its name, a password in an address."""
-    stripped = value.strip()
-    if len(stripped) >= MIN_VALUE_CHARACTERS and names_a_secret(name):
-        yield stripped
-        yield from _lines(stripped)
-    for found in _URL_PASSWORD.finditer(stripped):
-        from urllib.parse import unquote  # late, as below: most runs begin without a secret
-
-        for password in (found[1], unquote(found[1])):
-            if len(password) >= MIN_SECRET_CHARACTERS:
-                yield password
 
 
 def _lines(value: str) -> Iterator[str]:

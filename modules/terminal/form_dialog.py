@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from core.base.redaction import names_a_secret
 from core.mcp.form import ChoiceField, ChoicesField, FormField, TextField
 from core.mcp.form_answers import (
     Unfit,
@@ -31,6 +32,7 @@ LOOKS_SENSITIVE = (
     "  (MCP, Elicitation); !d declines. What you type does not show.\n"
 )
 
+# What people call secrets; names of fields go by `names_a_secret` as well.
 _SECRET = re.compile(
     r"pass[\s_-]*(word|phrase|code|wd)|secret|token|credential|api[\s_-]*key|private[\s_-]*key"
     r"|\bpin\b|\bcv[vc]\b|card[\s_-]*number|\bssn\b|\botp\b",
@@ -43,7 +45,8 @@ def looks_secret(field: FormField) -> bool:
     """Whether a field seems to ask for a password, key or the like."""
     labels = field.labels
     words = f"{labels.name} {labels.title} {labels.description}"
-    return isinstance(field, TextField) and _SECRET.search(words) is not None
+    is_secret = names_a_secret(labels.name) or _SECRET.search(words) is not None
+    return is_secret and isinstance(field, TextField)
 
 
 async def filled_in(console: Console, server: str, fields: Sequence[FormField]) -> JsonObject:

@@ -232,3 +232,16 @@ def test_listing_servers_needs_no_heavy_import(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_secrets_in_the_words_of_a_command_count_too(places: Places) -> None:
+    words = ["--token", "behind-an-option", "--api-key=in-an-option", "-e", "MY_PAT=in-a-setting"]
+    words += ["postgres://app:in-an-address@db/x", "--token-file", "/etc/token-file", "--verbose"]
+    made = listed(
+        places,
+        {"id": "a", "command": "x", "args": words, "env": {"DATABASE_URL": "pg://u:in-env%21@h/"}},
+    )
+    assert secret_values(made.specs) == {
+        *("behind-an-option", "in-an-option", "in-a-setting", "in-an-address"),
+        *("in-env%21", "in-env!"),
+    }

@@ -192,6 +192,14 @@ def test_the_password_of_an_address_is_a_secret_by_itself() -> None:
     )
 
 
+def test_a_password_that_is_the_users_name_is_no_secret_outside_of_its_address() -> None:
+    redactor = Redactor({"DATABASE_URL": "postgres://postgres:postgres@localhost/x"})
+    assert redactor.text("a postgres server") == "a postgres server"
+    assert redactor.text("postgres://postgres:postgres@localhost/x") == (
+        "postgres://postgres:[redacted SECRET]@localhost/x"
+    )
+
+
 def test_a_secret_that_was_cut_off_is_found_by_its_beginning() -> None:
     redactor = Redactor({"A_TOKEN": "from-the-environment"})
     assert redactor.text("key=from-the-env… (6 ms)") == "key=[redacted A_TOKEN]… (6 ms)"

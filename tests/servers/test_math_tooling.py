@@ -45,6 +45,16 @@ async def test_the_message_of_a_refusal_arrives_word_for_word(server: "MCPServer
         await server.call_tool("picky", {"input": {"each": [1]}})
 
 
+async def test_a_key_that_a_service_quotes_is_not_told(
+    server: "MCPServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    monkeypatch.setenv("A_SEARCH_KEY", "give none")
+    with pytest.raises(ToolError, match=r"numbers; \[redacted A_SEARCH_KEY\]$"):
+        await server.call_tool("picky", {"input": {"each": [1]}})
+
+
 async def test_many_wrong_arguments_are_counted_and_not_all_listed(server: "MCPServer") -> None:
     from mcp.server.mcpserver.exceptions import ToolError
 
