@@ -39,6 +39,9 @@ from core.values import JsonObject
 CLOSE_SECONDS = 10.0
 """Bound on ending all servers, above the sum of one server's graces."""
 
+LEFT_OUT_MAX = 20
+"""So many tools that can't be used are named, of one server."""
+
 QUESTIONS_PER_RUN = 10
 """So many questions may servers put to the user in one run, changed tools included."""
 
@@ -74,6 +77,8 @@ class MultiMCP:
         """
         self.failures: dict[str, ServerError] = {}
         """Why a server is left out, by id."""
+        self.left_out: dict[str, list[str]] = {}
+        """What of a server's last listing can't be used, and why, by id."""
         self._specs = _by_id(server_configs)
         self._registry = ToolRegistry(self._specs)
         self._listings: dict[str, list[ToolSpec]] = {}
@@ -158,6 +163,7 @@ class MultiMCP:
             if name in self.server_tools or self._specs[name].problem is not None:
                 continue  # what it offered when it could still be used is no use
             if self._cache and (tools := self._cache.load(self._specs[name])) is not None:
+                self.left_out[name] = list(self._cache.left_out(self._specs[name]))
                 await self._learn(name, tools)
                 if self._cache.is_old(self._specs[name]):
                     soon.add(name)
@@ -302,8 +308,8 @@ class MultiMCP:
     def _connection(
         self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
     ) -> ServerConnection | PerCallConnection:
-        async def on_tools(tools: list[ToolSpec]) -> None:
-            await self._listed(spec, tools)
+        async def on_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
+            await self._listed(spec, tools, left_out)
 
         def check(tool: str) -> None:
             self._registry.resolve(f"{spec.id}.{tool}")
@@ -384,7 +390,9 @@ class MultiMCP:
         finally:
             telling.cancel()
 
-    async def _listed(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
+    async def _listed(
+        self, spec: ServerSpec, tools: list[ToolSpec], left_out: Sequence[str]
+    ) -> None:
         """A session has listed its server's tools: believe it over the cache."""
         self.failures.pop(spec.id, None)
         if self._start_failures is not None:
@@ -392,9 +400,15 @@ class MultiMCP:
         if not spec.bundled:
             # Before anything is pinned, cached or shown to a model.
             tools = await asyncio.to_thread(_without_secrets, spec, tools)
+        told = list(left_out[:LEFT_OUT_MAX])
+        if more := len(left_out) - len(told):
+            told.append(f"{more:,} more")
+        if told and self.left_out.get(spec.id) != told:
+            await self._hooks.on_notice(f"server '{spec.id}': left out: {'; '.join(told)}")
+        self.left_out[spec.id] = told
         await self._learn(spec.id, tools)
         if self._cache is not None:
-            self._cache.store(spec, tools)
+            self._cache.store(spec, tools, told)
 
     async def _learn(self, name: str, tools: list[ToolSpec]) -> None:
         """Offer the tools whose definitions are new, or the ones that were first seen.

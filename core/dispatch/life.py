@@ -7,7 +7,7 @@ session.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -42,8 +42,9 @@ HEALTHY_SECONDS = 10.0
 Check: TypeAlias = Callable[[str], None]
 """Raises `CallRefused` for a tool that may not be called, as what was listed last has it."""
 
-OnTools: TypeAlias = Callable[[list[ToolSpec]], Awaitable[None]]
-"""Hears what a session lists, and is waited for before any call goes out: it may ask the user."""
+OnTools: TypeAlias = Callable[[list[ToolSpec], Sequence[str]], Awaitable[None]]
+"""Hears what a session lists, and what of its list can't be used and why; is waited for before any
+call goes out: it may ask the user."""
 
 _log = logging.getLogger(__name__)
 _marks = logging.getLogger("cortex_r.marks")
@@ -191,8 +192,7 @@ class Life:
                 await client.open()
                 self.tools = await client.list_tools()
             _marks.debug("connected")
-            self._note_skipped()
-            await self._on_tools(self.tools)
+            await self._on_tools(self.tools, tuple(client.skipped))
             self.start_seconds = time.perf_counter() - started
             self._up_since = self._settings.pace.now()
             self.opened.set_result(None)
@@ -256,13 +256,8 @@ class Life:
             text = f"its tools have changed, and the old list stays: it {why}"
             self._settings.hooks.on_log(self._spec.id, "warning", text)
             return
-        self._note_skipped()
-        await self._on_tools(tools)
+        await self._on_tools(tools, tuple(self.client.skipped))
         self.tools = tools
-
-    def _note_skipped(self) -> None:
-        for what in self.client.skipped:
-            self._settings.hooks.on_log(self._spec.id, "notice", f"left out: {what}")
 
     def _start_error(self, what: str) -> ServerStartError:
         self.failure = what

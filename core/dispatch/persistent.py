@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from config.servers import ServerSpec
@@ -25,7 +26,7 @@ VERDICT_SECONDS = 0.25
 """How long the error of a call that timed out waits to say whether the server answers a ping."""
 
 
-async def ignore_tools(tools: list[ToolSpec]) -> None:
+async def ignore_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
     """Do nothing with a new listing."""
 
 
@@ -143,6 +144,7 @@ class ServerConnection:
             version=info.version if info else "",
             protocol_version=info.protocol_version if info else "",
             tools=len(life.tools),
+            left_out=tuple(life.client.skipped),
             start_seconds=life.start_seconds,
             log_path=spawned.log_path if spawned else None,
             pid=spawned.process.pid if spawned else None,

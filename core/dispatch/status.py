@@ -14,7 +14,7 @@ class ServerStatus:
     """One server; what is only known of a running one is None or empty for another.
 
     `title`, `version` and `protocol_version` are from its handshake, `tools` the number that it
-    listed. `problem` is why it failed last.
+    listed; `left_out` names those that can't be used, and why. `problem` is why it failed last.
     """
 
     id: str
@@ -23,6 +23,7 @@ class ServerStatus:
     version: str = ""
     protocol_version: str = ""
     tools: int | None = None
+    left_out: tuple[str, ...] = ()
     start_seconds: float | None = None
     log_path: Path | None = None
     pid: int | None = None

@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -43,18 +43,19 @@ class ToolCache:
 
     def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
         """The tools that the server listed last, if nothing has changed since; else None."""
-        try:
-            stored: Json = json.loads(self._path(spec).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return None
-        if not isinstance(stored, dict) or stored.get("fingerprint") != fingerprint(spec):
-            return None
-        tools = stored.get("tools")
+        stored = self._stored(spec)
+        tools = None if stored is None else stored.get("tools")
         if not isinstance(tools, list):
             return None
         specs = [_from_json(spec.id, tool) for tool in tools]
         known = [tool for tool in specs if tool is not None]
         return known if len(known) == len(specs) else None
+
+    def left_out(self, spec: ServerSpec) -> tuple[str, ...]:
+        """What of that listing could not be used, and why."""
+        stored = self._stored(spec)
+        found = None if stored is None else stored.get("left_out")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
 
     def is_old(self, spec: ServerSpec) -> bool:
         """Whether the server last confirmed its list longer than `FRESH_SECONDS` ago."""
@@ -65,9 +66,13 @@ class ToolCache:
         except OSError:
             return True
 
-    def store(self, spec: ServerSpec, tools: list[ToolSpec]) -> None:
+    def store(self, spec: ServerSpec, tools: list[ToolSpec], left_out: Sequence[str] = ()) -> None:
         """Keep a listing; readers see the old file or the new one, never a part."""
-        content = {"fingerprint": fingerprint(spec), "tools": [_to_json(tool) for tool in tools]}
+        content = {
+            "fingerprint": fingerprint(spec),
+            "tools": [_to_json(tool) for tool in tools],
+            "left_out": [*left_out],
+        }
         path = self._path(spec)
         draft = path.with_suffix(f".{os.getpid()}.tmp")
         try:
@@ -79,6 +84,15 @@ class ToolCache:
             _log.debug("tool list of '%s' is not cached: %s", spec.id, error)
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
+
+    def _stored(self, spec: ServerSpec) -> JsonObject | None:
+        """The file's content, if nothing has changed since."""
+        try:
+            stored: Json = json.loads(self._path(spec).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        is_valid = isinstance(stored, dict) and stored.get("fingerprint") == fingerprint(spec)
+        return stored if isinstance(stored, dict) and is_valid else None
 
     def _path(self, spec: ServerSpec) -> Path:
         start = json.dumps([spec.id, spec.command, str(spec.cwd), spec.url])

@@ -15,6 +15,7 @@ from core.content import (
     TextBlock,
     ToolResult,
 )
+from core.mcp.wire import CUT_OFF, LEVELS_MAX
 from core.tool_spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -63,8 +64,11 @@ def tool_spec(server: str, raw: Json) -> ToolSpec:
     description = description or _text(hints.get("title")) or ""
     if len(description) > TOOL_BYTES_MAX:
         raise Malformed(f"tool '{name}', whose description has {len(description):,} characters")
-    if max(json_bytes(schema), json_bytes(output)) > TOOL_BYTES_MAX:
-        raise Malformed(f"tool '{name}', whose schema has over {TOOL_BYTES_MAX:,} bytes")
+    for written in map(_written, (schema, output)):
+        if len(written) > TOOL_BYTES_MAX:
+            raise Malformed(f"tool '{name}', whose schema has over {TOOL_BYTES_MAX:,} bytes")
+        if CUT_OFF.encode() in written:
+            raise Malformed(f"tool '{name}', whose schema is nested over {LEVELS_MAX} levels deep")
     return ToolSpec(
         server=server,
         name=name,
@@ -178,7 +182,11 @@ def _bytes(text: str) -> int:
 
 def json_bytes(value: Json) -> int:
     """The size of a value as JSON; 0 for none. Written out in full, which is faster than a walk."""
-    return 0 if value is None else len(to_json(value, inf_nan_mode="constants"))
+    return len(_written(value))
+
+
+def _written(value: Json) -> bytes:
+    return b"" if value is None else to_json(value, inf_nan_mode="constants")
 
 
 def _as_object(structured: Json) -> JsonObject | None:

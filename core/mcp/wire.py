@@ -32,11 +32,23 @@ REPAIRED_BYTES_MAX = 1024 * 1024
 _ID_BYTES_SEARCHED = 200
 """How far from either end of a line that can't be read the id of its call is looked for."""
 
+TEXT_BEFORE_BYTES_MAX = 64 * 1024
+"""How far into a line that begins with other text an answer is looked for."""
+
+LEVELS_MAX = 190
+"""What is nested deeper in a message is cut off; the parser knows 200 levels."""
+
+CUT_OFF = "[cut off: nested too deeply]"
+"""Stands where the levels below were cut off."""
+
 _START_BYTES = 1024
 """Where a message or a batch must begin; what does not is told apart without being parsed."""
 
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{")
 _LIST = re.compile(rb"\s*\[")
+
+_ANSWER = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
+"""How a message begins in the middle of a line."""
 
 _VERSION = rb'\A\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*'
 _ID_FIRST = re.compile(_VERSION + rb'"id"\s*:\s*(\d{1,18})\b')
@@ -89,8 +101,14 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
         MessageTooLong: it holds too much (`core.mcp.density`), and what it is can't be told.
     """
     start = data[:_START_BYTES]
-    if not (_OBJECT.match(start) or _LIST.match(start)):
-        return []
+    found: list[JsonObject] = []
+    if _OBJECT.match(start) or _LIST.match(start):
+        found = yield from _messages(data)
+    return found or (yield from _behind_text(data))
+
+
+def _messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
+    """What begins as a message or a batch does, read; raises what `read_messages` does."""
     if (surplus := (yield from excess(data))) is not None:
         return [_refusal(data, surplus)]
     value = yield from _parsed(data)
@@ -98,6 +116,25 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
         return _of_batch(value)
     message = _as_message(value) if isinstance(value, dict) else _broken_reply(data)
     return [] if message is None else [message]
+
+
+def _behind_text(data: bytes) -> Generator[None, None, list[JsonObject]]:
+    """The answer on a line that begins with other text: a program's own words, without a newline.
+
+    Only answers, whole and to the end of the line: requests and the like stand in logs as well.
+    """
+    found = _ANSWER.search(data, 0, TEXT_BEFORE_BYTES_MAX)
+    if found is None or found.start() == 0:
+        return []
+    rest = data[found.start() :]
+    if (yield from excess(rest)) is not None:
+        return []
+    try:
+        value: Json = from_json(rest, allow_inf_nan=False)
+    except ValueError:
+        return []
+    is_answer = isinstance(value, dict) and "method" not in value and _is_reply(value)
+    return [value] if isinstance(value, dict) and is_answer else []
 
 
 def messages_in(data: bytes) -> list[JsonObject]:
@@ -136,9 +173,11 @@ def _as_message(value: JsonObject) -> JsonObject | None:
         return value if well_formed else None
     if not isinstance(reply_to, int | str) or not has_id:
         return None
-    if isinstance(value.get("result"), dict) or isinstance(value.get("error"), dict):
-        return value
-    return error_reply(reply_to, "the server's answer is malformed")
+    return value if _is_reply(value) else error_reply(reply_to, "the server's answer is malformed")
+
+
+def _is_reply(value: JsonObject) -> bool:
+    return isinstance(value.get("result"), dict) or isinstance(value.get("error"), dict)
 
 
 def _of_batch(parts: list[Json]) -> list[JsonObject]:
@@ -164,7 +203,7 @@ def _parsed(data: bytes) -> Generator[None, None, Json]:
         return from_json(mended, allow_inf_nan=False)
     except ValueError:
         yield
-    return _without_half_pairs(mended) if len(mended) <= REPAIRED_BYTES_MAX else None
+    return _repaired(mended) if len(mended) <= REPAIRED_BYTES_MAX else None
 
 
 def _as_utf8(data: bytes) -> Iterator[bytes]:
@@ -175,14 +214,33 @@ def _as_utf8(data: bytes) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode()
 
 
-def _without_half_pairs(data: bytearray) -> Json:
-    """What it says once each half of a surrogate pair is a question mark; None if nothing."""
+def _repaired(data: bytearray) -> Json:
+    """What it says without what keeps it from being read: halves of surrogate pairs, great depth.
+
+    Each half becomes a question mark, and what is nested over `LEVELS_MAX` deep is cut off, so
+    that a schema without end costs its tool and not the list of all. None if it says nothing.
+    """
     try:
-        value: Json = json.loads(data)
-        clean = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-        return from_json(clean, allow_inf_nan=False)
+        value: Json = json.loads(data, parse_constant=_refuse)
+        clean = json.dumps(_cut_off(value, LEVELS_MAX), ensure_ascii=False)
+        return from_json(clean.encode("utf-8", "replace"), allow_inf_nan=False)
     except (ValueError, RecursionError):
         return None
+
+
+def _refuse(constant: str) -> Json:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _cut_off(value: Json, levels: int) -> Json:
+    """The value with so many levels of arrays and objects at most."""
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        return CUT_OFF
+    if isinstance(value, dict):
+        return {key: _cut_off(inner, levels - 1) for key, inner in value.items()}
+    return [_cut_off(inner, levels - 1) for inner in value]
 
 
 def _refusal(data: bytes, surplus: str) -> JsonObject:

@@ -15,6 +15,7 @@ from modules.commands.shown import shown_start
 from modules.commands.status import server_name, status_document
 from modules.commands.surroundings import Surroundings
 from modules.terminal.printing import one_line
+from modules.terminal.safe_text import printable
 
 LOG_LINES_SHOWN = 10
 """How much of a log a failure shows."""
@@ -45,18 +46,22 @@ async def check_server(command: CheckServer, around: Surroundings) -> ExitCode:
         ping_seconds: float | None = None
         if (failure := dispatcher.failures.get(spec.id)) is None:
             tools = [tool.name for tool in dispatcher.server_tools.get(spec.id, [])]
-            status = replace(status, tools=len(tools))
+            left_out = tuple(dispatcher.left_out.get(spec.id, ()))
+            status = replace(status, tools=len(tools), left_out=left_out)
             step(_handshake(status))
             step(f"tools: {_tool_names(tools)}")
             ping_seconds, failure = await _pinged(dispatcher, spec)
             if ping_seconds is not None:
                 step(f"ping: {ping_seconds * 1000:.1f} ms")
+    if status.left_out and not status.tools:
+        problem = f"none of its tools can be used: {'; '.join(status.left_out)}"
+        status = replace(status, state="failed", problem=problem)
     if failure is not None:
         status = replace(status, state="failed", problem=str(failure))
         if not command.options.quiet:
             _show_log(status.log_path, around)
     _tell_verdict(command, status, ping_seconds, around)
-    return ExitCode.ANSWERED if failure is None else ExitCode.WORLD_FAILED
+    return ExitCode.WORLD_FAILED if status.state == "failed" else ExitCode.ANSWERED
 
 
 async def _pinged(
@@ -99,6 +104,9 @@ def _tell_verdict(
         around.print_json(document)
     elif works:
         count = f"{status.tools} tool{'' if status.tools == 1 else 's'}"
-        around.print(f"'{status.id}' works: {count}")
+        left_out = f"; left out: {'; '.join(status.left_out)}" if status.left_out else ""
+        around.print(around.redactor.text(printable(f"'{status.id}' works: {count}{left_out}")))
     else:
-        around.print(around.redactor.text(f"'{status.id}' does not work: {status.problem}"))
+        around.print(
+            around.redactor.text(printable(f"'{status.id}' does not work: {status.problem}"))
+        )

@@ -12,6 +12,7 @@ from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
 from modules.terminal.printing import one_line, table
+from modules.terminal.safe_text import printable
 
 NAME_CHARACTERS = 40
 """How much is shown of the name and version that a server gives itself."""
@@ -40,6 +41,7 @@ async def show_status(command: ShowStatus, around: Surroundings) -> ExitCode:
 
 def _seen(status: ServerStatus, dispatcher: MultiMCP) -> ServerStatus:
     """The status as seen from here: a server with a process for each call came up, and is gone."""
+    status = replace(status, left_out=tuple(dispatcher.left_out.get(status.id, ())))
     came_up = status.state == "down" and status.id in dispatcher.server_tools
     return replace(status, state="up") if came_up else status
 
@@ -59,6 +61,11 @@ def status_text(statuses: Sequence[ServerStatus]) -> str:
         for status in statuses
     ]
     problems = [status.problem for status in statuses if status.problem is not None]
+    problems += [
+        printable(f"server '{status.id}': left out: {'; '.join(status.left_out)}")
+        for status in statuses
+        if status.left_out
+    ]
     return "\n".join([table([_HEAD, *cells]), *problems])
 
 
@@ -77,6 +84,7 @@ def status_document(status: ServerStatus, around: Surroundings) -> JsonObject:
             "version": status.version or None,
             "protocol_version": status.protocol_version or None,
             "tools": status.tools,
+            "left_out": [*status.left_out],
             "start_seconds": status.start_seconds,
             "log": str(status.log_path) if status.log_path is not None else None,
             "problem": status.problem,

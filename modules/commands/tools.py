@@ -26,6 +26,8 @@ async def list_tools(command: ListTools, around: Surroundings) -> ExitCode:
     async with opened(
         specs, around, command.options, display, tries_all=one is not None
     ) as dispatcher:
+        await dispatcher.recall()
+        left_out = dict(dispatcher.left_out)  # what is left out of fresh lists is told as they come
         await dispatcher.initialize()
         catalog, server_tools = dispatcher.catalog, dispatcher.server_tools
         failures = list(dispatcher.failures.values())
@@ -35,6 +37,9 @@ async def list_tools(command: ListTools, around: Surroundings) -> ExitCode:
         around.print(NOTHING_CONFIGURED)
     elif server_tools:
         around.print(tools_text(server_tools, catalog, whole=command.options.verbose))
+    for server, found in left_out.items():
+        if found:
+            around.complaints.tell(f"server '{server}': left out: {'; '.join(found)}")
     for error in failures:
         around.complaints.tell(str(error))
     return ExitCode.WORLD_FAILED if failures else ExitCode.ANSWERED

@@ -185,3 +185,27 @@ class TestTest:
     def test_an_unknown_server_is_bad_usage(self, hand: Hand) -> None:
         done = hand.run("mcp", "test", "x")
         assert (done.code, done.err) == (2, "there is no server 'x'; none is configured\n"), SERVERS
+
+
+def test_tools_that_cannot_be_used_are_named_with_the_reason_wherever_tools_are_shown(
+    hand: Hand,
+) -> None:
+    hand.write_profile(entry("overlong", "giant", "deep", "plain"))
+    giant = "tool 'giant', whose schema has over 262,144 bytes"
+    deep = "tool 'deep', whose schema is nested over 190 levels deep"
+    done = hand.run("mcp", "test", "overlong")
+    assert (done.code, done.out) == (0, f"'overlong' works: 1 tool; left out: {giant}; {deep}\n")
+    assert hand.object("mcp", "test", "overlong")["left_out"] == [giant, deep]
+    assert f"server 'overlong': left out: {giant}; {deep}\n" in hand.run("mcp", "status").out
+    for _ in range(2):
+        assert f"left out: {giant}; {deep}\n" in hand.run("mcp", "tools").err
+    assert hand.run("call", "plain").out == "heard\n"
+
+
+def test_a_server_of_which_no_tool_can_be_used_does_not_work(hand: Hand) -> None:
+    hand.write_profile(entry("overlong", "giant"))
+    done = hand.run("mcp", "test", "overlong")
+    assert done.code == 1
+    assert done.out.startswith(
+        "'overlong' does not work: none of its tools can be used: tool 'giant'"
+    )

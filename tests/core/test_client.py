@@ -21,6 +21,7 @@ from core.mcp.client import (
 from core.mcp.decode import TOOL_BYTES_MAX
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.mcp.transport import TRANSPORT_ERROR
+from core.mcp.wire import messages_in
 from core.values import Json, JsonObject
 from tests.core.fake_transport import FakeTransport
 
@@ -322,6 +323,21 @@ async def test_a_tool_with_a_giant_schema_is_left_out() -> None:
     async with session(server) as (client, _):
         assert [tool.name for tool in await client.list_tools()] == ["echo"]
         assert client.skipped == ["tool 'giant', whose schema has over 262,144 bytes"]
+
+
+async def test_a_schema_400_levels_deep_costs_its_tool_alone() -> None:
+    deep = '{"properties":{"a":' * 200 + "{}" + "}}" * 200
+    line = (
+        f'{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"deep","inputSchema":{deep}}}]}}}}'
+    )
+    (message,) = messages_in(line.encode())
+    result = message["result"]
+    assert isinstance(result, dict)
+    assert isinstance(result["tools"], list)
+    server = Server(tools_list={"result": {"tools": [*result["tools"], ECHO]}})
+    async with session(server) as (client, _):
+        assert [tool.name for tool in await client.list_tools()] == ["echo"]
+        assert client.skipped == ["tool 'deep', whose schema is nested over 190 levels deep"]
 
 
 async def test_definitions_that_are_too_long_all_together_are_refused() -> None:

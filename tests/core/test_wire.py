@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.mcp.density import MESSAGE_PARTS_MAX
 from core.mcp.wire import (
     BATCH_MESSAGES_MAX,
+    CUT_OFF,
     REPAIRED_BYTES_MAX,
     LineSplitter,
     MessageTooLong,
@@ -100,6 +101,41 @@ def test_a_line_without_a_message_holds_none(line: bytes) -> None:
 def test_a_broken_reply_fails_its_own_call(result: bytes) -> None:
     message = message_in(b'{"jsonrpc":"2.0","id":7,"result":' + result + b"}")
     assert message == error_reply(7, "the server's answer is malformed")
+
+
+@pytest.mark.parametrize(
+    "before", [b"Loading model... ", b"[info] sent: ", b"{brace} ", b"\x1b[0m"]
+)
+def test_an_answer_behind_stray_text_is_recovered(before: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}'
+    assert messages_in(before + line) == [json.loads(line)]
+    assert messages_in(before + b'{"id": 1, "error": {"code": 1}}') == [
+        {"id": 1, "error": {"code": 1}}
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'got: {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}',
+        b'sent: {"jsonrpc":"2.0","id":1,"result":{"a":1',
+        b'sent: {"jsonrpc":"2.0","id":1,"result":{}} in 3 ms',
+        b'sent: {"jsonrpc":"2.0","id":1}',
+        b"x" * 100_000 + b'{"jsonrpc":"2.0","id":1,"result":{}}',
+        b'sent: {"jsonrpc":"2.0","id":1,"result":{"a":[' + b"0," * MESSAGE_PARTS_MAX + b"0]}}",
+    ],
+    ids=["a request", "half", "more text", "no result", "far behind", "too much"],
+)
+def test_what_else_stands_behind_text_is_a_log(line: bytes) -> None:
+    assert messages_in(line) == []
+
+
+@pytest.mark.parametrize("levels", [196, 197, 400])
+def test_what_is_nested_too_deeply_is_cut_off_and_the_rest_is_read(levels: int) -> None:
+    deep = b'{"a":' * levels + b"1" + b"}" * levels
+    message = message_in(b'{"jsonrpc":"2.0","id":1,"result":{"a":7,"deep":%s}}' % deep)
+    assert answer(message) == 7
+    assert (CUT_OFF in json.dumps(message)) is (levels == 400)
 
 
 @given(st.binary(max_size=200))

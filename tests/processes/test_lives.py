@@ -1,6 +1,7 @@
 """Restarts after crashes, wedged servers, turns, new tools: how a connection lives on."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -220,7 +221,7 @@ async def test_changed_tools_are_listed_again_while_calls_go_on() -> None:
     listings: list[list[str]] = []
     seen = asyncio.Event()
 
-    async def on_tools(tools: list[ToolSpec]) -> None:
+    async def on_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
         listings.append([tool.name for tool in tools])
         if "grown" in listings[-1]:
             seen.set()
