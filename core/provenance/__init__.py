@@ -23,10 +23,14 @@ that any tool gave, but those of the bundled math server. Then, for each call:
   the user and the model can have chosen it. So a *model* that names a file unasked is not stopped
   here, until it has read something.
 * An e-mail address must be trusted. Checked from the same moment on.
-* A tool without the read-only hint must be asked for by this request or the one before it: by its
-  name, or by words for what it does and to what; or have been used in this run, or been named by
-  a plan of it, before there was untrusted text. Checked from the same moment on. A
-  server id or a tool's qualified name, as the argument of a tool that takes such, must be trusted.
+* A call that may change something must be asked for by this request or the one before it: by the
+  tool's name, or by a verb for what it does and words for what it does that to (`asked`). Else the
+  user is asked, with all its arguments, and a yes covers these arguments. Always checked, whatever
+  was read (`ProvenancePolicy.approvals`), and in a plan by hand too. What the server does not say
+  to change anything nor to leave all as it is, the first word of its name tells (`effects`).
+* A server id or a tool's qualified name, as the argument of a tool that takes such, must be
+  trusted, from the moment on when untrusted text was read.
+* What a plan written before that moment names holds for this plan, not for the next.
 * In what is written for people (a note's content, a message's body) a URL or an address may be
   quoted from a result, word for word: what is copied carries nothing out.
 
@@ -36,9 +40,11 @@ What it does not promise
   allowed note or answer, passes. So does a choice: which of a page's links is opened tells its
   owner some bits.
 * What a server does with a value, redirects included, is the server's: see `servers.web` for ours.
+* Of a call that was asked for, recipients (but e-mail addresses), amounts and ids are not checked:
+  who asks for a bill to be paid lets a page say to whom, and how much.
 * Descriptions of tools count as configuration, though a server writes them.
-* Hints are the server's own word: one that calls a writing tool read-only is believed (its
-  definition is pinned, see `core.dispatch.tool_pins`).
+* Hints and names are the server's own word: one that calls a writing tool read-only, or `get_…`, is
+  believed (its definition is pinned, see `core.dispatch.tool_pins`).
 * What stands in the user's words counts whatever was meant, also in text that they have pasted.
 * A session that another process began is known to have read something, but not which links.
 * Links of files (symlinks) are not followed here, and no encoding but percent and HTML's is read.

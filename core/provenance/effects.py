@@ -87,7 +87,9 @@ KINDS_OF_ACTION: Final = _kinds(_ACTIONS)
 KINDS_OF_OBJECT: Final = _kinds(_SAME_OBJECTS)
 """The same of objects."""
 
-_READING_STEMS: Final = frozenset(map(stem, _READING.split()))
+READING_STEMS: Final = frozenset(map(stem, _READING.split()))
+"""The stems of these words."""
+
 _IMPLIED_STEMS: Final = {stem(verb): stem(thing) for verb, thing in _IMPLIED.items()}
 
 
@@ -101,7 +103,7 @@ def may_change(tool: ToolSpec, catalog: ToolCatalog) -> bool:
     joins = any(
         joint in ("and", "or") and stem(word) in KINDS_OF_ACTION for joint, word in pairwise(others)
     )
-    return stem(action) not in _READING_STEMS or joins or others[:1] in (["in"], ["out"], ["off"])
+    return stem(action) not in READING_STEMS or joins or others[:1] in (["in"], ["out"], ["off"])
 
 
 def tool_doubts(
@@ -190,7 +192,7 @@ def _name_words(tool: ToolSpec, catalog: ToolCatalog) -> list[str]:
 
 def _is_prefix(word: str, tool: ToolSpec, catalog: ToolCatalog) -> bool:
     """Whether the word only says whose tool it is: `browser_click`, `github_create_issue`."""
-    if stem(word) in KINDS_OF_ACTION or stem(word) in _READING_STEMS:
+    if stem(word) in KINDS_OF_ACTION or stem(word) in READING_STEMS:
         return False
     if word in tool.server.lower():
         return True

@@ -119,7 +119,9 @@ limits of the profile. No model is asked, and nothing is kept. A plan is Python 
       total = await tools.add(a=5, b=7)
       return f"FINAL_ANSWER: {total}"
 
-Servers are started where the plan may call tools; --tools offers those of some servers only.
+Servers are started where the plan may call tools; --tools offers those of some servers only. A call
+of a tool that may change something waits for your yes, and is refused where nobody is there to say
+it, but for tools named by --approve.
 
 The answer goes to stdout, without its prefix; so does text for FURTHER_PROCESSING_REQUIRED:, and
 any other value, with a note on stderr. Repairs, tool calls, what the plan prints and why it failed
@@ -133,6 +135,7 @@ doing of a server or of the sandbox, 2 for a file that is no plan.
 examples:
   agent.py run-plan plan.py
   agent.py run-plan plan.py --tools math --json | jq .answer
+  agent.py run-plan plan.py --approve files.write_file
   agent.py run-plan - < plan.py"""
 
 PROMPT_HELP = """\

@@ -111,4 +111,4 @@ def _failure(attempt: Attempt) -> str:
     call = refused[-1]
     name = call.tool.rpartition(".")[2]
     answer = quoted(str(call.result), FAILURE_CHARACTERS).strip('"')
-    return f"The tool '{name}' answered: {answer}"
+    return answer if call.refused else f"The tool '{name}' answered: {answer}"

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from core.ranking import STOP_WORDS, WORD, stems
+from core.provenance.effects import READING_STEMS
+from core.ranking import STOP_WORDS, WORD, stem, stems
 from core.tool_spec import ToolSpec
 
 __all__ = ["CALL_WORDS", "STOP_WORDS", "ToolIndex", "Vocabulary", "terms"]
@@ -20,9 +21,6 @@ NAME_WEIGHT: Final = 2.0
 
 CALL_WORDS: Final = frozenset({"call", "use", "run", "invoke", "execute", "tool", "function"})
 """Words around a tool that is called by its name."""
-
-_READING_VERBS: Final = frozenset({"fetch", "find", "get", "list", "read", "search", "show"})
-"""Verbs of tools that change nothing, though their servers may not say so."""
 
 
 def terms(text: str) -> frozenset[str]:
@@ -83,7 +81,7 @@ def _vocabulary(tool: ToolSpec) -> Vocabulary:
         name,
         terms(described) - name,
         _spelled(f"{tool.name} {described}"),
-        tool.read_only or _first_word(tool.name) in _READING_VERBS,
+        tool.read_only or stem(_first_word(tool.name)) in READING_STEMS,
     )
 
 
