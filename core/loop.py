@@ -304,6 +304,7 @@ class AgentLoop:
             last_try=bool(failed) and lifelines == 0,
             may_ask=self._may_ask,
             borders=self._borders,
+            down=self._down(),
         )
         situation = Situation(
             inputs,
@@ -318,6 +319,16 @@ class AgentLoop:
         decision = await decide(profile.strategy, situation, context.parts.generate_plan)
         self._durations["decision"] += self._clock() - started
         return decision
+
+    def _down(self) -> dict[str, str]:
+        """Servers that were tried in vain, with nothing known of their tools."""
+        dispatcher = self._context.dispatcher
+        known = {tool.server for tool in dispatcher.get_all_tools()}
+        return {
+            server.id: (server.problem or "it failed").partition(";")[0]
+            for server in dispatcher.status()
+            if server.state == "failed" and server.id not in known
+        }
 
     def _catalog(self) -> ToolCatalog:
         return self._catalogs.catalog_of(self._context.dispatcher.get_all_tools())

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from core.catalog import ToolCatalog
 from core.content import ToolResult
+from core.dispatch.status import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
@@ -53,6 +54,7 @@ class DecisionInputs:
     `last_try` is set when no lifeline is left after this plan, and there were some; `shortlist`
     then names the tools that fit the request best. `may_ask` while the plan may ask back.
     `borders` go around what tools gave, once there is text of theirs that nobody vouches for.
+    `down` are servers that were tried in vain and whose tools nobody knows: by id, why.
     """
 
     user_input: str
@@ -73,6 +75,7 @@ class DecisionInputs:
     shortlist: tuple[str, ...] = ()
     may_ask: bool = False
     borders: Borders | None = None
+    down: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +371,10 @@ class ToolCaller(Protocol):
 
 class Dispatcher(ToolCaller, Protocol):
     """The dispatcher, seen from the loop."""
+
+    def status(self) -> list[ServerStatus]:
+        """How each server is; starts nothing."""
+        ...
 
     async def prepare(self, tool_name: str) -> None:
         """Have the tool's server running, so that a call after this takes only its own time.

@@ -230,6 +230,7 @@ class _Run:
             display.questions.ask_back if display.questions.is_attended() else None,
             provenance_policy(profile, servers.specs, places, arguments.approve),
             asking_leave(display.questions, sandbox.standing_still),
+            [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
         )
         return conversation, dispatcher, progress
 

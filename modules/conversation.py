@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +38,7 @@ from modules.recorder import SessionRecorder
 from modules.sandbox import Sandbox
 from modules.summaries import summarise
 from modules.tools import describe_tool
+from modules.welcome import Situation, asks_for_help, count_files, help_page
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""
@@ -61,12 +63,14 @@ class Conversation:
         ask_user: AskUser | None = None,
         policy: ProvenancePolicy | None = None,
         ask_leave: AskLeave | None = None,
+        document_folders: Sequence[Path] = (),
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
         `redactor` goes over what the session keeps; `ask_user` puts a plan's question to the
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
-        nothing is checked (`core.provenance`).
+        nothing is checked (`core.provenance`). The page that helps counts the files in
+        `document_folders`.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -81,6 +85,7 @@ class Conversation:
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
+        self._document_folders = tuple(document_folders)
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
@@ -142,12 +147,15 @@ class Conversation:
         """Run one request to its end; `interrupt` ends it at any moment.
 
         Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
-        have written them.
+        have written them. A greeting, and a request for help, get the page that helps
+        (`modules.welcome`): no model is asked, no server started, nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.
             UsageError: an image that the request names can't be used.
         """
+        if asks_for_help(request):
+            return await self._help()
         memory, recorder = self._session()
         # A task of its own: servers that start for the first time may take long.
         self._preparation = asyncio.create_task(self._prepare(request, memory, texts))
@@ -160,6 +168,17 @@ class Conversation:
         finally:
             self._preparation.cancel()
             self._preparation = self._loop = None
+
+    async def _help(self) -> RunOutcome:
+        """The page that helps, by what is known without starting a server."""
+        await self._dispatcher.recall()
+        here = Situation(
+            self._model.name,
+            self._dispatcher.get_all_tools(),
+            self._dispatcher.status(),
+            await asyncio.to_thread(count_files, self._document_folders),
+        )
+        return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
         self, request: str, memory: MemoryManager, texts: tuple[TextInput, ...]

@@ -9,6 +9,7 @@ from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntr
 from core.catalog import ToolCatalog
 from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
+from core.dispatch.status import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.memory_item import MemoryItem
@@ -127,6 +128,7 @@ class FakeDispatcher:
         self._tools = list(tools)
         self._answers = answers
         self.calls: list[tuple[str, JsonObject]] = []
+        self.statuses: list[ServerStatus] = []
 
     async def prepare(self, tool_name: str) -> None:
         """Nothing to start."""
@@ -144,6 +146,10 @@ class FakeDispatcher:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def status(self) -> list[ServerStatus]:
+        """What was put there."""
+        return self.statuses
 
     def get_all_tools(self) -> list[ToolSpec]:
         """The tools given."""

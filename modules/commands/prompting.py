@@ -14,6 +14,7 @@ from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
 from modules.sandbox import Sandbox
+from modules.welcome import asks_for_help
 
 
 def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfile) -> ModelManager:
@@ -28,6 +29,9 @@ def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfil
     )
 
 
+ASKS_NO_MODEL = "no model is asked for this: it gets the page of agent.py help"
+
+
 async def show_prompt(
     command: ShowPrompt, chosen: ModelManager, around: Surroundings, profile: AgentProfile
 ) -> ExitCode:
@@ -36,6 +40,9 @@ async def show_prompt(
     Raises:
         UserError: an image that is named can't be used.
     """
+    if asks_for_help(command.request):
+        await chosen.aclose()
+        return around.complaints.fail(ASKS_NO_MODEL, ExitCode.BAD_USAGE)
     # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
     refusal = ModelReply("", declined=True)
     witness = ScriptedModel({"decision": [refusal]}, chosen.name, chosen.traits)

@@ -10,16 +10,29 @@ from modules.offline.document_plans import (
     write_document_plan,
     write_listing_plan,
 )
-from modules.offline.document_questions import named_question, open_question, untold_subject
+from modules.offline.document_questions import (
+    documents_tool,
+    named_question,
+    open_question,
+    untold_subject,
+)
 from modules.offline.everyday.given import with_given_numbers
 from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
 from modules.offline.everyday.session import repeated
 from modules.offline.grammar import parse
 from modules.offline.history import last_number
-from modules.offline.refusal import Decided, Exhausted, Refusal, quoted
+from modules.offline.refusal import Decided, Exhausted, Refusal, Unsure, quoted
 from modules.offline.tool_plans import write_other_plan, write_tool_plan
-from modules.offline.web_plans import write_web_plan
+from modules.offline.web_plans import SEARCH_TOOL, write_web_plan
 from modules.offline.web_refusals import check_web_request
+
+NO_DOCUMENT_TOOL = "no server is connected that searches documents"
+SEE_SERVERS = "See agent.py mcp status: it says which servers there are, and how each fares."
+
+ASK_THE_WEB = 'The web may: agent.py "search the web for …"; or connect a model (agent.py models).'
+
+PROBLEM_CHARACTERS = 160
+"""How much of why a server is down a refusal quotes."""
 
 FAILURE_CHARACTERS = 200
 """How much of a tool's error message a refusal quotes."""
@@ -30,8 +43,22 @@ def plan(inputs: DecisionInputs) -> str:
 
     Raises:
         Refusal: the request is not understood as a whole, has two readings, or its plan failed
-            before and there is no other.
+            before and there is no other. Where a server is down, it may be the cause, and is named.
     """
+    try:
+        return _plan(inputs)
+    except (Decided, Exhausted, Unsure):
+        raise
+    except Refusal as refusal:
+        if not inputs.down:
+            raise
+        (server, why), *_ = inputs.down.items()
+        told = quoted(why, PROBLEM_CHARACTERS).strip('"')
+        reason = f"{refusal.reason}; {told}, and what it offers is not known"
+        raise Refusal(reason, f"See what is wrong with it: agent.py mcp test {server}") from None
+
+
+def _plan(inputs: DecisionInputs) -> str:
     request, history = repeated(inputs.user_input, inputs.history)
     inputs = replace(inputs, user_input=request, history=history)
     if inputs.failed:
@@ -79,6 +106,8 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     """
     question = named_question(inputs.user_input, inputs.tools)
     named = write_document_plan(inputs, question) if question is not None else None
+    if question is not None and named is None:
+        raise Refusal(NO_DOCUMENT_TOOL, SEE_SERVERS)
     try:
         source = named or write_listing_plan(inputs) or write_tool_plan(inputs)
     except Decided:
@@ -91,8 +120,13 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     if source is None and (source := write_everyday_plan(inputs)) is None:
         check_web_request(inputs.user_input, inputs.tools)
     question = open_question(inputs.user_input) if source is None else None
+    if question is not None and documents_tool(inputs.tools) is None:
+        raise Refusal(f"it is no calculation, and {NO_DOCUMENT_TOOL}", SEE_SERVERS)
     if source is None and question is None and (subject := untold_subject(inputs.user_input)):
-        raise Refusal(f"it asks about {subject}, of which no document and no connected tool tells")
+        is_on_the_web = subject == "the present" and SEARCH_TOOL in {t.name for t in inputs.tools}
+        advice = ASK_THE_WEB if is_on_the_web else ""
+        told = "of which no document and no connected tool tells"
+        raise Refusal(f"it asks about {subject}, {told}", advice)
     return write_document_plan(inputs, question) if question is not None else source
 
 

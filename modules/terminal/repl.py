@@ -24,8 +24,9 @@ _CHUNK_BYTES = 65_536
 
 PROMPT = "cortex-r> "
 GREETING = (
-    "Type a request. `new` starts another session, `/mcp`, `/tools`, `/usage` and `/docs` show "
-    "servers, tools, tokens and documents, `exit` or Ctrl-D leaves, Ctrl-C cancels."
+    "Type a request. `help` says what works here, `new` starts another session, `/mcp`, `/tools`, "
+    "`/usage` and `/docs` show servers, tools, tokens and documents, `exit` or Ctrl-D leaves, "
+    "Ctrl-C cancels."
 )
 
 
@@ -77,8 +78,8 @@ class Repl:
                 case "new" | "/new":
                     self._new_session()
                     self._say("memory", "the next request begins a new session")
-                case "help" | "?" | "/help" | "/?":
-                    self._say("loop", GREETING)
+                case "/help" | "/?":
+                    code = max(code, await self._answer("help"), key=_WORSE.index)
                 case _:
                     code = max(code, await self._answer(command), key=_WORSE.index)
         return code

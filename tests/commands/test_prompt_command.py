@@ -135,6 +135,12 @@ def test_what_cannot_be_used_is_told_and_nothing_is_printed(
     assert told in done.err
 
 
+def test_a_request_for_help_has_no_prompt_to_show(desk: Hand) -> None:
+    done = desk.run("prompt", "--show", "hello", "--model", "blind")
+    assert (done.code, done.out) == (ExitCode.BAD_USAGE, "")
+    assert "agent.py help" in done.err
+
+
 def test_a_script_is_not_used_up(desk: Hand) -> None:
     script = desk.home / "script.json"
     script.write_text('["never asked for"]', encoding="utf-8")

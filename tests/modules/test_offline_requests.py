@@ -146,10 +146,10 @@ ANSWERED: list[tuple[str, str, list[str]]] = [
 
 REFUSED: list[tuple[str, str]] = [
     ("write a poem about the sea", '"write"'),
-    ("what is the capital of France?", '"capital"'),
-    ("who won the match in 2010?", '"who"'),
+    ("what is the capital of France?", "searches documents"),
+    ("who won the match in 2010?", "searches documents"),
     ("add 5 and banana", "banana"),
-    ("what is the meaning of life?", '"meaning"'),
+    ("what is the meaning of life?", "searches documents"),
     ("3 apples and 4 pears", '"apples"'),
     ("delete all my files", '"delete"'),
     ("5 +", "ends"),
@@ -231,7 +231,7 @@ async def test_a_request_that_is_not_understood_is_declined_with_the_reason(
     outcome = await Bench(tools).run(request_text)
     assert outcome.declined, outcome.text
     assert reason in outcome.text.splitlines()[0]
-    assert "agent.py models" in outcome.text.splitlines()[1]
+    assert "agent.py m" in outcome.text.splitlines()[1]
     assert len(outcome.text.splitlines()) == 2
 
 
@@ -323,3 +323,22 @@ async def test_the_mcp_style_has_the_form_of_the_mission() -> None:
         '    total = json.loads(result.content[0].text)["result"]\n'
         '    return f"FINAL_ANSWER: {total}"\n'
     )
+
+
+async def test_a_refusal_names_a_server_that_is_down() -> None:
+    down = {"documents": "server 'documents' did not start: it exited with code 3"}
+    for request, reason in (
+        ("what do my documents say about the rent?", "searches documents"),
+        ("what is the rent?", "searches documents"),
+        ("send it to bob", "calculation"),
+    ):
+        outcome = await Bench().run(request, down=down)
+        why, what = outcome.text.splitlines()
+        assert "server 'documents' did not start: it exited with code 3" in why, request
+        assert what.endswith("agent.py mcp test documents")
+        assert reason in (await Bench().run(request)).text or reason == "calculation"
+
+
+async def test_questions_about_the_present_or_the_user_say_that_nothing_tells_of_it() -> None:
+    assert "about the present" in (await Bench().run("what's the weather like?")).text
+    assert "about you" in (await Bench().run("what is my name?")).text

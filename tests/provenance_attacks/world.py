@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from config.listing_tools import LISTING_TOOLS
 from core.content import ToolResult
+from core.dispatch.status import ServerStatus
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress
 from core.provenance.policy import ProvenancePolicy
@@ -169,6 +170,10 @@ class World:
         self._tools = [replace(spec, read_only=hint) for spec, hint, _ in _TOOLS]
         self._answers = {spec.qualified_name: answer for spec, _, answer in _TOOLS}
         self.sent: list[tuple[str, JsonObject]] = []
+
+    def status(self) -> list[ServerStatus]:
+        """Nothing is known of any server."""
+        return []
 
     async def prepare(self, tool_name: str) -> None:
         """Nothing to start."""
