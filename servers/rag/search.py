@@ -18,7 +18,7 @@ from servers.rag.ranking.legibility import Legibility
 from servers.rag.ranking.merging import Hit, select
 from servers.rag.ranking.noise import NOISE_COSINE, Asked, is_noise
 from servers.rag.ranking.queries import QUERY_CHARACTERS_MAX, cleaned
-from servers.rag.ranking.source import FoundByWords, SearchableIndex
+from servers.rag.ranking.source import SearchableIndex
 from servers.rag.vectors.errors import VectorsRefused, VectorsUnavailable
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ TOP_K_MAX = 50
 
 WORD_WEIGHT = 0.45
 """The words' share of the score where the embedder reads every word of the question (more of it
-where not, see `ranking.legibility`); tuned on SciFact's training claims, Cranfield's odd questions
-and XQuAD-es, see tests/evals/retrieval."""
+where not, see `ranking.legibility`); tuned on SciFact's training claims, Cranfield's odd questions,
+XQuAD-es and paraphrases, see tests/evals/retrieval."""
 
 _ROWS_AT_ONCE = 16
 _FILES_NAMED = 5
@@ -117,10 +117,11 @@ class Searcher:
         except (EmbedderUnavailable, VectorsUnavailable, VectorsRefused) as error:
             by_word = self._index.search_words(asked, CANDIDATES, file)
             return only_words(by_word), [f"{WORDS_ALONE}: {str(error).rstrip('.')}."]
-        by_word: Sequence[FoundByWords] = ()
-        if mode == "hybrid":
-            by_word = self._index.search_words(asked, CANDIDATES, file)
-        return with_vectors(by_word, question, near, self._index), []
+        if mode == "vectors":
+            return with_vectors((), question, near, self._index), []
+        by_word = self._index.search_words(asked, CANDIDATES, file)
+        full_match = self._index.full_match(asked)
+        return with_vectors(by_word, question, near, self._index, full_match), []
 
     def _near(
         self, asked: str, among: Sequence[int] | None

@@ -30,7 +30,7 @@ from servers.rag.index.records import Changes, Document, IndexCounts, WordHit
 from servers.rag.index.texts import write_text
 from servers.rag.index.upkeep import is_sound, merge_words
 from servers.rag.index.vector_rows import read_batch, read_vectors, write_vectors
-from servers.rag.index.word_search import search_words
+from servers.rag.index.word_search import full_match, search_words
 from servers.rag.index.word_table import WordTable, read_lengths
 from servers.rag.passages import Chunk, DocumentEntry, Extracted, StoredChunk
 
@@ -242,6 +242,11 @@ class Index:
             if file is not None and document is None:
                 return []
             return search_words(connection, self._frequencies, query, count, document)
+
+    def full_match(self, query: str) -> float:
+        """What a chunk of average length would score that holds every word of a text once."""
+        with self._connections.reading_one_state() as connection:
+            return full_match(connection, self._frequencies, query)
 
     # Vectors
 

@@ -52,15 +52,28 @@ def length_class(words: int) -> int:
 
 def column_weights(classes: Mapping[int, Lengths]) -> list[float]:
     """The weight of each column, given what the index holds."""
-    chunks = sum(each.chunks for each in classes.values())
-    average = max(1.0, sum(each.words for each in classes.values()) / max(1, chunks))
-    k = K1 * (1 - B - B * LENGTH_COLUMNS / average)
+    average = _average_words(classes)
+    k = _k(average)
     if k < K_MIN:
         return [_THERE_OR_NOT] * LENGTH_COLUMNS
     means = (
         _mean_words(number, classes.get(number, Lengths())) for number in range(LENGTH_COLUMNS)
     )
     return [k / (K1 * (1 - B + B * mean / average)) for mean in means]
+
+
+def weight_of_one(classes: Mapping[int, Lengths]) -> float:
+    """What BM25 gives for a term that a chunk of average length holds once, per unit of idf."""
+    return 1.0 if _k(_average_words(classes)) >= K_MIN else K1 + 1
+
+
+def _average_words(classes: Mapping[int, Lengths]) -> float:
+    chunks = sum(each.chunks for each in classes.values())
+    return max(1.0, sum(each.words for each in classes.values()) / max(1, chunks))
+
+
+def _k(average_words: float) -> float:
+    return K1 * (1 - B - B * LENGTH_COLUMNS / average_words)
 
 
 def _mean_words(number: int, held: Lengths) -> float:

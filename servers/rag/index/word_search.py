@@ -12,10 +12,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import log
 
 from servers.rag.index.english import EVERYDAY_WORDS
 from servers.rag.index.frequencies import Frequencies
-from servers.rag.index.length_classes import column_weights
+from servers.rag.index.length_classes import column_weights, weight_of_one
 from servers.rag.index.records import WordHit
 from servers.rag.index.word_table import read_lengths
 from servers.rag.index.words import query_terms
@@ -47,10 +48,7 @@ def search_words(
     """The best `count` chunks, best first; only of one document if given."""
     lengths = read_lengths(connection)
     chunks = sum(each.chunks for each in lengths.values())
-    counted = (
-        _Term(term, frequencies.rows(connection, term, chunks)) for term in query_terms(query)
-    )
-    terms = sorted((term for term in counted if term.rows), key=lambda term: term.rows)
+    terms = [term for term in _counted(connection, frequencies, query, chunks) if term.rows]
     if not terms:
         return []
     # In one document few rows are scored in any case, and each word may be needed.
@@ -58,6 +56,28 @@ def search_words(
     hits = _ranked(connection, _any_of(asked), column_weights(lengths), count, document)
     rare = _holding_rare(connection, terms, chunks)
     return [WordHit(chunk_id, -score, chunk_id in rare) for chunk_id, score in hits]
+
+
+def full_match(connection: sqlite3.Connection, frequencies: Frequencies, query: str) -> float:
+    """What a chunk of average length scores that holds every word of the query once.
+
+    The sum of the words' idf (FTS5's, which is next to 0 from half of all chunks on); a word that
+    no chunk holds counts as the rarest that there can be.
+    """
+    lengths = read_lengths(connection)
+    chunks = sum(each.chunks for each in lengths.values())
+    terms = _counted(connection, frequencies, query, chunks)
+    ratios = ((chunks - term.rows + 0.5) / (term.rows + 0.5) for term in terms)
+    return weight_of_one(lengths) * sum(max(0.0, log(ratio)) for ratio in ratios)
+
+
+def _counted(
+    connection: sqlite3.Connection, frequencies: Frequencies, query: str, chunks: int
+) -> list[_Term]:
+    """The terms of a question, from the rarest on."""
+    terms = query_terms(query)
+    counted = [_Term(term, frequencies.rows(connection, term, chunks)) for term in terms]
+    return sorted(counted, key=lambda term: term.rows)
 
 
 def _telling(terms: Sequence[_Term], rows_max: int) -> Sequence[_Term]:

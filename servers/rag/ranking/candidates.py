@@ -19,7 +19,8 @@ class Candidates:
     """Chunks that may be answers.
 
     `rare` are the ids of those that hold a rare word of the question; `vectors` has a row for each
-    of those that `rows` names. `question` is the question's own, shape (1, dimension).
+    of those that `rows` names. `question` is the question's own, shape (1, dimension);
+    `full_match` is what words would score for a chunk with all of its words.
     """
 
     all: tuple[Candidate, ...]
@@ -27,6 +28,7 @@ class Candidates:
     rows: "dict[int, int]"
     vectors: "Vectors | None"
     question: "Vectors | None" = None
+    full_match: float = 0.0
 
     @property
     def top_cosine(self) -> float | None:
@@ -76,6 +78,7 @@ def with_vectors(
     question: "Vectors",
     near: Sequence[tuple[int, float]],
     index: SearchableIndex,
+    full_match: float = 0.0,
 ) -> Candidates:
     """What words have found and what lies near, each with its exact cosine.
 
@@ -94,7 +97,7 @@ def with_vectors(
         if chunk_id in by_words or chunk_id in exact
     )
     rows = {chunk_id: row for row, chunk_id in enumerate(known)}
-    return Candidates(every, _rare(found), rows, stored, question)
+    return Candidates(every, _rare(found), rows, stored, question, full_match)
 
 
 def _rare(found: Sequence[FoundByWords]) -> frozenset[int]:

@@ -16,7 +16,7 @@ FEEDBACK_WEIGHT = 0.5
 
 def fuse_with_feedback(found: Candidates, word_weight: float) -> list[Ranked]:
     """The candidates by words and vectors, best first; they keep their cosine to the question."""
-    first = fuse(found.all, word_weight)
+    first = fuse(found.all, word_weight, full_match=found.full_match)
     best = [each.candidate.chunk_id for each in first[:FEEDBACK_CHUNKS]]
     cosines = found.cosines_towards(best, FEEDBACK_WEIGHT)
-    return fuse(found.all, word_weight, cosines) if cosines else first
+    return fuse(found.all, word_weight, cosines, found.full_match) if cosines else first

@@ -1,4 +1,8 @@
-"""Two scores of a chunk as one: min-max normalised, then weighted (Fox and Shaw 1994, CombSUM).
+"""Two scores of a chunk as one: normalised, then weighted (Fox and Shaw 1994, CombSUM).
+
+Cosines are normalised from the lowest to the highest. Words are held against what a full match
+would score: the best of texts that share one incidental word with a question is no better for it,
+and must not push aside what says the same in other words.
 
 Scores and not ranks, because a clear lead should count as one: reciprocal rank fusion (Cormack et
 al. 2009) throws that away and loses on every set we measured. Bruch et al. (2023), "An Analysis of
@@ -7,6 +11,10 @@ Fusion Functions for Hybrid Retrieval", find the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+FULL_MATCH_SHARE = 0.8
+"""How much of a full match counts as one, if nothing scores more. Tuned as `WORD_WEIGHT` is, and on
+paraphrases: see tests/evals/retrieval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +42,19 @@ def fuse(
     candidates: Iterable[Candidate],
     word_weight: float,
     cosines: Mapping[int, float] | None = None,
+    full_match: float = 0.0,
 ) -> list[Ranked]:
     """The candidates, best first; `word_weight` is the words' share, the rest is the cosine's.
 
     A chunk that no word found has the words' score 0. One without a vector is taken to be as near
     as the candidates are on average, so that a chunk is neither lost nor favoured while vectors
     are still being made. `cosines`, by chunk id, count in the place of the candidates' own.
+    `full_match` is what a text with all words of the question would score.
     """
     all_of_them = list(candidates)
-    words = _normalised([each.words or 0.0 for each in all_of_them])
+    found = [each.words or 0.0 for each in all_of_them]
+    most = max([*found, FULL_MATCH_SHARE * full_match])
+    words = [score / most if most > 0 else 0.0 for score in found]
     near = _normalised(
         [each.cosine if cosines is None else cosines.get(each.chunk_id) for each in all_of_them]
     )

@@ -37,6 +37,10 @@ class SearchableIndex(Protocol):
         """The best `count` chunks that hold words of a text, best first; any text will do."""
         ...
 
+    def full_match(self, query: str) -> float:
+        """What a chunk of average length would score that holds every word of a text once."""
+        ...
+
     def chunks(self, chunk_ids: Sequence[int]) -> Sequence[StoredChunk]:
         """Chunks by id, in any order, without those that are gone."""
         ...

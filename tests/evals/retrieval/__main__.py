@@ -29,7 +29,7 @@ FOREIGN = {"cranfield": "xquad-en", "xquad-en": "cranfield", "covidqa": "cranfie
 
 FOREIGN_QUESTIONS = 100
 
-TUNED_ON = ("scifact", "cranfield", "xquad-es")
+TUNED_ON = ("scifact", "cranfield", "xquad-es", "paraphrases")
 WEIGHTS = (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.command_line import ROOT
-from tests.evals.retrieval import cranfield, pubmedqa, scifact, squad
+from tests.evals.retrieval import cranfield, paraphrases, pubmedqa, scifact, squad
 from tests.evals.retrieval.collections import Collection, DataMissing, Paper, Part
 
 DATA_VARIABLE = "CORTEX_EVAL_DATA"
@@ -27,6 +27,7 @@ COLLECTIONS: Mapping[str, Callable[[Path], Collection]] = {
     "xquad-zh": _xquad("zh", "report"),
     "xquad-es": _xquad("es", "tuning"),
     "covidqa": lambda data: squad.load_passages(data / COVIDQA_FILE, "COVID-QA"),
+    "paraphrases": paraphrases.load,
     "pubmedqa": lambda data: pubmedqa.load(data / "pubmedqa" / "ori_pqal.json"),
 }
 

@@ -91,6 +91,25 @@ def test_very_short_texts_are_ranked_by_the_words_that_are_there(index: Index) -
     assert best.score > second.score > 0
 
 
+def test_a_full_match_scores_the_rarity_of_all_words_also_of_those_that_no_text_holds(
+    index: Index,
+) -> None:
+    texts = ["kiwi mango", "kiwi", *["plum"] * 8, *["fig"] * 9, "pear"]
+    put(index, "a.md", *(filled(text, 100) for text in texts))
+    rarity = [math.log(ratio) for ratio in (18.5 / 2.5, 19.5 / 1.5, 20.5 / 0.5)]
+    assert index.full_match("kiwi, mango and lychee") == pytest.approx(sum(rarity))
+    assert index.full_match("xx") == 0  # in nearly all texts
+    assert index.full_match("") == 0
+    (best,) = index.search_words("mango", 5)
+    assert best.score == pytest.approx(index.full_match("mango"), rel=0.01)
+
+
+def test_in_very_short_texts_a_full_match_is_a_text_with_all_words(index: Index) -> None:
+    put(index, "a.md", "kiwi mango", "plum", "fig", "pear", "apple", "grape", "kiwi")
+    best, _ = index.search_words("kiwi mango", 5)
+    assert index.full_match("kiwi mango") == pytest.approx(best.score, rel=0.01)
+
+
 def test_words_are_counted_as_fts5_does(index: Index) -> None:
     text = "It's 3.14 o'clock — naïve re-use of snake_case and 東京"
     words = "It s 3 14 o clock naïve re use of snake case and 東京"

@@ -119,6 +119,13 @@ class MemoryIndex:
                 hits.append(WordHit(each.chunk_id, score, rare))
         return sorted(hits, key=lambda hit: -hit.score)[:count]
 
+    def full_match(self, query: str) -> float:
+        return sum(self._rarity(word) for word in {*query.lower().split()})
+
+    def _rarity(self, word: str) -> float:
+        held = sum(word in each.chunk.text.lower().split() for each in self.stored)
+        return math.log(1 + len(self.stored) / max(held, 0.5))
+
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         self.fetched += chunk_ids
         wanted = {*chunk_ids}

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servers.rag.ranking.fusion import Candidate, Ranked, by_vectors, by_words, fuse
+from servers.rag.ranking.fusion import (
+    FULL_MATCH_SHARE,
+    Candidate,
+    Ranked,
+    by_vectors,
+    by_words,
+    fuse,
+)
 
 COSINES = st.none() | st.floats(-1, 1)
 WORDS = st.none() | st.floats(0, 50)
@@ -17,6 +24,13 @@ def scores(ranked: list[Ranked]) -> dict[int, float]:
 def test_scores_are_normalised_and_weighted():
     found = [Candidate(1, 10.0, 0.2), Candidate(2, 5.0, 0.6), Candidate(3, None, 0.4)]
     assert scores(fuse(found, 0.55)) == pytest.approx({1: 0.55, 2: 0.275 + 0.45, 3: 0.225})
+
+
+def test_words_are_held_against_what_a_full_match_would_score():
+    found = [Candidate(1, 3.0, 0.2), Candidate(2, None, 0.6)]
+    assert scores(fuse(found, 0.5, full_match=3.0 / FULL_MATCH_SHARE))[1] == pytest.approx(0.5)
+    assert scores(fuse(found, 0.5, full_match=12.0 / FULL_MATCH_SHARE))[1] == pytest.approx(0.125)
+    assert scores(fuse(found, 0.5, full_match=0.1))[1] == pytest.approx(0.5)
 
 
 def test_a_weight_of_one_ranks_by_words_and_of_none_by_vectors():

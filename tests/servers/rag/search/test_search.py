@@ -102,6 +102,13 @@ def test_a_near_vector_is_an_answer_without_any_word(library: Library):
     assert library.files("feline")[:1] == ["cats.md"]
 
 
+def test_an_incidental_word_pushes_no_paraphrase_aside():
+    notes = {f"note{number}.md": f"man sits {number} days" for number in range(20)}
+    library = Library({"trip.md": "car cat went far away on tour", **notes})
+    assert library.files("automobile feline man")[0] == "trip.md"
+    assert library.files("man sits", mode="words")[0] != "trip.md"
+
+
 def test_a_file_can_be_named(library: Library):
     named = library.searcher.search("the moon", file="tax.md", mode="words")
     assert [hit.file for hit in named.passages] == ["tax.md"]
