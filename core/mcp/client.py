@@ -39,6 +39,9 @@ TOOL_PAGES_MAX = 100
 TOOLS_MAX = 10_000
 """A server with more tools is refused; nobody could choose among them."""
 
+TOOLS_AT_ONCE = 500
+"""So many tools of a page are read in one turn of the event loop, in a few milliseconds."""
+
 LISTING_BYTES_MAX = 16 * 1024 * 1024
 """A server whose tool definitions are longer, all together, is refused; they stay in memory."""
 
@@ -155,7 +158,7 @@ class McpClient:
         size = 0
         for _ in range(TOOL_PAGES_MAX):
             page = await self._asked("tools/list", {"cursor": cursor} if cursor else {})
-            size += self._add_page(page, found)
+            size += await self._add_page(page, found)
             if size > LISTING_BYTES_MAX:
                 raise SessionRefused(f"has tool definitions of over {LISTING_BYTES_MAX:,} bytes")
             cursor = page.get("nextCursor")
@@ -227,7 +230,7 @@ class McpClient:
                 raise SessionRefused(str(error)) from error
             raise SessionRefused(f"answered {method} with an error ({error})") from error
 
-    def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> int:
+    async def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> int:
         """Add a page's tools; about how many bytes their definitions have."""
         tools = page.get("tools")
         if not isinstance(tools, list):
@@ -235,7 +238,9 @@ class McpClient:
         if len(found) + len(self.skipped) + len(tools) > TOOLS_MAX:
             raise SessionRefused(f"has more than {TOOLS_MAX:,} tools")
         size = 0
-        for raw in tools:
+        for number, raw in enumerate(tools, start=1):
+            if number % TOOLS_AT_ONCE == 0:
+                await asyncio.sleep(0)
             try:
                 tool = tool_spec(self._spec.id, raw)
             except Malformed as error:

@@ -102,8 +102,9 @@ def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
         note = f"[cut: {more:,} of the result's {len(blocks):,} content blocks are left out]"
         content = (*content, TextBlock(note))
     whole = ToolResult(content, structured, is_error)
-    size = sum(map(_size, content)) + json_bytes(structured)
-    return whole if size <= bytes_max else _cut(whole, size, bytes_max)
+    structured_bytes = json_bytes(structured)
+    size = sum(map(_size, content)) + structured_bytes
+    return whole if size <= bytes_max else _cut(whole, size, structured_bytes, bytes_max)
 
 
 def _block(raw: Json) -> ContentBlock:
@@ -133,7 +134,7 @@ def _block(raw: Json) -> ContentBlock:
             raise Malformed("a content block without a type")
 
 
-def _cut(whole: ToolResult, size: int, bytes_max: int) -> ToolResult:
+def _cut(whole: ToolResult, size: int, structured_bytes: int, bytes_max: int) -> ToolResult:
     """As much of a result as the cap allows, and a last text that says what is missing.
 
     Text is cut where the cap is reached; binary data and structured content are useless in part
@@ -148,14 +149,14 @@ def _cut(whole: ToolResult, size: int, bytes_max: int) -> ToolResult:
             room -= left
             continue
         if isinstance(block, TextBlock):
-            text = block.text.encode()[:room].decode(errors="ignore")
+            text = block.text[:room].encode()[:room].decode(errors="ignore")
             kept.append(TextBlock(text))
             left -= len(text.encode())
             room = 0
         omitted += left
     structured = whole.structured
-    if (left := json_bytes(structured)) > room:
-        omitted, structured = omitted + left, None
+    if structured_bytes > room:
+        omitted, structured = omitted + structured_bytes, None
     note = (
         f"[cut: {omitted:,} of the result's {size:,} bytes are left out, over the limit of "
         f"{bytes_max:,} that its server has (result_bytes); ask for less]"

@@ -65,7 +65,7 @@ class EventParser:
             elif (event := self._dispatch()) is not None:
                 yield event
 
-    def _lines(self, chunk: bytes) -> Iterator[bytes]:
+    def _lines(self, chunk: bytes) -> Iterator[bytes | bytearray]:
         """The lines that end in this chunk, without their ends: CR, LF or both."""
         if self._after_cr and chunk.startswith(b"\n"):
             chunk, self._after_cr = chunk[1:], False
@@ -80,24 +80,32 @@ class EventParser:
         self._check(len(self._line) + len(rest))
         self._line += rest
 
-    def _whole(self, line: bytes) -> bytes:
+    def _whole(self, line: bytes | bytearray) -> bytes | bytearray:
         """A line with what came before this chunk, and without the stream's byte order mark."""
         self._check(len(self._line) + len(line))
         if self._line:
             self._line += line
-            line = bytes(self._line)
-            self._line.clear()
+            line, self._line = self._line, bytearray()
         if self._at_start:
             self._at_start = False
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            if line.startswith(_BYTE_ORDER_MARK):
+                line = line[len(_BYTE_ORDER_MARK) :]
         return line
 
-    def _take_field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+    def _take_field(self, line: bytes | bytearray) -> None:
+        if line.startswith(b"data:"):  # not cut up: it may be long, and each piece is a copy
+            start = 6 if line.startswith(b"data: ") else 5
+            self._check(len(self._data) + len(line) - start)
+            if isinstance(line, bytearray) and not self._data:
+                del line[:start]  # moves nothing
+                self._data = line
+            else:
+                self._data += memoryview(line)[start:]
+            self._data += b"\n"
+            return
+        name, _, rest = bytes(line).partition(b":")
+        value = rest.removeprefix(b" ")
         if name == b"data":
-            self._check(len(self._data) + len(value))
-            self._data += value
             self._data += b"\n"
         elif name == b"event":
             self._type = value
@@ -113,10 +121,9 @@ class EventParser:
         self.blocks += 1
         self.last_event_id = self._id
         name = self._type.decode("utf-8", "replace") or "message"
-        data = bytes(self._data)
+        data, self._data = self._data, bytearray()
         self._type = b""
-        self._data.clear()
-        return ServerSentEvent(data[:-1], name, self._id) if data else None
+        return ServerSentEvent(bytes(memoryview(data)[:-1]), name, self._id) if data else None
 
     def _check(self, size: int) -> None:
         if size > self._bytes_max:
