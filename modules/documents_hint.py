@@ -1,11 +1,12 @@
 """Whether a question that names no documents is one for them: their index is asked.
 
 "What is the capital of France?" and "What is the notice period?" are alike but for what the user's
-documents hold. Words that one passage has nearly all of are no chance; one word in common is.
+documents hold. A passage that has two thirds of a question's telling words is no chance find.
 """
 
 import asyncio
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from core.errors import CallRefused, ServerError
@@ -15,11 +16,15 @@ from core.turn import PerceptionResult
 HINT_SECONDS: Final = 3.0
 """How long a first plan waits for the index, which answers within 0.1 s once its server runs."""
 
-ENOUGH_SCORE: Final = 0.6
-"""The score by words of a passage that is no chance find: 1 is one with every word of the question,
-weighed by how few passages have the word."""
+PASSAGES_LOOKED_AT: Final = 3
 
-_SCORE: Final = re.compile(r"^1\. .*\(score (\d\.\d\d)\)$", re.MULTILINE)
+ENOUGH_WORDS: Final = 2 / 3
+"""Which part of the question's telling words one passage must have."""
+
+_PASSAGE: Final = re.compile(
+    r"^\d+\. (?P<place>[^\n]*) \(score [\d.]+\)\n(?P<text>.*?)\n\[Source: ",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 async def hint_at_documents(
@@ -32,20 +37,19 @@ async def hint_at_documents(
 
     Without an answer within `seconds`, or where a server fails, nothing is hinted at.
     """
-    from modules.offline.document_questions import documents_tool
+    from modules.offline.document_questions import documents_tool, open_question
     from modules.offline.perception import OPEN_QUESTION
 
-    tool = documents_tool(inputs.tools)
-    if perception.intent != OPEN_QUESTION or tool is None:
+    tool, question = documents_tool(inputs.tools), open_question(inputs.user_input)
+    if perception.intent != OPEN_QUESTION or tool is None or question is None:
         return perception
-    looked_for = {"query": inputs.user_input, "top_k": 1, "mode": "words"}
+    looked_for = {"query": question.query, "top_k": PASSAGES_LOOKED_AT, "mode": "words"}
     try:
         async with asyncio.timeout(seconds):
             found = await caller.call_tool(tool.qualified_name, tool.bind((), looked_for))
     except (CallRefused, ServerError, TimeoutError):
         return perception
-    score = _SCORE.search(str(found.value))
-    if score is None or float(score[1]) < ENOUGH_SCORE:
+    if not await asyncio.to_thread(_answers, str(found.value), question.terms):
         return perception
     return perception.model_copy(
         update={
@@ -55,3 +59,19 @@ async def hint_at_documents(
             "selected_servers": [tool.server],
         }
     )
+
+
+def _answers(found: str, terms: Sequence[str]) -> bool:
+    """Whether one of the passages has most of the words.
+
+    A single word counts only in what the passage is about: its file's name, or its headings.
+    """
+    from modules.offline.word_forms import ENDINGS, word_roots
+
+    patterns = [re.compile(rf"\b(?:{word_roots(term)}){ENDINGS}", re.IGNORECASE) for term in terms]
+    for passage in _PASSAGE.finditer(found):
+        place = passage["place"]
+        text = place if len(patterns) == 1 else f"{place}\n{passage['text']}"
+        if sum(bool(p.search(text)) for p in patterns) >= ENOUGH_WORDS * len(patterns):
+            return True
+    return False

@@ -32,11 +32,14 @@ NOTICE = "What is the notice period?"
 PROMPT = "prompts/decision_prompt_conservative.txt"
 
 
-def passage(score: str) -> ToolResult:
+def passage(text: str, place: str = "lease.pdf, page 2") -> ToolResult:
     return text_result(
-        f"Note: indexing goes on: 1 of 4 files\n1. lease.pdf, page 2 (score {score})\n"
-        "The capital (score 0.99)\n[Source: lease.pdf, ID: 15]"
+        f"Note: indexing goes on: 1 of 4 files\n1. {place} (score 1.00)\n{text}\n"
+        "[Source: lease.pdf, ID: 15]\n\n2. a.md (score 0.10)\nNothing.\n[Source: a.md, ID: 2]"
     )
+
+
+FOUND = passage("Three months are the period\nin which notice is to be given.")
 
 
 async def perceived(
@@ -60,7 +63,7 @@ def closes_without_a_tool(request: str, perception: PerceptionResult) -> bool:
         text_result("No passage of the documents fits the question."),
         text_result("There are no documents yet."),
         text_result("search failed", is_error=True),
-        passage("0.31"),
+        passage("The capital of the company is 2,000 euros."),
         ServerError("documents", "documents is down"),
     ],
 )
@@ -74,28 +77,38 @@ async def test_a_question_that_the_documents_know_nothing_of_is_hinted_nowhere(
 
 
 async def test_a_question_that_a_passage_has_the_words_of_is_hinted_at_the_documents() -> None:
-    perception, calls = await perceived(NOTICE, passage("0.84"))
+    perception, calls = await perceived(NOTICE, FOUND)
     assert (perception.intent, perception.tool_hint) == ("ask_documents", SEARCH.name)
     assert perception.selected_servers == ["documents"]
     assert not closes_without_a_tool(NOTICE, perception)
-    assert calls == [(NAME, {"input": {"query": NOTICE, "top_k": 1, "mode": "words"}})]
+    assert calls == [
+        (NAME, {"input": {"query": "What is the notice period", "top_k": 3, "mode": "words"}})
+    ]
+
+
+async def test_a_word_by_itself_must_say_what_the_passage_is_about() -> None:
+    question = "What is the wifi?"
+    aside, _ = await perceived(question, passage("The wifi was down."))
+    assert aside.tool_hint is None
+    about, _ = await perceived(question, passage("Ask Ines.", "a.md, line 3, under House > Wifi"))
+    assert about.tool_hint == SEARCH.name
 
 
 @pytest.mark.parametrize(
     "request_text", ["What do my documents say about the notice period?", "add 5 and 7", "hello"]
 )
 async def test_the_index_is_asked_about_open_questions_alone(request_text: str) -> None:
-    _, calls = await perceived(request_text, passage("0.84"))
+    _, calls = await perceived(request_text, FOUND)
     assert calls == []
 
 
 async def test_a_request_that_names_the_documents_is_hinted_at_them_whatever_they_hold() -> None:
-    perception, _ = await perceived("What do my documents say about mice?", passage("0.10"))
+    perception, _ = await perceived("What do my documents say about mice?", passage("Rent."))
     assert perception.tool_hint == SEARCH.name
 
 
 async def test_offline_no_search_is_made_for_a_hint_that_no_prompt_holds() -> None:
-    assert (await perceived(NOTICE, passage("0.84"), model="offline"))[1] == []
+    assert (await perceived(NOTICE, FOUND, model="offline"))[1] == []
 
 
 async def test_an_index_that_takes_its_time_is_not_waited_for() -> None:
