@@ -12,7 +12,8 @@
     │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
     │   │   ├── ServerLost           went away, or was closed
     │   │   └── ToolTimeout          did not answer a call in time
-    │   └── StorageError         session memory can't be read or written
+    │   ├── StorageError         session memory can't be read or written
+    │   └── SandboxUnavailable   no plan can be run: the sandbox does not start
     └── CallRefused          the model: a call that was never sent (value for the plan)
 
 A mistake of the model travels as a value (`core.turn.PlanFailure`); `CallRefused` exists
@@ -101,6 +102,10 @@ class ToolTimeout(ServerError):
 
 class StorageError(WorldError):
     """Session memory can't be read or written."""
+
+
+class SandboxUnavailable(WorldError):
+    """The sandbox does not start, for a reason that no plan can change."""
 
 
 class CallRefused(CortexError):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from config.wall_names import WallName
 from core.catalog import ToolCatalog
 from core.deadlines import Deadlines
+from core.errors import SandboxUnavailable
 from core.ports import CallTool
 from core.turn import PlanFailure
 from modules.sandbox.calls import END_TIMEOUT_SECONDS, PlanCalls
@@ -117,6 +118,7 @@ class Sandbox:
         the result. Cancelling ends the plan and its open calls before it returns.
 
         Raises:
+            SandboxUnavailable: no worker can be started; no other plan would help.
             Exception: whatever `call` raises that is neither `CallRefused` nor `WorldError`.
         """
         if (failure := self.unreadable(plan)) is not None:
@@ -133,8 +135,6 @@ class Sandbox:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
                 raise
             finished = Finished(failure=self._too_late())
-        except _PoolFailed as failed:
-            finished = Finished(failure=PlanFailure("crash", str(failed)))
         finally:
             await _end(calls, run)
         printed, found = (run.printed, run.found) if run is not None else ("", ())
@@ -175,16 +175,13 @@ class Sandbox:
                 await asyncio.shield(asyncio.wrap_future(starting))
             workers = starting.result()
         except (ImportError, OSError, RuntimeError) as error:
-            raise _PoolFailed(
-                f"the sandbox could not start: {error}; the command doctor tells more"
+            raise SandboxUnavailable(
+                f"the sandbox could not start: {error}; install Cortex-R again, "
+                "or see what the command doctor tells"
             ) from error
         from modules.sandbox.session import PlanSession
 
         return _PlanRun(PlanSession(workers.pool, tools, self._limits, texts), executor, calls)
-
-
-class _PoolFailed(Exception):
-    """The worker pool could not be started."""
 
 
 class _PlanRun:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.content import ToolResult
+from core.errors import SandboxUnavailable
 from core.tool_spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import JsonObject
@@ -119,20 +120,19 @@ async def test_nothing_starts_before_it_is_needed() -> None:
         assert sandbox_threads() == []
 
 
-async def test_a_pool_that_cannot_start_is_a_crash_and_may_be_tried_again(
+async def test_a_pool_that_cannot_start_is_an_outage_and_may_be_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
         with monkeypatch.context() as broken:
             broken.setenv("MONTY_BIN", "/nonexistent/monty")
-            failed = await box.run(solve("return 1"), CATALOG, Tools())
-        assert failed.failure is not None
-        assert failed.failure.kind == "crash"
-        assert "could not start" in failed.failure.message
+            with pytest.raises(SandboxUnavailable, match=r"not start.*install Cortex-R again"):
+                await box.run(solve("return 1"), CATALOG, Tools())
         async with Sandbox() as other:  # leaving it after a failed start is no error
             with monkeypatch.context() as broken:
                 broken.setenv("MONTY_BIN", "/nonexistent/monty")
-                await other.run(solve("return 1"), CATALOG, Tools())
+                with pytest.raises(SandboxUnavailable):
+                    await other.run(solve("return 1"), CATALOG, Tools())
         assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
 
 
