@@ -50,15 +50,27 @@ _NOT_IN_TYPE = re.compile(r"(?:type object )?'([\w.]+)'(?: object)? has no attri
 _ONE_TEXT = "RuntimeError: Internal error in monty: exceptions can only"
 
 
-def failure_of(error: MontyError, plan: GuardedPlan, limits: SandboxLimits) -> PlanFailure:
+_TOO_MANY_DIGITS = re.compile(r"(Exceeds the limit \(\d+ digits\) for integer string conversion).*")
+"""Python's own words go on with a setting that no plan can change."""
+
+_SLOW_STEP = "one step of the plan took longer: use smaller numbers, less text or a simpler pattern"
+"""Where the worker could not even say that its time was up."""
+
+
+def failure_of(
+    error: MontyError, plan: GuardedPlan, limits: SandboxLimits, last_call: int | None = None
+) -> PlanFailure:
     """What to tell the model about an exception that ended its plan.
 
-    Lines are those of the plan as it was given, the innermost of the plan itself.
+    Lines are those of the plan as it was given, the innermost of the plan itself. Where time ran
+    out nothing tells the line: then it is that of the only loop after `last_call`, the line of the
+    last call that was made.
     """
+    if isinstance(error, MontyCrashedError) and error.timed_out:
+        message = f"a plan may compute for {limits.cpu_seconds:g} s, and {_SLOW_STEP}"
+        return _out_of_time(f"TimeoutError: {message}", plan, last_call)
     if not isinstance(error, MontySyntaxError | MontyRuntimeError):
-        stopped = isinstance(error, MontyCrashedError) and error.timed_out
-        message = shorten(f"the sandbox worker ended: {error}")
-        return PlanFailure("limit" if stopped else "crash", message)
+        return PlanFailure("crash", shorten(f"the sandbox worker ended: {error}"))
     line = _plan_line(error.traceback(), plan)
     text = line_text(plan.source, line)
     message = error.display("type-msg")
@@ -71,8 +83,27 @@ def failure_of(error: MontyError, plan: GuardedPlan, limits: SandboxLimits) -> P
     kind, advice = _judged(raised, text or "", limits)
     if isinstance(raised, TimeoutError | MemoryError) and "limit exceeded" in message:
         # The interpreter counts nanoseconds and single bytes; the advice says the same in ours.
+        if line is None:
+            return _out_of_time(f"{type(raised).__name__}: {advice}", plan, last_call)
         return PlanFailure(kind, f"{type(raised).__name__}: {advice}", line, text)
+    message = _TOO_MANY_DIGITS.sub(r"\1", message)
     return PlanFailure(kind, shorten(f"{message}{f'; {advice}' if advice else ''}"), line, text)
+
+
+def _out_of_time(message: str, plan: GuardedPlan, last_call: int | None) -> PlanFailure:
+    """A limit that was reached at a line nobody tells: the only loop, or after which call."""
+    try:
+        nodes = [*ast.walk(parse(plan.source))]
+    except (SyntaxError, NotParsed):
+        nodes = []
+    loops = {node.lineno for node in nodes if isinstance(node, ast.While | ast.For | ast.ListComp)}
+    after = {line for line in loops if line > (last_call or 0)} or loops
+    if len(after) == 1:
+        line = after.pop()
+        return PlanFailure("limit", message, line, line_text(plan.source, line))
+    if last_call is not None:
+        message = f"{message} (after the call in line {last_call})"
+    return PlanFailure("limit", message)
 
 
 def nesting_advice(limits: SandboxLimits) -> str:
@@ -96,6 +127,11 @@ def _judged(error: BaseException, line: str, limits: SandboxLimits) -> tuple[Fai
             return "limit", f"a plan may use {limits.memory_bytes:,} bytes: build less at once"
         case RecursionError():
             return "limit", nesting_advice(limits)
+        case ValueError() if _TOO_MANY_DIGITS.match(message):
+            return (
+                "limit",
+                "take part of the number, as in n % 10**9, or math.log10(n) for its size",
+            )
         case NotImplementedError():
             return "unsupported", _for_construct(message, line) or ""
         case ImportError():

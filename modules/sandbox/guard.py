@@ -21,7 +21,7 @@ import ast
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from modules.plans.f_strings import older_form
@@ -32,8 +32,9 @@ from modules.sandbox.provided.builtin_functions import (
     CLASS_METHODS,
     METHOD_NAMES,
     PYTHON_TYPES,
-    attribute_function,
+    bound_methods,
 )
+from modules.sandbox.provided.tasks import NEEDS_TASKS
 from modules.sandbox.rewriting import Edit, PlanText
 
 CONTINUED = "\\"
@@ -44,12 +45,15 @@ FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
 """Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
 
 
+MAX_FORMATTED = 40
+"""F-strings of a plan that are rewritten inside where the tree may say wrongly where that is."""
+
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
 
 
 _OF_CONCERN = re.compile(
-    r"\b(?:try|with|class|eval|re|statistics|string)\b"
+    rf"\b(?:try|with|class|eval|{'|'.join(PROVIDED_MODULES)})\b"
     rf"|\.\s*(?:{'|'.join(sorted(METHOD_NAMES))})\b(?!\s*\()"
     rf"|\b(?:{'|'.join(kind for kind in PYTHON_TYPES if '.' not in kind)})\s*\."
 )
@@ -85,6 +89,7 @@ class GuardedPlan:
         prelude: What must be fed first, while no builtin is hidden yet.
         door: Name of the function that it calls where calls nest too deeply.
         lines: For each line of `text`, the 1-based line of `source` that it stands for.
+        epilogue: What follows the call of the plan's `solve()`, if anything does.
     """
 
     source: str
@@ -92,6 +97,7 @@ class GuardedPlan:
     prelude: str
     door: str
     lines: tuple[int, ...]
+    epilogue: str = ""
 
     def source_line(self, line: int) -> int | None:
         """The line of `source` that a 1-based line of `text` stands for, if there is one."""
@@ -124,7 +130,7 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     guard = _Guard(PlanText(readable), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
-    return GuardedPlan(source, text, guard.prelude(), names.door, lines)
+    return GuardedPlan(source, text, guard.prelude(), names.door, lines, guard.epilogue())
 
 
 def _read(source: str) -> tuple[str, ast.Module]:
@@ -190,7 +196,11 @@ class _Guard:
         self._own_eval = False
         self._evals: list[ast.Name] = []
         self._attributes: list[ast.Attribute] = []
+        self._awaits: list[ast.Await] = []
+        needs_tasks = NEEDS_TASKS.search(text.whole) is not None
+        self._offered = frozenset(PROVIDED_MODULES) - (set() if needs_tasks else {"asyncio"})
         self._in_place: set[ast.AST] = set()
+        self._formatted: list[ast.JoinedStr] = []
         self._misplaced: set[ast.AST] = set()
 
     def walk(self, tree: ast.Module) -> None:
@@ -198,11 +208,31 @@ class _Guard:
         for node in ast.walk(tree):
             self._guard(node)
             self._note(node)
+        self._rewrite(frozenset(ast.walk(tree)) - self._misplaced)
+        for formatted in self._formatted[:MAX_FORMATTED]:
+            placed, self.edits = self.edits, []
+            self._rewrite(frozenset(ast.walk(formatted)))
+            are_right = self.edits and self._are_right(self.edits, tree)
+            self.edits = placed + (self.edits if are_right else [])
+
+    def _rewrite(self, nodes: Set[ast.AST]) -> None:
+        """Rewrite these expressions, as far as they are of concern."""
         if not self._own_eval:
-            self._unhide(name for name in self._evals if name not in self._misplaced)
+            self._unhide(name for name in self._evals if name in nodes)
+        if self._has_tasks:
+            self._wrap_awaits(node for node in self._awaits if node in nodes)
         for method in self._attributes:
-            if method not in self._misplaced and method not in self._in_place:
+            if method in nodes and method not in self._in_place:
                 self._bind(method)
+
+    def _are_right(self, edits: Sequence[Edit], tree: ast.Module) -> bool:
+        """Whether edits at places that may be wrong do what they should, and nothing else."""
+        try:
+            text, _ = self.text.edited(edits)
+            edited = _Undoing(self._names).visit(parse(text, most_characters=len(text)))
+            return ast.dump(edited) == ast.dump(tree)
+        except (SyntaxError, NotParsed, RecursionError, ValueError):
+            return False
 
     def _guard(self, node: ast.AST) -> None:
         """Guard a statement, or put a provided module in its place."""
@@ -222,12 +252,15 @@ class _Guard:
         """Remember what can be judged when all nodes have been seen."""
         self._own_eval = self._own_eval or _binds_eval(node)
         match node:
-            case ast.JoinedStr() if FORMATTED_ARE_MISPLACED:
+            case ast.JoinedStr() if FORMATTED_ARE_MISPLACED and node not in self._misplaced:
+                self._formatted.append(node)
                 self._misplaced.update(ast.walk(node))
             case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
                 self._evals.append(name)
             case ast.Call(func=ast.Attribute() as method) if not _is_method_of_type(method):
                 self._in_place.add(method)
+            case ast.Await():
+                self._awaits.append(node)
             case ast.pattern():
                 self._in_place.update(ast.iter_child_nodes(node))
             case ast.Attribute(attr=name, ctx=ast.Load()) if name in METHOD_NAMES:
@@ -241,8 +274,20 @@ class _Guard:
         if self._managers:
             parts.append(_MANAGER.format(name=self._names.manager))
         if self._methods:
-            parts.append(attribute_function(self._names.attribute, frozenset(self._methods)))
-        return "".join([*parts, *map(provided_source, sorted(self._modules))])
+            parts.append(bound_methods(self._names.attribute, frozenset(self._methods)))
+        return "".join([*parts, *(self._provided(name) for name in sorted(self._modules))])
+
+    def epilogue(self) -> str:
+        """What ends a plan that makes tasks; the plan's value is `__outcome__` before."""
+        tasks = provided_name("asyncio")
+        return f"await {tasks}.ended(__outcome__)\n" if self._has_tasks else ""
+
+    @property
+    def _has_tasks(self) -> bool:
+        return "asyncio" in self._modules
+
+    def _provided(self, module: str) -> str:
+        return provided_source(module, self._names.recursion_error, self._names.door)
 
     def _guard_try(self, node: ast.Try) -> None:
         """Put the guard before the first handler, and at the start of `finally`."""
@@ -278,13 +323,13 @@ class _Guard:
 
     def _provide(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Turn an import of a provided module into assignments, on as many lines."""
-        provided = _provided_modules(statement)
+        provided = _provided_modules(statement) & self._offered
         if not provided:
             return
         self._modules |= provided
         start, end = self.text.span(statement)
         breaks = self.text.between(start, end).count(b"\n") * f"{CONTINUED}\n"
-        first, *rest = _assignments(statement)
+        first, *rest = _assignments(statement, self._offered)
         target, _, value = first.partition(" ")
         self.edits.append(Edit(start, end, "; ".join([f"{target} {breaks}{value}", *rest])))
 
@@ -293,6 +338,13 @@ class _Guard:
         for name in evals:
             start, end = self.text.span(name)
             self.edits.append(Edit(start, end, self._names.eval))
+
+    def _wrap_awaits(self, nodes: Iterable[ast.Await]) -> None:
+        """Have what is awaited pass through the provided `asyncio`, which knows its tasks."""
+        for node in nodes:
+            start, end = self.text.span(node.value)
+            before = f"{provided_name('asyncio')}.awaited("
+            self.edits += [Edit(start, start, before), Edit(end, end, ")")]
 
     def _bind(self, method: ast.Attribute) -> None:
         """Turn `value.name` into a call that gives the method as a function."""
@@ -303,8 +355,8 @@ class _Guard:
             return  # a comment in between, or a name in other letters: it stays as it is
         breaks = name.count(b"\n") * "\n"
         self._methods.add(method.attr)
-        self.edits.append(Edit(start, start, f"{self._names.attribute}("))
-        self.edits.append(Edit(inside + len(before), end, f", {method.attr!r}{breaks})"))
+        self.edits.append(Edit(start, start, f"{self._names.attribute}{method.attr}("))
+        self.edits.append(Edit(inside + len(before), end, f"{breaks})"))
 
     def _indent(self, line: int) -> str:
         """The white space that a line begins with; a line before must not run on into it."""
@@ -316,6 +368,33 @@ class _Guard:
     def _insert(self, line: int, column_bytes: int, text: str, blamed: int) -> None:
         at = self.text.offset(line, column_bytes)
         self.edits.append(Edit(at, at, text, blamed))
+
+
+class _Undoing(ast.NodeTransformer):
+    """Takes back what was done to expressions, in a tree of the edited text."""
+
+    def __init__(self, names: _Names) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """The true `eval` by its name."""
+        return ast.Name("eval", node.ctx) if node.id == self._names.eval else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A method as a value, and what is awaited."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[value]) if name.startswith(
+                self._names.attribute
+            ):
+                method = name.removeprefix(self._names.attribute)
+                return ast.Attribute(value, method, ast.Load())
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="awaited"), args=[value]
+            ) if name == provided_name("asyncio"):
+                return value
+            case _:
+                return node
 
 
 def _check_methods(body: Iterable[ast.stmt]) -> None:
@@ -359,14 +438,14 @@ def _provided_modules(statement: ast.Import | ast.ImportFrom) -> set[str]:
     return {module} if module in PROVIDED_MODULES and names != ["*"] else set()
 
 
-def _assignments(statement: ast.Import | ast.ImportFrom) -> Sequence[str]:
+def _assignments(statement: ast.Import | ast.ImportFrom, offered: frozenset[str]) -> Sequence[str]:
     """A statement for each name of an import; other modules are imported as before."""
     if isinstance(statement, ast.ImportFrom):
         module = provided_name(statement.module or "")
         return [f"{a.asname or a.name} = {module}.{a.name}" for a in statement.names]
     return [
         f"{alias.asname or alias.name} = {provided_name(alias.name)}"
-        if alias.name in PROVIDED_MODULES
+        if alias.name in offered
         else f"import {alias.name}{f' as {alias.asname}' if alias.asname else ''}"
         for alias in statement.names
     ]

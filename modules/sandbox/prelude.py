@@ -40,7 +40,8 @@ AVAILABLE_MODULES = (
 )
 """Modules that a plan can import; `os`, `sys` and `pathlib` exist but reach nothing.
 
-`re`, `statistics` and `string` are ours (`modules.sandbox.provided`).
+`re`, `statistics` and `string` are ours, and `asyncio` of plans that make tasks
+(`modules.sandbox.provided`).
 """
 
 PLAN_LANGUAGE_NOTES = f"""\
@@ -48,7 +49,7 @@ PLAN_LANGUAGE_NOTES = f"""\
 - No import is needed for tools. There are no files, no network, no input() and no environment.
 - There is no fractions, operator, heapq, enum, io, contextlib: use decimal, lambda, sorted().
 - Run independent calls at once with `a, b = await asyncio.gather(tools.x(…), tools.y(…))`.
-- Not available: asyncio.create_task, TaskGroup, wait_for, gather(return_exceptions=True).
+- Not available: asyncio.TaskGroup, Semaphore, timeout(). wait_for() sets no limit of its own.
 - Not available: yield (build a list), async with, async for and async comprehensions (use for).
 - Not available: class inheritance, own exceptions (use RuntimeError), decorators on methods,
   __len__, __lt__, __bool__, super(), callable(), issubclass(), exec(), `with` (use try/finally).

@@ -30,13 +30,18 @@ class PlanText:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
 
+    @property
+    def whole(self) -> str:
+        """All of it."""
+        return self._encoded.decode()
+
     def line(self, number: int) -> str:
         """A line by its 1-based number, without its end; "" for number 0."""
         return self._lines[number - 1].decode() if number else ""
 
     def offset(self, line: int, column_bytes: int) -> int:
         """Where a place is, in bytes from the start of the text."""
-        return self._starts[line - 1] + column_bytes
+        return self._starts[min(line, len(self._starts)) - 1] + column_bytes
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Where a node starts and ends, in bytes from the start of the text."""

@@ -97,6 +97,7 @@ class PlanSession:
         self._open_calls: set[int] = set()
         self._calls_reserved = 0
         self._halts = 0
+        self._last_line: int | None = None
         self._door_seconds = 0.0
         self._limit: LimitReached | None = None
         self._waiting: FutureSnapshot | None = None
@@ -175,7 +176,9 @@ class PlanSession:
         # Never nothing: the plan is the second text that the interpreter reads, and named so.
         prelude = self._plan.prelude + prelude_for(self._tools, self._source) or "None"
         session.feed_run(prelude, inputs=dict(self._texts))
-        return session.feed_start(self._plan.text + EPILOGUE, print_callback=self._printed)
+        return session.feed_start(
+            self._plan.text + EPILOGUE + self._plan.epilogue, print_callback=self._printed
+        )
 
     def _run(self, step: Callable[[], SyncSnapshot]) -> PlanState:
         """Run the plan from `step` to its next halt; at its end the worker is given back."""
@@ -204,6 +207,7 @@ class PlanSession:
 
     def _answer(self, snapshot: FunctionSnapshot | NameLookupSnapshot) -> SyncSnapshot:
         self._halts += 1
+        self._last_line = self._line_of(snapshot) or self._last_line
         if self._limit is not None:
             raise self._limit
         if self._halts > MAX_SUSPENSIONS:
@@ -317,7 +321,7 @@ class PlanSession:
 
     def _failure(self, error: MontyError) -> PlanFailure:
         """What ended the plan: a limit of ours, a missing `solve`, a tool, or the plan itself."""
-        failure = failure_of(error, self._plan, self._limits)
+        failure = failure_of(error, self._plan, self._limits, self._last_line)
         if self._printed.overflown:
             return PlanFailure("limit", self._printed.message)
         if self._limit is not None:

@@ -172,3 +172,34 @@ async def test_no_time_passes_for_a_plan_while_the_user_is_asked() -> None:
 
         result = await box.run(solve("return await tools.add(1, 2)"), CATALOG, asking)
     assert result.value == "yes"
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        (["x = 10 ** 4000000", "while True:", "    x = x * x"], 3, "smaller numbers"),
+        (["while True:", "    pass"], 2, "use a smaller loop or a tool"),
+        (["for a in [1]:", "    await add(1, 2)", "x = 3 ** 4000000", "y = x * x * x * x * x * x",
+          "for b in [1]:", "    y = y * y * y * y", "while y:", "    y = y * y"], None,
+         "after the call in line 3"),
+    ],
+)  # fmt: skip
+async def test_a_plan_out_of_time_is_told_where_and_what_to_do(
+    lines: list[str], line: int | None, words: str
+) -> None:
+    failure = (await run(solve(*lines), limits=SandboxLimits(cpu_seconds=0.2))).failure
+    assert failure is not None
+    assert (failure.kind, failure.line) == ("limit", line)
+    assert words in failure.message
+    assert "monty" not in failure.message
+
+
+@pytest.mark.parametrize("shown", ["str(x)", "f'{x}'", "print(x)", "int('9' * 5000)"])
+async def test_a_number_too_long_to_show_is_told_without_a_setting_that_no_plan_has(
+    shown: str,
+) -> None:
+    failure = (await run(solve("x = 10 ** 5000", f"return {shown}"))).failure
+    assert failure is not None
+    assert (failure.kind, failure.line) == ("limit", 3)
+    assert "n % 10**9" in failure.message
+    assert "set_int_max_str_digits" not in failure.message

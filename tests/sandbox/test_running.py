@@ -186,12 +186,6 @@ async def test_what_a_plan_prints_is_kept_apart_from_its_value() -> None:
         (solve("x = {}", "del x['a']"), "unsupported", 3, "without the item"),
         (solve("return [x async for x in y]"), "unsupported", 2, "for loop with await"),
         (solve("async with tools:", "    pass"), "unsupported", 2, "await tools.name"),
-        ("import asyncio\n" + solve("t = asyncio.create_task(add(1, 2))"), "unsupported", 3,
-         "asyncio.gather(call1, call2)"),
-        ("import asyncio\n" + solve("return await asyncio.wait_for(add(1, 2), 1)"), "unsupported",
-         3, "own time limit"),
-        ("import asyncio\n" + solve("await asyncio.gather(add(1, 2), return_exceptions=True)"),
-         "unsupported", 3, "without other arguments"),
     ],
 )  # fmt: skip
 async def test_every_failure_has_its_kind_its_line_and_advice(

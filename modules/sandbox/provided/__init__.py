@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from modules.sandbox.provided.exact_statistics import STATISTICS, STATISTICS_NAMES
 from modules.sandbox.provided.patterns import PATTERN_NAMES, PATTERNS
+from modules.sandbox.provided.tasks import TASK_NAMES, TASKS
 
 _STRING = r"""
     class string:
@@ -28,10 +29,13 @@ _STRING = r"""
         return (sep or " ").join([word.capitalize() for word in words])
 """
 
-_SOURCES = MappingProxyType({"re": PATTERNS, "statistics": STATISTICS, "string": _STRING})
+_SOURCES = MappingProxyType(
+    {"asyncio": TASKS, "re": PATTERNS, "statistics": STATISTICS, "string": _STRING}
+)
 
 PROVIDED_MODULES = MappingProxyType(
     {
+        "asyncio": TASK_NAMES,
         "re": PATTERN_NAMES,
         "statistics": STATISTICS_NAMES,
         "string": (
@@ -48,12 +52,18 @@ def provided_name(module: str) -> str:
     return f"__provided_{module}__"
 
 
-def provided_source(module: str) -> str:
-    """The Python that makes a provided module, to be fed before a plan that imports it."""
+def provided_source(module: str, recursion_error: str, door: str) -> str:
+    """The Python that makes a provided module, to be fed before a plan that imports it.
+
+    What catches exceptions in it calls `door` for a `recursion_error`, as the guard has it.
+    """
     builder = f"__provide_{module}__"
     offer = "".join(f"    module.{name} = {name}\n" for name in PROVIDED_MODULES[module])
+    source = _SOURCES[module]
+    if module == "asyncio":
+        source = source.format(recursion_error=recursion_error, door=door)
     return (
-        f"def {builder}():{_SOURCES[module]}\n"
+        f"def {builder}():{source}\n"
         f"    module = {module}()\n{offer}    return module\n"
         f"{provided_name(module)} = {builder}()\n"
     )

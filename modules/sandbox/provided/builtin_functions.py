@@ -123,10 +123,17 @@ def attribute_functions(words: Set[str]) -> str:
     )
 
 
-def attribute_function(name: str, methods: frozenset[str]) -> str:
-    """A function called `name` that gives these methods as values, as source text."""
+def bound_methods(prefix: str, methods: frozenset[str]) -> str:
+    """For each of these methods a function that gives it as a value, as source text.
+
+    It is called as the method, with the prefix: it can be written into a text of any quotes.
+    """
     found = {kind: sorted(methods.intersection(dir(python))) for kind, python in _TYPES}
-    return _attribute_functions(methods, found) + f"{name}, __has__ = __attribute_functions__()\n"
+    named = [
+        f'def {prefix}{name}(thing):\n    return {prefix}(thing, "{name}")\n' for name in methods
+    ]
+    built = f"{prefix}, __has__ = __attribute_functions__()\n"
+    return "".join([_attribute_functions(methods, found), built, *sorted(named)])
 
 
 def _attribute_functions(methods: frozenset[str], names: Mapping[str, Sequence[str]]) -> str:
