@@ -148,7 +148,8 @@ class MemoryFile:
         else:
             self.path.replace(aside)  # only our own empty file is overwritten
             self._seen, self._saved = None, 0
-        left = f"{len(kept)} items go on in its place" if kept else "a new one begins"
+        items = "1 item goes on" if len(kept) == 1 else f"{len(kept)} items go on"
+        left = f"{items} in its place" if kept else "a new one begins"
         self.warnings.append(
             f"session memory {self.path} was damaged ({problem}); "
             f"it is set aside as {aside.name}, and {left}"

@@ -36,7 +36,7 @@ KEY_BYTES_MAX: Final = 16 * 1024
 IDLE_SECONDS: Final = 0.5
 """A line without its end is written when nothing has followed for so long."""
 
-LAST_WORDS_SECONDS: Final = 0.5
+LAST_WORDS_SECONDS: Final = 0.2
 """How long the end of a server's output is waited for when the server has ended."""
 
 CHUNK_BYTES: Final = 64 * 1024
@@ -77,11 +77,11 @@ class ServerLog:
 
     def _run(self) -> None:
         # A disk that is full costs the log, not the server: the pipe is emptied all the same.
-        flow = _Flow(self._clock)
+        flow, pipe = _Flow(self._clock), select.poll()
+        pipe.register(self._pipe, select.POLLIN)
         try:
             while True:
-                timeout = IDLE_SECONDS if flow.is_waiting else None
-                if not select.select([self._pipe], [], [], timeout)[0]:
+                if not pipe.poll(IDLE_SECONDS * 1000 if flow.is_waiting else None):
                     self._write(flow.rest())
                 elif chunk := os.read(self._pipe, CHUNK_BYTES):
                     self._write(flow.take(chunk))

@@ -207,7 +207,7 @@ def test_an_array_that_is_cut_off_or_scribbled_on_costs_only_the_items_there(
     assert texts_in(path) == [r.item.text for r in file.records] == texts
     (aside,) = tmp_path.glob("*.damaged-*")
     assert aside.read_bytes() == data
-    assert f"{len(texts)} items go on" in file.warnings[0]
+    assert f"and {len(texts)} items go on in its place" in file.warnings[0]
 
 
 def test_an_integer_that_python_refuses_to_read_costs_nothing(tmp_path: Path) -> None:
