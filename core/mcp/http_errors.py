@@ -72,10 +72,24 @@ class FaultWriter:
         words |= {value for _, value in parse_qsl(_query(spec.url))} | spec.secrets
         self._redactor = Redactor({}, words)
 
-    def status(self, status: int, body: bytes, wait_seconds: float | None = None) -> HttpFault:
-        """A status that is no success; `wait_seconds` is the server's Retry-After."""
+    def status(
+        self,
+        status: int,
+        body: bytes,
+        wait_seconds: float | None = None,
+        *,
+        resumes: bool = False,
+    ) -> HttpFault:
+        """A status that is no success; `wait_seconds` is the server's Retry-After.
+
+        `resumes` where the request asked for the rest of a stream that was cut: then the address
+        has proved right.
+        """
         parts = [_named(status)]
-        if (hint := self._hint(status)) is not None:
+        is_about_address = status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+        if resumes and is_about_address:
+            parts.append("it keeps nothing of a stream that was cut")
+        elif (hint := self._hint(status)) is not None:
             parts.append(hint)
         if wait_seconds is not None:
             parts.append(f"it asks to be left alone for {wait_seconds:g} s")
@@ -84,11 +98,18 @@ class FaultWriter:
         text = parts[0] + (": " if parts[1:] else "") + "; ".join(parts[1:])
         return (PassingFault if status in _PASSING else HttpFault)(text, status, body)
 
-    def redirect(self, status: int, target: str) -> HttpFault:
-        """A redirect that is not followed; our headers may hold a token meant for one server."""
+    def redirect(self, status: int, target: str, *, is_same_origin: bool) -> HttpFault:
+        """A redirect that is not followed.
+
+        Our headers may hold a token meant for one server; and within it, a redirect of this
+        status lets clients turn a message into a GET without its content.
+        """
         where = f" to {self.one_line(target)}" if target else ""
+        why = "headers don't follow to another place"
+        if is_same_origin:
+            why = "a message can't follow a redirect of this kind, which asks for its page only"
         return HttpFault(
-            f"{_named(status)}: it points{where}, and headers don't follow to another place; "
+            f"{_named(status)}: it points{where}, and {why}; "
             f"if that is the server you mean, set it as {self.key('url')}",
             status,
         )

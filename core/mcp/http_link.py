@@ -238,18 +238,13 @@ class HttpLink:
             return None
         if method != "GET" and response.status_code not in _RESENT_WITH_BODY:
             return None
-        try:
-            target = response.url.join(location)
-        except httpx2.InvalidURL:
-            return None
-        return target if origin(target) == origin(self._url) else None
+        target = _joined(response)
+        return target if target is not None and origin(target) == origin(self._url) else None
 
     def _where(self, response: httpx2.Response) -> str:
         """Where a redirect points, without what may hold secrets."""
-        with suppress(httpx2.InvalidURL):
-            target = response.url.join(response.headers.get("location", ""))
-            return f"{target.scheme}://{target.netloc.decode()}{target.path}"
-        return ""
+        target = _joined(response)
+        return "" if target is None else f"{target.scheme}://{target.netloc.decode()}{target.path}"
 
     async def _refusal(
         self, method: Method, response: httpx2.Response, answer: HttpAnswer, pause: float | None
@@ -258,12 +253,23 @@ class HttpLink:
         if self._target(method, response) is not None:
             return self._faults.circle(status, REDIRECTS_MAX)
         if response.is_redirect:
-            return self._faults.redirect(status, self._where(response))
+            target = _joined(response)
+            is_same = target is not None and origin(target) == origin(self._url)
+            return self._faults.redirect(status, self._where(response), is_same_origin=is_same)
         body = await answer.beginning()
-        fault = self._faults.status(status, body, pause)
+        resumes = "last-event-id" in response.request.headers
+        fault = self._faults.status(status, body, pause, resumes=resumes)
         if status == HTTPStatus.NOT_FOUND and method == "POST" and self.session_id is not None:
             return SessionExpired("no longer knows the session (HTTP 404)", status, body)
         return fault
+
+
+def _joined(response: httpx2.Response) -> httpx2.URL | None:
+    """The address that a redirect names; None where that is none."""
+    try:
+        return response.url.join(response.headers.get("location", ""))
+    except httpx2.InvalidURL:
+        return None
 
 
 def _acknowledge_at_once(response: httpx2.Response) -> None:

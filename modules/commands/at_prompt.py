@@ -13,8 +13,8 @@ from core.session import MultiMCP
 from core.turn import Usage
 from modules.arguments import COMMANDS
 from modules.commands.status import status_text
+from modules.commands.tools import tool_line
 from modules.terminal.model_lines import usage_text
-from modules.tools import describe_tool
 
 _COMMAND = re.compile(r"/[a-z]+")
 
@@ -111,7 +111,7 @@ class PromptCommands:
         """Each tool as the planner sees it; starts the servers whose tools are not known."""
         await self._dispatcher.initialize()
         catalog = self._dispatcher.catalog
-        lines = [describe_tool(tool, catalog) for tool in catalog]
+        lines = [tool_line(tool, catalog) for tool in catalog]
         self._say("mcp", "\n".join([_counted(len(lines), "tool"), *lines]))
 
 

@@ -15,7 +15,7 @@ from modules.commands.shown import shown_start
 from modules.commands.status import server_name, status_document
 from modules.commands.surroundings import Surroundings
 from modules.terminal.printing import one_line
-from modules.terminal.safe_text import printable
+from modules.terminal.safe_text import printable, shown_name
 
 LOG_LINES_SHOWN = 10
 """How much of a log a failure shows."""
@@ -84,7 +84,7 @@ def _handshake(status: ServerStatus) -> str:
 
 
 def _tool_names(names: list[str]) -> str:
-    listed = one_line(", ".join(names), TOOL_NAMES_CHARACTERS)
+    listed = one_line(", ".join(map(shown_name, names)), TOOL_NAMES_CHARACTERS)
     return f"{len(names)} ({listed})" if names else "none"
 
 

@@ -10,6 +10,7 @@ from modules.commands.command import ListTools
 from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.servers import display_for, opened
 from modules.commands.surroundings import Surroundings
+from modules.terminal.safe_text import shown_name
 from modules.tools import describe_tool
 from modules.toolstubs import tool_signature, tool_stub
 
@@ -62,7 +63,17 @@ def _heading(server: str, count: int) -> str:
 def _shown(tools: Sequence[ToolSpec], catalog: ToolCatalog, *, whole: bool) -> list[str]:
     if whole:
         return ["", *(tool_stub(tool, catalog.plan_name(tool)) for tool in tools)]
-    return [describe_tool(tool, catalog) for tool in tools]
+    return [tool_line(tool, catalog) for tool in tools]
+
+
+def tool_line(tool: ToolSpec, catalog: ToolCatalog) -> str:
+    """A tool's line in a prompt, for a person to read: letters that look like others show."""
+    name = catalog.plan_name(tool)
+    line = describe_tool(tool, catalog)
+    shown = shown_name(name)
+    if shown == name:
+        return line
+    return f"{line.replace(name, shown, 1)} (its name has letters that look like others)"
 
 
 def _document(tool: ToolSpec, catalog: ToolCatalog) -> Json:

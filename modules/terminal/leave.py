@@ -9,6 +9,7 @@ from core.json_preview import json_start
 from core.provenance.doubts import Doubt, DoubtKind
 from core.values import Json, JsonObject
 from modules.terminal.quoting import fields_text, on_one_line, quoted
+from modules.terminal.safe_text import shown_name
 
 _WHAT: dict[DoubtKind, str] = {
     "url": "wants this address, which neither you nor a search or page for your request has named",
@@ -30,7 +31,7 @@ VALUE_CHARACTERS_SHOWN: Final = 3_000
 
 def leave_text(tool: str, doubt: Doubt) -> str:
     """The question before the last line: the tool, the whole value or all arguments, warnings."""
-    heading = f"\n── {on_one_line(tool)} {_WHAT[doubt.kind]} ──\n"
+    heading = f"\n── {shown_name(on_one_line(tool))} {_WHAT[doubt.kind]} ──\n"
     if doubt.kind == "tool":
         return heading + fields_text(_shown_arguments(doubt.arguments))
     value = quoted(doubt.value)

@@ -36,7 +36,7 @@ from core.values import Json
 from modules.terminal.live_line import LiveLine, can_erase
 from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line
-from modules.terminal.safe_text import printable
+from modules.terminal.safe_text import printable, shown_name
 
 Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
@@ -158,7 +158,12 @@ class Progress:
             return []
         lines = _normal(event)
         if count == CALL_PROGRESS_LINES:
-            lines.append(("tool", f"{event.tool} reports more than is shown; --verbose shows all"))
+            lines.append(
+                (
+                    "tool",
+                    f"{shown_name(event.tool)} reports more than is shown; --verbose shows all",
+                )
+            )
         return lines
 
     def _server_log(self, event: ServerLogged) -> list[tuple[str, str]]:
@@ -182,7 +187,7 @@ def _normal(event: Event) -> list[tuple[str, str]]:
         case ToolCallProgress():
             return [("tool", _progress_line(event))]
         case ToolCallRefused(tool, arguments, reason):
-            refused = f"refused {tool}({_arguments(arguments)})"
+            refused = f"refused {shown_name(tool)}({_arguments(arguments)})"
             return [("tool", f"{refused}: {one_line(reason, REASON_CHARACTERS)}")]
         case Observed(step, text):
             return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
@@ -211,7 +216,7 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
         case PlanWritten() | PlanRepaired():
             return _plan_lines(event)
         case ToolCallStarted(_, tool, arguments):
-            return [("tool", f"calls {tool}({_arguments(arguments)})")]
+            return [("tool", f"calls {shown_name(tool)}({_arguments(arguments)})")]
         case StepFinished(step):
             outcome = "failed" if isinstance(step.result, PlanFailed) else "worked"
             return [("sandbox", f"plan {step.attempt} {outcome} in {step.seconds * 1000:.0f} ms")]
@@ -231,7 +236,7 @@ def call_line(call: ToolCall) -> str:
     arrow = "→" if call.ok else "failed:"
     result = json_start(call.result, VALUE_CHARACTERS) if call.ok else _short(str(call.result))
     took = "kept from the failed plan" if call.kept else f"{call.seconds * 1000:.0f} ms"
-    return f"{call.tool}({_arguments(call.arguments)}) {arrow} {result} ({took})"
+    return f"{shown_name(call.tool)}({_arguments(call.arguments)}) {arrow} {result} ({took})"
 
 
 def _plan_lines(event: PlanWritten | PlanRepaired) -> list[tuple[str, str]]:
@@ -247,8 +252,8 @@ def _plan_lines(event: PlanWritten | PlanRepaired) -> list[tuple[str, str]]:
 def _progress_line(event: ToolCallProgress) -> str:
     message = one_line(event.message or "", VALUE_CHARACTERS)
     if event.total is None:  # of how much, nobody knows: words say more than the number
-        return f"{event.tool}: {message or f'{event.progress:g}'}"
-    return f"{event.tool}: {event.progress:g}/{event.total:g} {message}".rstrip()
+        return f"{shown_name(event.tool)}: {message or f'{event.progress:g}'}"
+    return f"{shown_name(event.tool)}: {event.progress:g}/{event.total:g} {message}".rstrip()
 
 
 def _writing_line(event: ModelWriting) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from core.dispatch.hidden_text import with_hidden_shown
 from core.dispatch.hooks import ToolChange
-from modules.terminal.safe_text import printable
+from modules.terminal.safe_text import printable, shown_name
 
 MARK = "│ "
 """Stands before every line that a server wrote."""
@@ -57,7 +57,7 @@ def on_one_line(text: str) -> str:
 
 def changes_text(changes: Sequence[ToolChange]) -> str:
     """Names of the tools, then how each definition differs, as unified diffs behind `MARK`."""
-    names = [f"'{on_one_line(change.tool)}'" for change in changes[:NAMES_MAX]]
+    names = [f"'{shown_name(on_one_line(change.tool))}'" for change in changes[:NAMES_MAX]]
     more = len(changes) - len(names)
     listed = ", ".join(names) + (f" and {more:,} more" if more else "")
     share = max(LINES_MAX // max(len(changes), 1), LINES_OF_ONE_MIN)
@@ -69,7 +69,7 @@ def changes_text(changes: Sequence[ToolChange]) -> str:
 
 
 def _difference(change: ToolChange) -> list[str]:
-    name = on_one_line(change.tool)
+    name = shown_name(on_one_line(change.tool))
     lines = difflib.unified_diff(
         change.before.split("\n"),
         change.after.split("\n"),

@@ -182,6 +182,18 @@ async def test_a_redirect_is_followed_within_the_origin_only() -> None:
         assert other.seen == []
 
 
+@pytest.mark.parametrize("status", [301, 302, 303])
+async def test_a_redirect_within_the_origin_that_drops_the_message_is_told_as_such(
+    status: int,
+) -> None:
+    handler = replying(status, location="/mcp/")
+    async with served(tools__call=handler) as server, opened(server) as (session, inbox):
+        text = await fault(session, inbox)
+        assert f"it points to {server.url}/, and a message can't follow" in text
+        assert text.endswith(f"if that is the server you mean, set it as 'url' {WHERE}")
+        assert "another place" not in text
+
+
 @pytest.mark.parametrize(
     ("status", "target", "requests"),
     [(307, "/mcp", 4), (302, "/mcp", 1), (308, "", 1), (308, "http://x:y/", 1)],

@@ -7,7 +7,6 @@ import pytest
 from core.mcp.http import ASIDES_MAX, REQUESTS_OPEN_MAX
 from tests.core.http_server import Exchange, Handler, http_server
 from tests.core.http_session import (
-    WHERE,
     answer,
     big,
     in_session,
@@ -88,8 +87,7 @@ def breaking_off(lines: str = "", *, cut: bool = True) -> Handler:
         (
             breaking_off("id: 1\nretry: 1\n"),
             "broke off in the middle of its answer; asked for the rest, it answered HTTP 405 "
-            "(Method Not Allowed): nothing takes MCP messages at this address, check 'url' "
-            f"{WHERE}",
+            "(Method Not Allowed): it keeps nothing of a stream that was cut",
         ),
         (
             breaking_off("id: 1\nretry: 3600000\n"),

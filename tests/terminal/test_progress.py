@@ -55,7 +55,7 @@ from modules.terminal.progress import (
     Progress,
     call_line,
 )
-from modules.terminal.safe_text import printable
+from modules.terminal.safe_text import printable, shown_name
 
 PLAN = Plan("async def solve():\n    return 'FINAL_ANSWER: 3'")
 FAILURE = PlanFailure("error", "ZeroDivisionError: division by zero", 2, "1 / 0")
@@ -397,3 +397,27 @@ async def test_what_is_waited_for_is_told_unless_quiet_is_wanted() -> None:
         stream = io.StringIO()
         await Progress(stream, loudness).waiting("wait")
         assert stream.getvalue() == ("" if loudness == "quiet" else "[loop] wait\n")
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("name", "shown"),
+        [
+            ("add", "add"),
+            ("\u0430dd", r"\u0430dd"),
+            ("math.\u0430dd", r"math.\u0430dd"),
+            ("\u0441\u043e\u0440", r"\u0441\u043e\u0440"),
+            ("\uff41dd", r"\uff41dd"),
+            ("\U0001d41add", r"\U0001d41add"),
+            ("caf\u00e9", "caf\u00e9"),
+            ("добавить", "добавить"),
+            ("math.добавить", "math.добавить"),
+            ("search搜索", "search搜索"),
+            ("a\u202eb", r"a\u202eb"),
+        ],
+    )
+    def test_letters_that_pass_for_latin_ones_show_as_escapes(self, name: str, shown: str) -> None:
+        assert shown_name(name) == shown
+
+    def test_a_call_is_told_with_them(self) -> None:
+        assert call_line(ToolCall("m.\u0430dd", {}, True, 1, 0)) == r"m.\u0430dd() → 1 (0 ms)"
