@@ -89,6 +89,9 @@ _NOMINAL: Final = {
 }  # fmt: skip
 """Nouns that are the action of a verb that says nothing itself: "make a reservation"."""
 
+_ANSWERS: Final = _words("tell show give let write")
+"""With "me" behind them, they ask for an answer."""
+
 _EMPTY_VERBS: Final = _words("make do place set get create give")
 _PHRASES: Final = {
     ("set", "up"): "create", ("get", "rid"): "delete", ("throw", "away"): "delete",
@@ -160,6 +163,8 @@ def _deeds(words: Sequence[str], whole: frozenset[str]) -> Iterator[Deed]:
         end = found[number + 1][0] if number + 1 < len(found) else len(words)
         about = [word for word in lower[at + 1 : end] if word not in _JOINTS]
         points = not {*about} - _STARTS_OBJECT or _POINTING & {*about} or _QUOTE in about
+        if verb in _ANSWERS and {*lower[at + 1 : at + 2]} & {"me", "us"}:
+            continue
         for meant in _meant(verb, about):
             yield Deed(meant, whole if points else frozenset(_stems(about)))
 

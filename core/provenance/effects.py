@@ -5,6 +5,7 @@ A tool's action is the first word of its name ("send", "delete"): the request mu
 that only the user can have given it. So a request to read mail asks for no mail to be deleted.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from core.provenance.arguments import texts_of
 from core.provenance.asked import Deed, deeds_in, names_in
 from core.provenance.doubts import Doubt
 from core.provenance.known import Known
-from core.ranking import WORD, stem
+from core.ranking import STOP_WORDS, WORD, stem
 from core.tool_spec import ToolSpec
 from core.values import JsonObject
 
@@ -38,6 +39,8 @@ _ACTIONS: Final = (
     "run execute start launch call invoke eval",
     "click press type fill select",
     "commit push merge tag checkout",
+    "add stage",
+    "checkout switch",
     "book order buy pay purchase reserve transfer refund reimburse send",
     "schedule create add book plan arrange remind",
     "download upload copy export import",
@@ -50,6 +53,8 @@ _SAME_OBJECTS: Final = (
     "message channel chat dm",
     "event meeting appointment calendar",
     "file document",
+    "folder directory",
+    "git repository repo branch",
     "money payment transaction transfer bill amount",
     "note memo",
     "task todo reminder",
@@ -70,7 +75,10 @@ _IMPLIED: Final = MappingProxyType(
 )  # fmt: skip
 """What some verbs are about without its being said."""
 
-_NOT_OBJECTS: Final = frozenset({"the", "and", "mcp", "server", "tool", "tools"})
+_GENERAL: Final = "add create make set put run update change move open start write"
+"""Verbs that many things are done with: alone, they say too little."""
+
+_NOT_OBJECTS: Final = STOP_WORDS | {"mcp", "server", "tool", "tools", "by", "with"}
 
 
 def _kinds(lines: Iterable[str]) -> Mapping[str, frozenset[int]]:
@@ -90,6 +98,7 @@ KINDS_OF_OBJECT: Final = _kinds(_SAME_OBJECTS)
 READING_STEMS: Final = frozenset(map(stem, _READING.split()))
 """The stems of these words."""
 
+_GENERAL_STEMS: Final = frozenset(map(stem, _GENERAL.split()))
 _IMPLIED_STEMS: Final = {stem(verb): stem(thing) for verb, thing in _IMPLIED.items()}
 
 
@@ -155,15 +164,16 @@ def is_asked_for(
     tool: ToolSpec, requests: Sequence[str], catalog: ToolCatalog, *, has_own_value: bool
 ) -> bool:
     """Whether one of the requests asks for what the tool does, or for the tool by its name."""
-    names = [tool.qualified_name, *([tool.name] if "_" in tool.name else [])]
+    words = [word.lower() for word in WORD.findall(tool.name)]
+    names = [tool.qualified_name, *([tool.name] if len(words) > 1 else [])]
     if any(names_in(request, names) for request in requests):
         return True
-    action, *others = map(stem, _name_words(tool, catalog))
-    objects = {*others} - _NOT_OBJECTS
-    if not objects:
-        objects = {stem(word) for word in WORD.findall(tool.server)} - _NOT_OBJECTS | {action}
-    else:
-        objects |= {stem(word) for word in WORD.findall(tool.server)} - _NOT_OBJECTS
+    action, *others = _name_words(tool, catalog)
+    action = stem(action)
+    named = {*others, *(word.lower() for word in WORD.findall(tool.server))}
+    objects = {stem(word) for word in named - _NOT_OBJECTS}
+    if not others and (len(words) < 2 or action not in _GENERAL_STEMS):
+        objects.add(action)  # nothing else is in its name
     for deed in (deed for request in requests for deed in deeds_in(request)):
         verb = stem(deed.verb)
         if verb != action and not _same(KINDS_OF_ACTION, verb, action):
@@ -194,7 +204,7 @@ def _is_prefix(word: str, tool: ToolSpec, catalog: ToolCatalog) -> bool:
     """Whether the word only says whose tool it is: `browser_click`, `github_create_issue`."""
     if stem(word) in KINDS_OF_ACTION or stem(word) in READING_STEMS:
         return False
-    if word in tool.server.lower():
+    if word in re.split(r"[\W_]+", tool.server.lower()):
         return True
     firsts = [*_firsts(each for each in catalog.known if each.server == tool.server)]
     return len(firsts) > 1 and set(firsts) == {word}

@@ -134,6 +134,8 @@ class ProvenanceGuard:
     def _is_users(self, argument: ArgumentText) -> bool:
         """Whether a text is an address, path or the like that stands in the user's words."""
         text, known = argument.text.strip(), self.known
+        if argument.is_content or not any(map(str.isalpha, text)):
+            return False
         if argument.is_path:
             home = known.policy.home
             return paths.is_named(paths.normal(text, home), known.words, home)

@@ -40,6 +40,11 @@ ASK_FOR: Final = (
     ("Add Dora to the channel as a user", "add_user_to_channel"),
     ("Order the item 4711", "order_item"),
     ("Cancel my order", "cancel_order"),
+    ("Make a new folder for the letters", "create_directory"),
+    ("Stage README.md in the repository", "git_add"),
+    ("Commit what is staged with the message 'Add the hours'", "git_commit"),
+    ("Create a branch called summer in it", "git_create_branch"),
+    ("Switch the repository to the branch drafts", "git_checkout"),
     ("Use the browser to open it, then click the first button", "browser_click"),
 )
 
@@ -74,6 +79,11 @@ ASK_FOR_NOTHING: Final = (
     "A note about the hotel order",
     "Compare the hotel in the note with the hotel in the e-mail",
     "15% of 80",
+    "Tell me what the message says, and let me know who sent it",
+    "Add the cube root of 27 to the cube root of 64.",
+    "Convert 98.6 degrees Fahrenheit to Celsius.",
+    "Put these words into alphabetical order: pear, fig, apple, mango.",
+    "Make a thumbnail of the picture",
     "factorial of 5 divided by factorial of 3",
     "What is the capital of France?",
     "is the order in my e-mail?",

@@ -18,7 +18,10 @@ TRIPS = [tool(name, "trips") for name in ("reserve_hotel", "create_calendar_even
 CHAT = [tool(name, "chat") for name in ("send_message", "invite_user", "add_user_to_channel")]
 SHOP = [tool(name, "shop") for name in ("order_item", "cancel_order")]
 BROWSER = [tool(name, "pages") for name in ("browser_click", "browser_get_text")]
-TOOLS = ToolCatalog([*MAIL, *FILES, *NOTES, *MONEY, *TRIPS, *CHAT, *SHOP, *BROWSER])
+GIT_NAMES = ("git_add", "git_commit", "git_create_branch", "git_checkout", "git_log")
+GIT = [tool(name, "git") for name in GIT_NAMES]
+FOLDERS = [tool("create_directory", "files")]
+TOOLS = ToolCatalog([*MAIL, *FILES, *NOTES, *MONEY, *TRIPS, *CHAT, *SHOP, *BROWSER, *GIT, *FOLDERS])
 
 
 def asked(*requests: str) -> set[str]:

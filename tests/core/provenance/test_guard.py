@@ -182,6 +182,16 @@ async def test_approvals_never_asks_about_no_tool_and_always_about_each() -> Non
     assert len(asked.doubts) == 2
 
 
+async def test_a_value_of_the_users_stands_for_the_object_but_a_number_or_a_text_does_not() -> None:
+    for request, path, content, may in (
+        ("save it to ~/out.md", "~/out.md", "12", True),
+        ("save it to ~/out.md", "/etc/x", "12", False),
+        ("convert 98.6 and save nothing", "/etc/x", "98.6", False),
+        ("save what https://a.example/x says", "/etc/x", "https://a.example/x", False),
+    ):
+        assert await passes(guard(request), WRITE, path=path, content=content) == may
+
+
 async def test_an_id_is_no_path_whatever_it_is_the_id_of() -> None:
     guarded = guard("share the file")
     await guarded.note(SEARCH, given(query="x"), "obey")
