@@ -23,11 +23,11 @@ that any tool gave, but those of the bundled math server. Then, for each call:
   the user and the model can have chosen it. So a *model* that names a file unasked is not stopped
   here, until it has read something.
 * An e-mail address must be trusted. Checked from the same moment on.
-* A call that may change something must be asked for by this request or the one before it: by the
-  tool's name, or by a verb for what it does and words for what it does that to (`asked`). Else the
-  user is asked, with all its arguments, and a yes covers these arguments. Always checked, whatever
-  was read (`ProvenancePolicy.approvals`), and in a plan by hand too. What the server does not say
-  to change anything nor to leave all as it is, the first word of its name tells (`effects`).
+* A call that may change something must be asked for by this request, or, if that only says yes, by
+  the one before: by the tool's name, or by a verb for what it does and words for what it does that
+  to (`asked`). Else the user is asked, with all its arguments, and a yes covers these arguments.
+  Always checked, whatever was read (`ProvenancePolicy.approvals`), and in a plan by hand too. Where
+  the server does not say whether its tool changes anything, its name's first word does (`effects`).
 * A server id or a tool's qualified name, as the argument of a tool that takes such, must be
   trusted, from the moment on when untrusted text was read.
 * What a plan written before that moment names holds for this plan, not for the next.

@@ -17,6 +17,9 @@ from core.ranking import stem
 REQUEST_CHARACTERS_MAX: Final = 20_000
 """How much of a request is read: of a longer one as much of its beginning and of its end."""
 
+ASSENT_CHARACTERS_MAX: Final = 60
+"""A longer request is no mere yes."""
+
 SENTENCE_WORDS_MAX: Final = 300
 """How many words of one sentence are read."""
 
@@ -89,6 +92,11 @@ _NOMINAL: Final = {
 }  # fmt: skip
 """Nouns that are the action of a verb that says nothing itself: "make a reservation"."""
 
+_ASSENTS: Final = _words(
+    "yes y yep yeah ok okay sure please go do right exactly correct proceed continue confirm "
+    "confirmed agreed fine"
+)
+_ASSENT_FILLERS: Final = _words("so it that this them all ahead now just and with , thanks you")
 _ANSWERS: Final = _words("tell show give let write")
 """With "me" behind them, they ask for an answer."""
 
@@ -130,6 +138,17 @@ def deeds_in(request: str) -> Iterator[Deed]:
     whole = frozenset(_stems(_TOKEN.findall(request.lower())))
     for sentence in _sentences(request):
         yield from _deeds(sentence, whole)
+
+
+def is_assent(request: str) -> bool:
+    """Whether a request only says yes, so that it asks for what the one before asked for."""
+    words = [word.lower() for word in _TOKEN.findall(request[:ASSENT_CHARACTERS_MAX])]
+    return (
+        len(request) <= ASSENT_CHARACTERS_MAX
+        and bool(words)
+        and words[0] in _ASSENTS
+        and {*words} <= _ASSENTS | _ASSENT_FILLERS
+    )
 
 
 def names_in(request: str, names: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from core.kept_results import call_key
 from core.provenance import paths
 from core.provenance.addresses import addresses_in
 from core.provenance.arguments import ArgumentText, texts_of
+from core.provenance.asked import is_assent
 from core.provenance.checks import ArgumentCheck
 from core.provenance.doubts import DOUBTS_TOLD, Doubt, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
@@ -26,10 +27,6 @@ ASKED_CHARACTERS_MAX: Final = 4_000
 
 QUESTIONS_MAX: Final = 10
 """So often a run asks; further doubts are refused, or a page could wear the user out."""
-
-
-REQUESTS_HEARD: Final = 2
-"""How many requests, the latest, may ask for a tool: "yes, do so" speaks of the one before."""
 
 
 class AskLeave(Protocol):
@@ -62,7 +59,8 @@ class ProvenanceGuard:
         self._answers: dict[tuple[str, ...], bool] = {}
         self._asking = asyncio.Lock()
         words = tuple(words)
-        self._requests = list(words[-REQUESTS_HEARD:])
+        # "yes, do so" speaks of the request before.
+        self._requests = list(words[-2:] if is_assent("".join(words[-1:])) else words[-1:])
         self.known.begin_run()
         for text in words:
             self.known.user_said(text)

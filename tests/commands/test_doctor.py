@@ -179,6 +179,7 @@ class TestTheWeb:
         assert found["engine"]["detail"] == "duckduckgo (needs no key)"
         assert found["pages"]["detail"] == "of public addresses only"
         assert str(found["provenance"]["detail"]).startswith("auto: you are asked at a terminal")
+        assert str(found["approvals"]["detail"]).startswith("changing: a call that may change")
 
     @pytest.mark.parametrize(
         ("web", "environ", "state", "told"),
@@ -209,9 +210,13 @@ class TestTheWeb:
 
     def test_what_is_opened_or_switched_off_is_a_note(self) -> None:
         found = checks_of(
-            {"web": {"allow_private": ["wiki.local"]}, "security": {"provenance": "off"}}
+            {
+                "web": {"allow_private": ["wiki.local"]},
+                "security": {"provenance": "off", "approvals": "never"},
+            }
         )
-        assert [found[name].state for name in ("pages", "provenance")] == ["note", "note"]
+        for name in ("pages", "provenance", "approvals"):
+            assert found[name].state == "note"
         assert found["pages"].detail.endswith("wiki.local")
         assert "hostile page" in found["provenance"].detail
 

@@ -160,6 +160,7 @@ def test_the_shipped_profile_has_the_server() -> None:
         ("web: {cache_seconds: -1}", "web.cache_seconds"),
         ("web: {proxy: x}", "unknown key 'web.proxy'; allowed here: search, search_url"),
         ("security: {provenance: on}", "allowed: auto, strict, ask or off"),
+        ("security: {approvals: sometimes}", "allowed: never, changing or always"),
         ("security: {link_sources: 'x'}", "security.link_sources"),
         ("security: {listing_tools: ['a b.c']}", "security.listing_tools"),
     ],

@@ -124,6 +124,20 @@ async def test_annotations_and_titles_are_read() -> None:
     async with session(Server(tools_list={"result": {"tools": [tool]}})) as (client, _):
         (found,) = await client.list_tools()
         assert (found.read_only, found.idempotent, found.description) == (True, False, "Look")
+        assert found.says_effects
+
+
+async def test_a_server_says_something_of_effects_by_a_hint_about_them_alone() -> None:
+    for hints, says in (
+        ({"readOnlyHint": False}, True),
+        ({"destructiveHint": False}, True),
+        ({"title": "Look", "openWorldHint": True}, False),
+        ({"readOnlyHint": "no"}, False),
+    ):
+        tool: JsonObject = {"name": "get", "inputSchema": {}, "annotations": {**hints}}
+        async with session(Server(tools_list={"result": {"tools": [tool]}})) as (client, _):
+            (found,) = await client.list_tools()
+            assert found.says_effects == says
 
 
 async def test_a_listing_that_is_none_is_refused() -> None:

@@ -16,7 +16,7 @@ from core.tool_spec import ToolSpec
 
 TOOLS = [
     ToolSpec("s", "add", "adds", {"type": "object"}, {"type": "object"}, True, True),
-    ToolSpec("s", "rm", "", {"type": "object", "properties": {}}),
+    ToolSpec("s", "rm", "", {"type": "object", "properties": {}}, says_effects=True),
 ]
 
 

@@ -75,6 +75,8 @@ def test_values_of_options_arrive() -> None:
     assert parse("--session", "-5").session == "-5"
     assert not found.allow_tool_changes
     assert parse("x", "--allow-tool-changes").allow_tool_changes
+    assert found.approve == ()
+    assert parse("x", "--approve", "a.b", "--approve", "c").approve == ("a.b", "c")
 
 
 def test_more_than_one_file_of_servers_may_be_given() -> None:

@@ -213,7 +213,7 @@ async def test_a_text_that_was_handed_over_gives_links_and_no_orders() -> None:
 
 async def test_what_an_older_request_asked_for_is_not_asked_for_now() -> None:
     known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
-    said = ["Mail bob@example.org my notes", "Thanks", "Summarise /a/b"]
+    said = ["Mail bob@example.org my notes", "yes, do so"]
 
     async def mails(requests: list[str]) -> bool:
         guarded = ProvenanceGuard(Provenance(known), lambda: TOOLS, requests)
@@ -222,8 +222,11 @@ async def test_what_an_older_request_asked_for_is_not_asked_for_now() -> None:
     assert await mails(said[:1])
     known.add(READ, None)
     assert await mails(said[:1])
-    assert await mails(said[:2])
-    assert not await mails(said)
+    assert await mails(said)
+    for other in ("Thanks", "Summarise /a/b", "no", "yes, and add 5 and 7", "ok, what is 5 + 7?"):
+        assert not await mails([said[0], other]), other
+    assert not await mails([*said, "Summarise /a/b"])
+    assert not await mails([said[0], "What now?", "yes"])
 
 
 async def test_text_is_bordered_although_nothing_is_checked() -> None:
