@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
-from servers.rag.extraction.markdown import as_title, blocks, heading
+from servers.rag.extraction.markdown import as_title, blocks, heading, raised
 from servers.rag.extraction.packages import office_title, opened_package, part_of
 from servers.rag.extraction.reading import Reading, Source
 from servers.rag.extraction.tables import as_blocks, bounded_rows
@@ -33,8 +33,25 @@ class _Workbook(Protocol):
 
 class _OpenPyXl(Protocol):
     def load_workbook(
-        self, filename: io.BytesIO, *, read_only: bool, data_only: bool, keep_links: bool
+        self,
+        filename: io.BytesIO,
+        *,
+        read_only: bool,
+        data_only: bool,
+        keep_links: bool,
+        rich_text: bool,
     ) -> _Workbook: ...
+
+
+class _Font(Protocol):
+    vertAlign: str | None
+
+
+class _Styled(Protocol):
+    """A part of a cell's text with a font of its own."""
+
+    text: str
+    font: _Font
 
 
 def read_xlsx(source: Source, reading: Reading) -> Extracted:
@@ -53,7 +70,11 @@ def read_xlsx(source: Source, reading: Reading) -> Extracted:
         warnings.simplefilter("ignore")  # about what it does not know and nobody reads
         try:
             workbook = library.load_workbook(
-                io.BytesIO(source.data), read_only=True, data_only=True, keep_links=False
+                io.BytesIO(source.data),
+                read_only=True,
+                data_only=True,
+                keep_links=False,
+                rich_text=True,
             )
             sheets = [_sheet(sheet, reading) for sheet in workbook.worksheets]
             workbook.close()
@@ -84,5 +105,19 @@ def _shown(value: object) -> str:
             return value.date().isoformat()
         case datetime.datetime():
             return value.isoformat(sep=" ", timespec="seconds")
+        case list():
+            return _written_out(cast("list[str | _Styled]", value))
         case _:
             return str(value)
+
+
+def _written_out(parts: "Sequence[str | _Styled]") -> str:
+    """Text with fonts in it; superscripts as `^48`."""
+    text = ""
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        else:
+            is_raised = part.font.vertAlign == "superscript"
+            text += raised(text, part.text) if is_raised else part.text
+    return text

@@ -144,6 +144,35 @@ def slides(pictures: list[bytes]) -> bytes:
     return buffer.getvalue()
 
 
+RICH_TEXT = (
+    '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si>'
+    '<r><t>There are 2</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>48</t></r>'
+    '<r><rPr><b/></rPr><t xml:space="preserve"> in all</t></r></si></sst>'
+)
+STRINGS_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+
+
+def test_powers_in_sheets_are_no_longer_numbers() -> None:
+    import openpyxl
+
+    workbook = openpyxl.Workbook()
+    workbook.worksheets[0].append([0, "plain", 2.0])
+    buffer = io.BytesIO()
+    workbook.save(buffer)
+    with zipfile.ZipFile(buffer) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    first = parts["xl/worksheets/sheet1.xml"].replace(b't="n"', b't="s"', 1)
+    strings = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{STRINGS_TYPE}"/></Types>'
+    types = parts["[Content_Types].xml"].replace(b"</Types>", strings.encode())
+    changed = {
+        "xl/worksheets/sheet1.xml": first,
+        "[Content_Types].xml": types,
+        "xl/sharedStrings.xml": RICH_TEXT.encode(),
+    }
+    found = extracted("a.xlsx", packed({**parts, **changed})).markdown
+    assert "| There are 2^48 in all | plain | 2 |" in found
+
+
 def test_powers_on_slides_are_no_longer_numbers() -> None:
     import pptx
 
