@@ -27,8 +27,12 @@ PATTERNS = r'''
     compiled = {}
 
     def translated(pattern, dollar):
-        """The pattern as Rust reads it, and whether it looks back, or tries what is empty first."""
+        """The pattern as Rust reads it, and whether it looks back, or tries what is empty first.
+
+        And whether it surely needs a character: one that stands in no group and no alternative.
+        """
         pieces, at, in_class, looks_back, empty_first, last = [], 0, False, False, False, ""
+        depth, atom, needs, either = 0, False, False, False
         while at < len(pattern):
             piece = pattern[at]
             if piece == "\\":
@@ -36,11 +40,25 @@ PATTERNS = r'''
                 at += 2
                 if not in_class:
                     looks_back = looks_back or piece in ("\\b", "\\B", "\\A")
+                    needs = needs or atom
+                    atom = depth == 0 and piece[1:] not in "bBAZ0123456789"
                     piece = "\\z" if piece == "\\Z" else piece
                 pieces.append(piece)
                 last = piece
                 continue
             at += 1
+            if piece == "{" and not in_class:
+                times = pattern[at : pattern.find("}", at) + 1]
+                if len(times) > 1 and not times[:-1].strip("0123456789,"):
+                    piece, at = piece + times, at + len(times)
+            if not in_class:
+                if piece in ("*", "?") or piece[:2] in ("{0", "{,"):
+                    atom = False
+                elif piece != "+" and len(piece) == 1:
+                    needs = needs or atom
+                    atom = depth == 0 and piece not in "^$()|"
+                depth += (piece == "(") - (piece == ")")
+                either = either or (piece == "|" and depth == 0)
             if in_class:
                 if piece == "]" and at > first_of_class:
                     in_class = False
@@ -58,8 +76,8 @@ PATTERNS = r'''
             elif piece == "$":
                 piece = dollar
             pieces.append(piece)
-            last = piece
-        return "".join(pieces), looks_back, empty_first
+            last = piece[-1]
+        return "".join(pieces), looks_back, empty_first, (needs or atom) and not either
 
     class EmptyMatch:
         """A match of nothing, found in the rest of a text `by` characters from its start."""
@@ -92,12 +110,12 @@ PATTERNS = r'''
         def __init__(self, pattern, flags):
             lines = flags & M or true.search(r"\(\?[a-zA-Z]*m", pattern)
             dollar = "$" if lines else r"(?=\n?\z)"
-            text, self.looks_back, self.empty_first = translated(pattern, dollar)
+            text, self.looks_back, self.empty_first, needs = translated(pattern, dollar)
             self.own = true.compile(text, flags)
             self.only_at_start = not lines and "|" not in pattern and pattern[:1] == "^"
             self.pattern, self.flags = pattern, flags
             zero_width = true.search(r"[$^]|\\[bBAZ]|\(\?[=!<]", pattern)
-            self.may_be_empty = bool(zero_width) or self.own.match("") is not None
+            self.may_be_empty = not needs and (bool(zero_width) or self.own.match("") is not None)
 
         def search(self, string):
             return self.own.search(string)
@@ -169,7 +187,8 @@ PATTERNS = r'''
             return "".join(pieces), made
 
         def sub(self, repl, string, count=0):
-            if isinstance(repl, str) and "\\" not in repl and not self.may_be_empty:
+            plain = isinstance(repl, str) and "\\" not in repl
+            if plain and (repl == "" or not self.may_be_empty):
                 return self.own.sub(repl, string, count)
             return self.subn(repl, string, count)[0]
 
