@@ -18,6 +18,7 @@ from config.settings import Places, SettingsError, find_places, read_document
 from core.errors import CortexError, ExitCode, UsageError, UserError, exit_code_of
 from core.version import __version__
 from modules.arguments import Arguments, parse_arguments
+from modules.bug_log import LogHandler, log_bug
 from modules.commands.finding import find_command
 from modules.request import clean_request, read_request
 from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
@@ -46,6 +47,9 @@ def run_agent(argv: Sequence[str]) -> int:
     gc.disable()
     places: Places | None = None
     complaints = Complaints(os.environ)
+    redact = complaints.redactor.text
+    handler = LogHandler(lambda: places.log_file if places else None, redact, complaints.tell)
+    logging.getLogger().addHandler(handler)
     program = Path(sys.argv[0]).name or "agent.py"
     try:
         if (words := find_command(argv, program)) is not None:
@@ -67,11 +71,11 @@ def run_agent(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return int(complaints.fail("interrupted", ExitCode.INTERRUPTED))
     except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and told
-        from modules.bug_log import log_bug
-
         log_file = places.log_file if places is not None else None
-        told = log_bug(error, log_file, complaints.redactor.text)
+        told = log_bug(error, log_file, redact)
         return int(complaints.fail(told, ExitCode.WORLD_FAILED))
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
@@ -359,8 +363,6 @@ class _Run:
             raise
 
     def _log_bug(self, error: Exception) -> str:
-        from modules.bug_log import log_bug
-
         return log_bug(error, self._places.log_file, self._complaints.redactor.text)
 
     async def _with_blank_answers(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -1,9 +1,10 @@
 """A bug of ours: one line for the user, the traceback for the log."""
 
+import logging
 import stat
 from pathlib import Path
 
-from modules.bug_log import MAX_MESSAGE_CHARACTERS, log_bug
+from modules.bug_log import MAX_MESSAGE_CHARACTERS, LogHandler, log_bug
 
 
 def bug(message: str) -> Exception:
@@ -50,3 +51,23 @@ def test_where_no_log_can_be_written_the_traceback_is_told(tmp_path: Path) -> No
         told = log_bug(bug("x"), place, str)
         assert told.startswith("a bug in Cortex-R: OverflowError: x; details: \n")
         assert told.rstrip().endswith("OverflowError: x")
+
+
+def test_what_any_logger_warns_of_is_one_line_and_its_traceback_is_for_the_log(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    file = tmp_path / "log"
+    logger = logging.Logger("of a library")
+    logger.addHandler(LogHandler(lambda: file, lambda text: text.replace("hush", "*"), told.append))
+    logger.info("passing")
+    logger.warning("a hush %s\nin two lines", "word")
+    assert not file.exists()
+    logger.error("task failed", exc_info=bug("hush"))
+    assert told == [
+        "[log] a * word in two lines",
+        f"[log] task failed: OverflowError: *; details: {file}",
+    ]
+    text = file.read_text(encoding="utf-8")
+    assert "task failed\nTraceback" in text
+    assert "hush" not in text
