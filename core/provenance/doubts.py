@@ -25,7 +25,7 @@ class Doubt:
     """A value, or the call itself ("tool"), that nobody who is trusted has asked for.
 
     `value` is as the plan wrote it, for "tool" the qualified name; `key` is the form in which an
-    answer about it is remembered. `arguments` are those of the call, of "tool" alone.
+    answer about it is remembered. `arguments` are those of the call, if it may change something.
     """
 
     kind: DoubtKind

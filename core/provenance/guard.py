@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from core.catalog import ToolCatalog
@@ -127,7 +127,10 @@ class ProvenanceGuard:
         )
         if self._mode == "off":
             return doubts
-        return [*found.values(), *doubts, *name_doubts(self.known, tool, arguments, catalog)]
+        doubts += [*found.values(), *name_doubts(self.known, tool, arguments, catalog)]
+        if may_change(tool, catalog):  # whatever is doubted, all of such a call is to be seen
+            doubts = [replace(doubt, arguments=arguments) for doubt in doubts]
+        return doubts
 
     def _is_users(self, argument: ArgumentText) -> bool:
         """Whether a text is an address, path or the like that stands in the user's words."""

@@ -1,7 +1,6 @@
 """How a doubtful value is put to the user: where it goes, and what to look at."""
 
 import json
-from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -32,19 +31,19 @@ VALUE_CHARACTERS_SHOWN: Final = 3_000
 def leave_text(tool: str, doubt: Doubt) -> str:
     """The question before the last line: the tool, the whole value or all arguments, warnings."""
     heading = f"\n── {shown_name(on_one_line(tool))} {_WHAT[doubt.kind]} ──\n"
+    call = fields_text((name, _value_text(value)) for name, value in call_arguments(doubt).items())
     if doubt.kind == "tool":
-        return heading + fields_text(_shown_arguments(doubt.arguments))
+        return heading + call
     value = quoted(doubt.value)
     warnings = url_warnings(doubt.value) if doubt.kind == "url" else ""
-    return f"{heading}{value}{warnings}Text that was read may have asked for it.\n"
+    whole = f"The whole call:\n{call}" if call else ""
+    return f"{heading}{value}{warnings}{whole}Text that was read may have asked for it.\n"
 
 
-def _shown_arguments(arguments: JsonObject) -> Iterator[tuple[str, str]]:
-    """Each argument's name and value; the object that wraps all others is taken off."""
-    inner = arguments.get("input")
-    named = inner if isinstance(inner, dict) and len(arguments) == 1 else arguments
-    for name, value in named.items():
-        yield name, _value_text(value)
+def call_arguments(doubt: Doubt) -> JsonObject:
+    """The arguments of the call that is doubted, without the object that wraps all of them."""
+    inner = doubt.arguments.get("input")
+    return inner if isinstance(inner, dict) and len(doubt.arguments) == 1 else doubt.arguments
 
 
 def _value_text(value: Json) -> str:

@@ -26,7 +26,7 @@ from modules.terminal.console import (
     TerminalConsole,
 )
 from modules.terminal.form_dialog import filled_in, is_confirmed
-from modules.terminal.leave import ARGUMENTS_MAX, leave_text, url_warnings
+from modules.terminal.leave import ARGUMENTS_MAX, call_arguments, leave_text, url_warnings
 from modules.terminal.quoting import changes_text, on_one_line, quoted
 
 MESSAGE_CHARACTERS_MAX = 8_000
@@ -133,7 +133,7 @@ class Questions:
         console = self._console
         if console is None or not console.is_attended():
             return None
-        if len(doubt.value) > URL_CHARACTERS_MAX or len(doubt.arguments) > ARGUMENTS_MAX:
+        if len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX:
             return None
         try:
             async with self._asking(console):

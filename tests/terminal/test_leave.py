@@ -40,6 +40,7 @@ async def test_nobody_there_and_too_much_to_read_is_no_answer() -> None:
     assert await allowed(Person("y"), Doubt("url", "x" * (URL_CHARACTERS_MAX + 1), "k")) is None
     many: JsonObject = {f"a{number}": number for number in range(ARGUMENTS_MAX + 1)}
     assert await allowed(Person("y"), call_of(many)) is None
+    assert await allowed(Person("y"), call_of({"input": many})) is None
 
 
 def call_of(arguments: JsonObject) -> Doubt:
@@ -58,6 +59,15 @@ async def test_of_a_call_every_argument_is_shown() -> None:
         "│ content: \n│     one\n│     two\n"
         "│ append: true\n"
         '│ mode: "\\u001b[2J\\u202e"\n'
+    ) in person.shown
+
+
+async def test_of_a_doubtful_value_the_whole_call_is_shown_if_it_may_change_something() -> None:
+    person = Person("y")
+    assert await allowed(person, Doubt("path", "/etc/x", "/etc/x", {"path": "/etc/x", "text": "a"}))
+    assert (
+        "│ /etc/x\nThe whole call:\n"
+        '│ path: "/etc/x"\n│ text: "a"\nText that was read may have asked for it.\n'
     ) in person.shown
 
 
