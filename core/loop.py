@@ -106,6 +106,7 @@ class AgentLoop:
         self._last_step = context.agent_profile.strategy.max_steps
         self._read: list[str] = []
         self._done = ""
+        self._retrying: Retrying | None = None
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Yield the run's events; the last one is always `RunFinished`.
@@ -201,12 +202,13 @@ class AgentLoop:
             decision = await self._decide(number, perception, failed, observation, lifelines)
             match decision.reply:
                 case Declined():
-                    if await self._context.dispatcher.learn_more():
+                    if await self._learn_more(failed):
                         continue  # with the tools of servers that nothing had spoken for
                     return decision.reply
                 case NoPlan(text, failure):
                     plan, result = Plan(text), PlanFailed(failure)
                 case Plan() as plan:
+                    await self._tell_retry(emit)
                     if self._guard is not None:
                         self._guard.known.plan_written(plan.source)
                     await emit(PlanWritten(number, attempt, plan, decision.prompt_path))
@@ -231,7 +233,23 @@ class AgentLoop:
                 return result
             lifelines -= 1
             failed.append(Attempt(plan, result.failure, result.calls, self._calls.kept))
-            await emit(Retrying(number, attempt, result.failure, lifelines))
+            await self._expect_retry(Retrying(number, attempt, result.failure, lifelines), emit)
+
+    async def _expect_retry(self, retrying: Retrying, emit: Emit) -> None:
+        """Tell of another plan, from a deterministic planner only once it has one."""
+        self._retrying = retrying
+        if not self._context.model.traits.deterministic:
+            await self._tell_retry(emit)
+
+    async def _tell_retry(self, emit: Emit) -> None:
+        """Tell of the plan that takes a failed one's place, once."""
+        retrying, self._retrying = self._retrying, None
+        if retrying is not None:
+            await emit(retrying)
+
+    async def _learn_more(self, failed: Sequence[Attempt]) -> bool:
+        """Whether there are more tools now; a plan that failed did not want for tools."""
+        return not failed and await self._context.dispatcher.learn_more()
 
     async def _observe(self, number: int, text: str, emit: Emit) -> str:
         """Make a step's text the next step's input, shortened to what a prompt has room for."""

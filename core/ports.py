@@ -205,12 +205,15 @@ class ModelTraits:
 
     `images`: it sees them; `schemas`: it can be held to a JSON Schema; `context_tokens`: prompt
     and reply together, None where nobody says. `strength` orders models of one chain.
+    `deterministic`: asked the same again, it says the same, so that it has mostly nothing else to
+    say after a failure.
     """
 
     images: bool = False
     schemas: bool = False
     context_tokens: int | None = None
     strength: float = 0.0
+    deterministic: bool = False
 
 
 class TextModel(Protocol):

@@ -15,6 +15,7 @@ from typing import Self
 
 from config.server_list import redactor_of
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
+from core.base.sentences import clause
 from core.catalog import ToolCatalog
 from core.content import ToolResult
 from core.dispatch.hooks import DispatcherHooks, ToolChange
@@ -326,7 +327,9 @@ class MultiMCP:
                 await self._connections[name].start()
         except ServerError as error:
             is_aside = await self._note_failure(name, error)
-            await self._hooks.on_notice(f"{error}; {is_aside}" if is_aside else str(error))
+            await self._hooks.on_notice(
+                f"{clause(str(error))}; {is_aside}" if is_aside else str(error)
+            )
 
     async def _note_failure(self, name: str, error: ServerError) -> str | None:
         """Remember that a start failed, once for all who waited; the line if it is set aside now.
@@ -369,7 +372,7 @@ class MultiMCP:
         if failures is None or failure is None or status.state == "up":
             return status
         told = failure.told(failures.clock())
-        problem = told if status.problem is None else f"{status.problem}; {told}"
+        problem = told if status.problem is None else f"{clause(status.problem)}; {told}"
         state = "set aside" if failure.is_set_aside else "failed"
         return replace(status, state=state, problem=problem)
 

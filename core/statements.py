@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from core.base.sentences import sentence
 from core.json_preview import json_start
 from core.turn import PlanFailure, Step
 
@@ -20,8 +21,9 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     if failure.kind == "no_plan":
         return NO_PLAN_ANSWER
     plans = _counted(steps[-1].attempt, "plan")
+    why = sentence(str(failure))
     return (
-        f"No answer: {plans} for step {steps[-1].number} failed, the last so: {failure}."
+        f"No answer: {plans} for step {steps[-1].number} failed, the last so: {why}"
         f"{_refused(steps, str(failure))}{_partial(steps)}"
     )
 
@@ -36,7 +38,7 @@ def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
 
 def after_budget(steps: Sequence[Step], why: str) -> str:
     """The run may use no more of the model."""
-    return f"No answer: {why}.{_partial(steps)}"
+    return f"No answer: {sentence(why)}{_partial(steps)}"
 
 
 def _refused(steps: Sequence[Step], told: str = "") -> str:
@@ -45,7 +47,7 @@ def _refused(steps: Sequence[Step], told: str = "") -> str:
         for call in reversed(step.result.calls):
             if call.refused:
                 reason = str(call.result)
-                return "" if reason in told else f" Refused: {reason}."
+                return "" if reason in told else f" Refused: {sentence(reason)}"
     return ""
 
 

@@ -104,6 +104,12 @@ class ToolCall:
     kept: bool = False
     refused: bool = False
 
+    @property
+    def error_text(self) -> str:
+        """The error of a call that failed, without the tool's own name at its beginning."""
+        text, name = str(self.result), self.tool.rpartition(".")[2]
+        return text.removeprefix(f"{name}: ")
+
 
 @dataclass(frozen=True, slots=True)
 class PlanFailure:

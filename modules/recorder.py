@@ -11,6 +11,7 @@ from typing import assert_never
 
 from config.schema import MemorySection
 from core.base.redaction import Redactor
+from core.base.sentences import sentence
 from core.errors import StorageError
 from core.events import (
     Answered,
@@ -111,7 +112,9 @@ class SessionRecorder:
             await asyncio.to_thread(self._memory.add, item)
         except StorageError as error:
             self._memory.stop_writing()
-            return Notice("memory", f"{error}. This session goes on without being kept.")
+            return Notice(
+                "memory", f"{sentence(str(error))} This session goes on without being kept."
+            )
         warnings = self._memory.take_warnings()
         return Notice("memory", "; ".join(warnings)) if warnings else None
 

@@ -30,7 +30,7 @@ class OfflineModel:
     @property
     def traits(self) -> ModelTraits:
         """It sees no images, and has no context that could be too small."""
-        return ModelTraits()
+        return ModelTraits(deterministic=True)
 
     @property
     def price(self) -> Price:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from core.base.sentences import clause
 from core.ports import DecisionInputs
 from core.turn import Attempt
 from modules.offline.arithmetic_plans import write_plan
@@ -54,7 +55,7 @@ def plan(inputs: DecisionInputs) -> str:
             raise
         (server, why), *_ = inputs.down.items()
         told = quoted(why, PROBLEM_CHARACTERS).strip('"')
-        reason = f"{refusal.reason}; {told}, and what it offers is not known"
+        reason = f"{refusal.reason}; {clause(told)}, and what it offers is not known"
         raise Refusal(reason, f"See what is wrong with it: agent.py mcp test {server}") from None
 
 
@@ -141,8 +142,8 @@ def _plan_again(inputs: DecisionInputs) -> str:
 def _failure(attempt: Attempt) -> str:
     refused = [call for call in attempt.calls if not call.ok]
     if not refused:
-        return f"The error: {quoted(str(attempt.failure), FAILURE_CHARACTERS)}"
+        return f"its plan failed: {quoted(str(attempt.failure), FAILURE_CHARACTERS)}"
     call = refused[-1]
     name = call.tool.rpartition(".")[2]
-    answer = quoted(str(call.result), FAILURE_CHARACTERS).strip('"')
-    return answer if call.refused else f"The tool '{name}' answered: {answer}"
+    answer = quoted(call.error_text, FAILURE_CHARACTERS).strip('"')
+    return answer if call.refused else f"the tool {name} failed: {answer}"

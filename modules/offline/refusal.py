@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from core.base.sentences import sentence
+
 EXCERPT_CHARACTERS: Final = 40
 """How much of the user's own text a message quotes."""
 
@@ -10,6 +12,8 @@ CONNECT: Final = (
     "Connect a model for it (agent.py models says how), or see what works without one: "
     "agent.py help"
 )
+
+MEND: Final = "Put that right and ask again: the offline planner knows no other way to do it."
 
 UNSURE: Final = (
     "No sentence there plainly answers this. Whether these passages do, the offline planner "
@@ -62,9 +66,9 @@ def explain(refusal: Refusal) -> str:
     """
     if isinstance(refusal, Unsure):
         return f"{UNSURE}\n{_in_lines(refusal.reason)}\n{CONNECT_TO_READ}"
-    reason = _on_one_line(refusal.reason).rstrip(".")
-    beginning = "There is no other way to do it" if isinstance(refusal, Exhausted) else "No answer"
-    return f"{beginning}: {reason}.\n{refusal.advice or CONNECT}"
+    reason = sentence(_on_one_line(refusal.reason))
+    connect = MEND if isinstance(refusal, Exhausted) else CONNECT
+    return f"No answer: {reason}\n{refusal.advice or connect}"
 
 
 def _in_lines(text: str) -> str:

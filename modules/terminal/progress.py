@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
 from core.base.redaction import Redactor
+from core.base.sentences import clause, sentence
 from core.events import (
     Clarified,
     Event,
@@ -58,6 +59,9 @@ SERVER_LOG_LINES = 50
 CALL_PROGRESS_LINES = 20
 """How many lines of progress are shown of one call, unless all is asked for."""
 
+REASON_RECOGNISED_CHARACTERS = 60
+"""So much of a failed call's reason, found in the message that ends a run, is the same reason."""
+
 _MILD_LEVELS = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
 
@@ -96,6 +100,7 @@ class Progress:
         self._redactor = redactor if redactor is not None else Redactor({})
         self._server_log_lines: Counter[str] = Counter()
         self._progress_lines: Counter[int] = Counter()
+        self._failed: ToolCall | None = None
         is_live = stream is not None and loudness != "quiet" and stream.isatty()
         self._live = LiveLine(stream, is_terminal=is_live and can_erase(os.environ))
 
@@ -145,10 +150,30 @@ class Progress:
             self._server_log_lines.clear()
             self._progress_lines.clear()
         if isinstance(event, ServerLogged):
-            return self._server_log(event)
+            return [*self._failed_call(event), *self._server_log(event)]
         if isinstance(event, ToolCallProgress):
-            return self._call_progress(event)
-        return _normal(event)
+            return [*self._failed_call(event), *self._call_progress(event)]
+        return [*self._failed_call(event), *_normal(event)]
+
+    def _failed_call(self, event: Event) -> list[tuple[str, str]]:
+        """The line of a call that failed, once it is known whether the next line has its reason."""
+        call = self._failed
+        if isinstance(event, StepFinished | ModelAsked | ModelAnswered | Perceived):
+            return []
+        self._failed = None
+        if isinstance(event, ToolCallFinished) and not event.call.ok:
+            self._failed = event.call
+        if call is None:
+            return []
+        reason = clause(" ".join(call.error_text.split()))[:REASON_RECOGNISED_CHARACTERS]
+        match event:
+            case RunFinished(outcome):
+                is_told = reason in " ".join(outcome.message.split())
+            case Retrying(failure=failure):
+                is_told = reason in " ".join(str(failure).split())
+            case _:
+                is_told = False
+        return [("tool", call_line(call, with_reason=not is_told))]
 
     def _call_progress(self, event: ToolCallProgress) -> list[tuple[str, str]]:
         """What a call reports of itself, until there is too much of it."""
@@ -182,6 +207,8 @@ class Progress:
 
 def _normal(event: Event) -> list[tuple[str, str]]:
     match event:
+        case ToolCallFinished(_, call) if not call.ok:
+            return []  # told with what comes next
         case ToolCallFinished(_, call) | ToolCallKept(call):
             return [("tool", call_line(call))]
         case ToolCallProgress():
@@ -196,7 +223,7 @@ def _normal(event: Event) -> list[tuple[str, str]]:
         case ModelRetried() | ModelReplaced():
             return model_lines(event, is_verbose=False)
         case Clarified(_, question, None):
-            asked = one_line(question, VALUE_CHARACTERS)
+            asked = sentence(one_line(question, VALUE_CHARACTERS))
             return [("loop", f"no answer to: {asked} The likeliest reading is taken")]
         case RunFinished(outcome) if outcome.usage.tokens:
             return [("model", usage_text(outcome.usage))]
@@ -227,16 +254,25 @@ def _verbose(event: Event) -> list[tuple[str, str]]:
             return model_lines(event, is_verbose=True)
         case ServerLogged():
             return [("mcp", _server_log_line(event))]
+        case ToolCallFinished(_, call):
+            return [("tool", call_line(call))]
         case _:  # what is told to everybody
             return _normal(event)
 
 
-def call_line(call: ToolCall) -> str:
-    """`server.tool(a=1) → 2 (3 ms)`; in place of the time, that a call was not sent but kept."""
-    arrow = "→" if call.ok else "failed:"
-    result = json_start(call.result, VALUE_CHARACTERS) if call.ok else _short(str(call.result))
+def call_line(call: ToolCall, *, with_reason: bool = True) -> str:
+    """`server.tool(a=1) → 2 (3 ms)`; in place of the time, that a call was not sent but kept.
+
+    The reason of a failure is left out where it is told elsewhere.
+    """
+    if call.ok:
+        result = f"→ {json_start(call.result, VALUE_CHARACTERS)}"
+    else:
+        result = (
+            f"failed: {one_line(call.error_text, VALUE_CHARACTERS)}" if with_reason else "failed"
+        )
     took = "kept from the failed plan" if call.kept else f"{call.seconds * 1000:.0f} ms"
-    return f"{shown_name(call.tool)}({_arguments(call.arguments)}) {arrow} {result} ({took})"
+    return f"{shown_name(call.tool)}({_arguments(call.arguments)}) {result} ({took})"
 
 
 def _plan_lines(event: PlanWritten | PlanRepaired) -> list[tuple[str, str]]:
@@ -269,7 +305,7 @@ def _server_log_line(event: ServerLogged) -> str:
 
 
 def _retry_line(event: Retrying) -> str:
-    why = one_line(str(event.failure), VALUE_CHARACTERS)
+    why = clause(one_line(str(event.failure), VALUE_CHARACTERS))
     failed = f"plan {event.attempt} of step {event.step} failed: {why}"
     match event.lifelines_left:
         case 0:

@@ -23,6 +23,7 @@ from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
 from core.turn import (
     AskedBack,
+    Declined,
     FinalAnswer,
     FurtherProcessing,
     Plan,
@@ -407,3 +408,16 @@ async def test_a_notice_of_a_failure_is_one_short_line() -> None:
     (notice,) = [event.text for event in events if isinstance(event, Notice)]
     assert len(notice) < 500
     assert "\n" not in notice
+
+
+@pytest.mark.parametrize("has_another", [True, False])
+async def test_a_deterministic_planner_plans_again_only_if_it_has_another_plan(
+    has_another: bool,
+) -> None:
+    failed = PlanFailed(FAILURE, (call(PAGE, ok=False),))
+    second = Plan("b") if has_another else Declined("there is no other way")
+    fakes = FakeParts([Plan("a"), second], {"a": [failed], "b": [FinalAnswer("x")]})
+    model = FakeModel(traits=ModelTraits(deterministic=True))
+    outcome, events = await run(context(fakes, model=model))
+    assert (outcome.answer == "x") == has_another
+    assert any(isinstance(event, Retrying) for event in events) == has_another

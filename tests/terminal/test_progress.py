@@ -143,6 +143,10 @@ TOLD: list[tuple[Event, str, str, str]] = [
 ]
 
 
+def _ended(message: str) -> RunFinished:
+    return RunFinished(RunOutcome("no_answer", None, message))
+
+
 async def told(event: Event, loudness: Loudness) -> str:
     stream = io.StringIO()
     await Progress(stream, loudness)(event)
@@ -198,6 +202,32 @@ async def test_secrets_of_the_environment_are_not_told() -> None:
 )
 async def test_progress_of_a_call_says_what_the_server_said(event: Event, line: str) -> None:
     assert await told(event, "normal") == line
+
+
+FAILED_CALL = ToolCall("web.get", {}, ok=False, result="get: no\nsuch host.", seconds=0.002)
+
+
+@pytest.mark.parametrize(
+    ("then", "lines"),
+    [
+        ([StepFinished(FAILED_STEP), Perceived(1, PerceptionResult()), _ended("no such host")],
+         ["[tool] web.get() failed (2 ms)"]),
+        ([StepFinished(FAILED_STEP), _ended("No answer: something else")],
+         ["[tool] web.get() failed: no such host. (2 ms)"]),
+        ([Retrying(1, 1, PlanFailure("tool", "get: no such host."), 1)],
+         ["[tool] web.get() failed (2 ms)",
+          "[loop] plan 1 of step 1 failed: get: no such host; planning again, 1 lifeline left"]),
+        ([ToolCallFinished(2, CALL)], ["[tool] web.get() failed: no such host. (2 ms)", CALL_LINE]),
+    ],
+)  # fmt: skip
+async def test_the_reason_of_a_failed_call_is_told_once_and_its_tool_is_named_once(
+    then: list[Event], lines: list[str]
+) -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, "normal")
+    for event in [ToolCallFinished(1, FAILED_CALL), *then]:
+        await progress(event)
+    assert stream.getvalue().splitlines() == [line.strip() for line in lines]
 
 
 async def test_nothing_that_a_server_or_model_says_floods_the_terminal() -> None:

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from core.base.redaction import Redactor
+from core.base.sentences import clause
 from core.causes import causes
 from core.errors import ModelUnavailable
 from core.values import Json
@@ -238,7 +239,7 @@ class WireFaults:
 
     def _said(self, error: ServiceError) -> str:
         text = self._one_line(error.message)
-        return f": {text.rstrip('.')}" if text else ""
+        return f": {clause(text)}" if text else ""
 
     def _one_line(self, text: str) -> str:
         """A service's text as one printable line, cut to a length, without our key."""

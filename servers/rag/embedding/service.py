@@ -11,6 +11,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, runtime_checkable
 from weakref import WeakSet
 
+from core.base.sentences import clause
 from servers.rag.faults import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class EmbeddingService:
         return _Refusal(status, self._quoted(body), seconds)
 
     def _refused(self, refusal: _Refusal) -> EmbedderUnavailable:
-        said = f": {refusal.message}" if refusal.message else ""
+        said = f": {clause(refusal.message)}" if refusal.message else ""
         advice = self._address.advice.get(refusal.status, "try again in a moment")
         return self.unavailable(f"refused (HTTP {refusal.status}){said}; {advice}")
 

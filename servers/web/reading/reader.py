@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.base.sentences import sentence
 from servers.rag.extraction.limits import Limits
 from servers.rag.extraction.reader_process import ReaderProcess
 from servers.rag.extraction.worker import ExtractionWorker
@@ -72,8 +73,8 @@ class WebPageReader:
             told, markdown, notes = await self._ask(asked, fetched.body)
         except ExtractionError as error:
             raise PageUnavailable(
-                f"{shown} can't be read: {error}. Try another page on the subject, or one that "
-                "describes this file.",
+                f"{shown} can't be read: {sentence(str(error))} Try another page on the "
+                "subject, or one that describes this file.",
                 fetched.status,
             ) from error
         if self._fetcher is not None and told.pictures:
