@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
-from core.mcp.density import at_once, excess
+from core.mcp.density import UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
 
 JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
@@ -141,7 +141,10 @@ def block_text(block: ContentBlock) -> str | None:
 def _parse_object(text: str) -> Json:
     if len(text) > JSON_TEXT_CHARACTERS_MAX or not text.lstrip().startswith("{"):
         return text
-    if at_once(excess(text.encode("utf-8", "replace"))) is not None:
+    if (
+        len(text) > UNCOUNTED_BYTES_MAX
+        and at_once(excess(text.encode("utf-8", "replace"))) is not None
+    ):
         return text
     try:
         return json.loads(text, parse_constant=_refuse_constant)

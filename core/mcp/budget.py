@@ -5,8 +5,7 @@ The bounds on a message (`core.mcp.density`) keep each short; this one keeps man
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 SLICE_SECONDS = 0.01
 """After so much work the other tasks have their turn, however much a server has sent at once."""
@@ -21,8 +20,8 @@ BURST_SECONDS = 0.25
 class ReadingBudget:
     """The time that the messages of one server take, in CPU seconds of the thread.
 
-    The work is done under `spending`; between its steps whoever does it asks `is_turn_over`, and
-    then goes on after `pause_seconds`.
+    The work is done inside of it, as of a context; between its steps whoever does it asks
+    `is_turn_over`, and then waits for what `end_turn` says.
     """
 
     def __init__(
@@ -35,23 +34,22 @@ class ReadingBudget:
         self._cpu_clock = cpu_clock
         self._left = BURST_SECONDS
         self._counted_at = clock()
-        self._turn_seconds = 0.0
+        self._turn_seconds = self._began = 0.0
 
     @property
     def is_turn_over(self) -> bool:
         """Whether others must have their turn now."""
         return self._turn_seconds >= SLICE_SECONDS or self._left < 0
 
-    @contextmanager
-    def spending(self) -> Generator[None]:
-        """Count what is done inside."""
-        began = self._cpu_clock()
-        try:
-            yield
-        finally:
-            spent = self._cpu_clock() - began
-            self._turn_seconds += spent
-            self._left -= spent
+    def __enter__(self) -> None:
+        """Count what is done from here on."""
+        self._began = self._cpu_clock()
+
+    def __exit__(self, *_: object) -> None:
+        """Count no more."""
+        spent = self._cpu_clock() - self._began
+        self._turn_seconds += spent
+        self._left -= spent
 
     def end_turn(self) -> float:
         """Begin a new turn; the seconds to wait before it."""

@@ -17,6 +17,9 @@ INTEGER_DIGITS_MAX = 4_300
 MESSAGE_DIGITS_MAX = 1_000_000
 """Digits of all integers of at least `LONG_DIGITS`, about: those convert slowly, to and fro."""
 
+UNCOUNTED_BYTES_MAX = INTEGER_DIGITS_MAX
+"""What is not longer can't hold too much of anything."""
+
 LONG_DIGITS = 20
 """So many digits no longer fit into a word of the machine."""
 
@@ -33,10 +36,8 @@ _LONG, _TOO_LONG = b"0" * LONG_DIGITS, b"0" * (INTEGER_DIGITS_MAX + 1)
 def excess(data: bytes) -> Generator[None, None, str | None]:
     """What a message holds too much of, as in "more than 200,000 values"; None if all is well.
 
-    Yields after each slice of work, and not at all for a message too short to hold too much.
+    Yields after each slice of work.
     """
-    if len(data) <= INTEGER_DIGITS_MAX:
-        return None
     parts = digits = 0
     end, in_text, run = 0, False, b""
     while end < len(data):
@@ -44,6 +45,9 @@ def excess(data: bytes) -> Generator[None, None, str | None]:
         if (len(piece) - len(piece.rstrip(b"\\"))) % 2:  # no escape may be cut in two
             piece += data[end + len(piece) : end + len(piece) + 1]
         end += len(piece)
+        if in_text and b'"' not in piece:
+            yield
+            continue
         if b"\\" in piece:
             piece = piece.replace(b"\\\\", b"").replace(b'\\"', b"")
         texts = piece.split(b'"')

@@ -267,7 +267,7 @@ class HttpTransport:
                 data[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace"),
                 STRAY_TEXT_CHARACTERS_KEPT,
             )
-        with self._budget.spending():
+        with self._budget:
             for message in messages:
                 self._hand_over(message)
 
@@ -276,7 +276,7 @@ class HttpTransport:
         reading = read_messages(data)
         while True:
             await self._budget.rest()
-            with self._budget.spending():
+            with self._budget:
                 try:
                     next(reading)
                 except StopIteration as done:

@@ -140,7 +140,7 @@ class EventStream:
         try:
             while True:
                 await self._budget.rest()
-                with self._budget.spending():
+                with self._budget:
                     event = next(events, None)
                 if event is None:
                     return

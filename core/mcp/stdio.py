@@ -158,10 +158,12 @@ class StdioTransport:
 
     def _take(self, chunk: bytes) -> None:
         try:
-            with self._budget.spending():
+            with self._budget:
                 self._lines.extend(self._splitter.feed(chunk))
+                if self._lines:
+                    self._deal_with_line()
             while self._lines and not self._budget.is_turn_over:
-                with self._budget.spending():
+                with self._budget:
                     self._deal_with_line()
         except MessageTooLong as cap:
             self._lose(f"sent a message {cap}")

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 
 from pydantic_core import from_json, to_json
 
-from core.mcp.density import SLICE_BYTES, at_once, excess
+from core.mcp.density import SLICE_BYTES, UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -109,9 +109,12 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
 
 def _messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
     """What begins as a message or a batch does, read; raises what `read_messages` does."""
-    if (surplus := (yield from excess(data))) is not None:
+    if len(data) > UNCOUNTED_BYTES_MAX and (surplus := (yield from excess(data))) is not None:
         return [_refusal(data, surplus)]
-    value = yield from _parsed(data)
+    try:
+        value: Json = from_json(data, allow_inf_nan=False)
+    except ValueError:
+        value = yield from _mended(data)
     if isinstance(value, list):
         return _of_batch(value)
     message = _as_message(value) if isinstance(value, dict) else _broken_reply(data)
@@ -187,12 +190,9 @@ def _of_batch(parts: list[Json]) -> list[JsonObject]:
     return [message for message in found if message is not None]
 
 
-def _parsed(data: bytes) -> Generator[None, None, Json]:
-    """What the data says, once its bad bytes are replaced if need be; None if it says nothing."""
-    try:
-        return from_json(data, allow_inf_nan=False)
-    except ValueError:
-        yield
+def _mended(data: bytes) -> Generator[None, None, Json]:
+    """What the data says once its bad bytes are replaced; None if it still says nothing."""
+    yield
     mended = bytearray()
     for piece in _as_utf8(data):
         mended += piece

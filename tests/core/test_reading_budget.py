@@ -14,7 +14,7 @@ class Clocks:
         return ReadingBudget(lambda: self.now, lambda: self.cpu)
 
     def work(self, budget: ReadingBudget, seconds: float) -> None:
-        with budget.spending():
+        with budget:
             self.now += seconds
             self.cpu += seconds
 
@@ -55,7 +55,7 @@ def test_time_without_messages_gives_the_burst_back_but_no_more() -> None:
 def test_one_who_waits_for_the_processor_is_not_counted() -> None:
     clocks = Clocks()
     budget = clocks.budget()
-    with budget.spending():
+    with budget:
         clocks.now += 60
     assert not budget.is_turn_over
     assert budget.end_turn() == 0

@@ -237,13 +237,15 @@ async def test_a_server_that_has_used_up_its_share_waits_and_can_be_closed_meanw
         return next(hours)
 
     budget = ReadingBudget(lambda: 0.0, cpu_clock)
-    async with open_transport("""echo '{"method":"a"}'; exec cat""", budget=budget) as (
+    async with open_transport(
+        """printf '{"method":"a"}\\n{"method":"b"}\\n'; exec cat""", budget=budget
+    ) as (
         transport,
         arrived,
     ):
         await spent.wait()
         await asyncio.sleep(0)
-    assert arrived.messages == []
+    assert arrived.messages == [{"method": "a"}]
     assert has_exited(transport.spawned.process)
 
 
