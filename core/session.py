@@ -275,11 +275,12 @@ class MultiMCP:
         """
         if self._closing is None:
             self._closing = asyncio.create_task(self._close_all())
-        try:
-            await asyncio.shield(self._closing)
-        except asyncio.CancelledError:
-            await asyncio.wait({self._closing}, timeout=CLOSE_SECONDS)
-            raise
+        with self._hooks.waiting_for("the servers to end"):
+            try:
+                await asyncio.shield(self._closing)
+            except asyncio.CancelledError:
+                await asyncio.wait({self._closing}, timeout=CLOSE_SECONDS)
+                raise
 
     async def _close_all(self) -> None:
         for task in self._background:
@@ -389,7 +390,8 @@ class MultiMCP:
 
         telling = asyncio.create_task(tell())
         try:
-            yield
+            with self._hooks.waiting_for(f"server '{name}' to start"):
+                yield
         finally:
             telling.cancel()
 

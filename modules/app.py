@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from modules.commands.at_prompt import PromptCommands
     from modules.conversation import Conversation
     from modules.terminal.progress import Progress
+    from modules.terminal.waits import Waits
 
 marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
@@ -94,20 +95,29 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
     spawned = _spawn_early(request, arguments, document, profile_file, places)
     marks.debug("spawned")
     try:
-        beside = _beside(request, arguments)
+        beside = _beside(request, arguments, complaints)
         run = _Run(arguments, places, complaints, profile_file, document, spawned)
         return run.answer(request, beside)
     finally:
         _end_unused(spawned)
 
 
-def _beside(request: str | None, arguments: Arguments) -> "Beside | None":
+def _early_waits(arguments: Arguments, complaints: Complaints) -> "Waits":
+    """Names what is waited for before there is a display."""
+    from modules.terminal.waits import waits_on
+
+    verbose, quiet = arguments.verbose, arguments.quiet
+    return waits_on(sys.stderr, complaints.say, os.environ, verbose=verbose, quiet=quiet)
+
+
+def _beside(request: str | None, arguments: Arguments, complaints: Complaints) -> "Beside | None":
     """What stdin holds beside a request."""
     if request is None or arguments.request == "-":
         return None
     from modules.beside import StdinReader
 
-    return StdinReader(sys.stdin.fileno()).read(arguments.stdin)
+    with _early_waits(arguments, complaints).blocking("stdin", "what stdin gives"):
+        return StdinReader(sys.stdin.fileno()).read(arguments.stdin)
 
 
 def _spawn_early(
@@ -174,26 +184,32 @@ class _Run:
         marks.debug("imported")
         if request is not None:
             texts = (beside.text,) if beside is not None and beside.text is not None else ()
-            return asyncio.run(self._answer_once(conversation, request, texts))
-        return asyncio.run(self._interact(conversation, dispatcher, progress))
+            work = self._answer_once(conversation, request, texts)
+        else:
+            work = self._interact(conversation, dispatcher, progress)
+        try:
+            return asyncio.run(work)
+        finally:
+            progress.end_waits()
 
     def _build(self) -> "tuple[Conversation, MultiMCP, Progress]":
         """Choose and join the concrete parts."""
-        from config.server_list import secret_values, server_list
-        from config.settings import check_profile, load_models
-        from modules.composition import (
-            ServerAccess,
-            build_dispatcher,
-            open_display,
-            sandbox_limits,
-        )
-        from modules.conversation import Conversation
-        from modules.model_manager import choose_model
-        from modules.provenance import asking_leave, provenance_policy
-        from modules.sandbox import Sandbox
-
         arguments, places = self._arguments, self._places
-        profile = check_profile(self._document, self._profile_file)
+        with _early_waits(arguments, self._complaints).blocking("loop", "its own parts to load"):
+            from config.server_list import secret_values, server_list
+            from config.settings import check_profile, load_models
+            from modules.composition import (
+                ServerAccess,
+                build_dispatcher,
+                open_display,
+                sandbox_limits,
+            )
+            from modules.conversation import Conversation
+            from modules.model_manager import choose_model
+            from modules.provenance import asking_leave, provenance_policy
+            from modules.sandbox import Sandbox
+
+            profile = check_profile(self._document, self._profile_file)
         servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
         self._disabled = tuple(spec.id for spec in servers.disabled)
         redactor, verbose = self._complaints.redactor, arguments.verbose
@@ -203,16 +219,17 @@ class _Run:
         memory_folder = places.home / profile.memory.storage.base_dir
         self._tell_session(profile, memory_folder, progress)
         models = load_models(places.config_file("models.json"))
-        model = choose_model(
-            arguments.model,
-            profile.llm,
-            models,
-            os.environ,
-            redactor,
-            home=places.home,
-            max_cost=arguments.max_cost,
-            max_tokens=arguments.max_tokens,
-        )
+        with progress.blocking("model", "keys and models that may be there"):
+            model = choose_model(
+                arguments.model,
+                profile.llm,
+                models,
+                os.environ,
+                redactor,
+                home=places.home,
+                max_cost=arguments.max_cost,
+                max_tokens=arguments.max_tokens,
+            )
         if not arguments.quiet:
             progress.say("model", model.reason)
             for note in model.notes:

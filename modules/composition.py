@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from config.servers import ServerSpec
@@ -48,7 +49,11 @@ def open_display(
 
     stream = HeldStream(stderr) if stderr is not None else None
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
-    progress = Progress(stream, loudness, redactor)
+    if stream is None:
+        progress = Progress(None, loudness, redactor)
+    else:
+        progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+        stream.before_held = progress.make_room
     return Display(progress, stream, terminal_questions(sys.stdin, stream, progress.say))
 
 
@@ -138,6 +143,7 @@ def build_dispatcher(
         hooks=DispatcherHooks(
             on_notice=access.on_notice or tell_once,
             on_waiting=progress.waiting,
+            waiting_for=partial(progress.during, "mcp"),
             on_log=on_log,
             ask=ask,
             approve=approve,

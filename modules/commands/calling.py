@@ -176,7 +176,8 @@ class _Call:
             if self.is_told:
                 await self.progress(ToolCallStarted(_CALL_ID, name, self.arguments))
             begun = time.perf_counter()
-            result = await self.dispatcher.call_tool(name, self.arguments, self._on_progress)
+            with self.progress.during("tool", name):
+                result = await self.dispatcher.call_tool(name, self.arguments, self._on_progress)
             seconds = time.perf_counter() - begun
         except CallRefused as error:
             raise UsageError(str(error)) from error

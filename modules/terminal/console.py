@@ -13,7 +13,7 @@ import signal
 import sys
 import termios
 from collections import deque
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TextIO, TypeAlias
 
@@ -74,6 +74,8 @@ class HeldStream:
     def __init__(self, stream: TextIO) -> None:
         """Write through at first."""
         self.stream = stream
+        self.before_held: Callable[[], None] = lambda: None
+        """Called when a question is about to be put, so that the line is empty."""
         self._held: deque[str] | None = None
         self._dropped = 0
 
@@ -91,6 +93,10 @@ class HeldStream:
             return self.stream.isatty()
         except ValueError:  # closed
             return False
+
+    def is_held(self) -> bool:
+        """Whether a question or a prompt is open: no place for a line that is written over."""
+        return self._held is not None or _is_prompt_open()
 
     def flush(self) -> None:
         """As of any stream."""
@@ -112,6 +118,7 @@ class HeldStream:
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
         """While inside, only the one who asks writes, to `stream` itself."""
+        self.before_held()
         self._held, self._dropped = deque(maxlen=HELD_TEXTS_MAX), 0
         try:
             yield

@@ -1,7 +1,10 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
 import os
+import time
 from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
@@ -32,12 +35,21 @@ from core.events import (
     ToolCallStarted,
 )
 from core.json_preview import json_start
-from core.turn import PlanFailed, ToolCall
+from core.turn import ModelPurpose, PlanFailed, ToolCall
 from core.values import Json
-from modules.terminal.live_line import LiveLine, can_erase
+from modules.terminal.live_line import LiveLine
 from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable, shown_name
+from modules.terminal.waits import Schedule, Waits, in_event_loop, ways_to_tell
+
+_PURPOSES: Mapping[ModelPurpose, str] = {
+    "perception": "perception",
+    "decision": "a plan",
+    "summary": "a summary",
+    "text": "a text",
+}
+"""What a model is asked for, in words."""
 
 Loudness: TypeAlias = Literal["quiet", "normal", "verbose"]
 
@@ -92,17 +104,32 @@ class Progress:
     """
 
     def __init__(
-        self, stream: TextSink | None, loudness: Loudness, redactor: Redactor | None = None
+        self,
+        stream: TextSink | None,
+        loudness: Loudness,
+        redactor: Redactor | None = None,
+        *,
+        is_held: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.monotonic,
+        schedule: Schedule = in_event_loop,
     ) -> None:
-        """Write nothing yet; without `redactor`, no secrets are known."""
+        """Write nothing yet; without `redactor`, no secrets are known.
+
+        While `is_held`, somebody else has the terminal: nothing is written over there. `clock`
+        gives seconds, and `schedule` calls back, for what is waited for.
+        """
         self._stream = stream
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._server_log_lines: Counter[str] = Counter()
         self._progress_lines: Counter[int] = Counter()
         self._failed: ToolCall | None = None
-        is_live = stream is not None and loudness != "quiet" and stream.isatty()
-        self._live = LiveLine(stream, is_terminal=is_live and can_erase(os.environ))
+        is_live, is_logged = ways_to_tell(
+            stream, os.environ, verbose=loudness == "verbose", quiet=loudness == "quiet"
+        )
+        self._live = LiveLine(stream, is_terminal=is_live)
+        log = self.say if is_logged else None
+        self._waits = Waits(self._live, log, is_held=is_held, clock=clock, schedule=schedule)
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -110,13 +137,63 @@ class Progress:
 
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
-        if isinstance(event, ModelWriting):
-            self._live.show(printable(self._redactor.text(_writing_line(event))))
-            return
-        if isinstance(event, ModelAnswered | RunFinished):
-            self._live.clear()
+        self._follow(event)
         for stage, text in self._lines(event):
             self.say(stage, text)
+
+    def _follow(self, event: Event) -> None:
+        """Name what is waited for from now on, and no more what has come."""
+        match event:
+            case PlanWritten():
+                self._wait("plan", "sandbox", "the plan to run")
+            case StepFinished():
+                self._waits.end("plan")
+            case ToolCallStarted(call_id, tool):
+                self._wait(("tool", call_id), "tool", tool)
+            case ToolCallFinished(call_id):
+                self._waits.end(("tool", call_id))
+            case RunFinished():
+                self._waits.end_all()
+            case _:
+                self._follow_model(event)
+
+    def _follow_model(self, event: Event) -> None:
+        match event:
+            case ModelAsked(model, purpose):
+                self._wait("model", "model", f"{model} ({_PURPOSES[purpose]})")
+            case ModelWriting():
+                self._wait("model", "model", _writing_line(event), at_once=True)
+            case ModelRetried(model):
+                self._wait("model", "model", f"the next try of {model}")
+            case ModelReplaced(_, successor):
+                self._wait("model", "model", successor)
+            case ModelAnswered():
+                self._waits.end("model")
+            case _:
+                pass
+
+    def _wait(self, key: Hashable, stage: str, text: str, *, at_once: bool = False) -> None:
+        self._waits.begin(key, stage, self._harmless(text), at_once=at_once)
+
+    def _harmless(self, text: str) -> str:
+        """For the line that is written over, whoever wrote it."""
+        return printable(self._redactor.text(one_line(text, VALUE_CHARACTERS)))
+
+    def during(self, stage: str, text: str) -> AbstractContextManager[None]:
+        """Name the wait inside; on the event loop."""
+        return self._waits.during(stage, self._harmless(text))
+
+    def blocking(self, stage: str, text: str) -> AbstractContextManager[None]:
+        """Name the wait inside; before an event loop runs."""
+        return self._waits.blocking(stage, self._harmless(text))
+
+    def end_waits(self) -> None:
+        """Leave the terminal's line empty: somebody else writes, or the run is over."""
+        self._waits.end_all()
+
+    def make_room(self) -> None:
+        """Empty the terminal's line for somebody else, who has the terminal next."""
+        self._live.clear()
 
     async def notice(self, text: str) -> None:
         """Tell something that did not come up in a run, such as a server that can't start."""
@@ -131,12 +208,15 @@ class Progress:
         """Write one line, control characters made visible; a closed stderr is no reason to fail."""
         if self._stream is None:
             return
-        self._live.clear()
-        try:
-            self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            self._loudness = "quiet"
+        with self._waits.lock:
+            self._live.clear()
+            try:
+                self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._loudness = "quiet"
+            if self._live.is_live:
+                self._waits.tick()
 
     def _lines(self, event: Event) -> list[tuple[str, str]]:
         """The (stage, text) pairs that an event is worth at this loudness."""
@@ -296,7 +376,7 @@ def _writing_line(event: ModelWriting) -> str:
     written = f"{_characters(event.characters)} written"
     if event.thinking_characters:
         written += f", {_characters(event.thinking_characters)} thought"
-    return f"[model] {one_line(event.model, NAME_CHARACTERS)}: {written}"
+    return f"{one_line(event.model, NAME_CHARACTERS)}: {written}"
 
 
 def _server_log_line(event: ServerLogged) -> str:

@@ -111,6 +111,8 @@ async def typed_lines(
     from prompt_toolkit.output import create_output
     from prompt_toolkit.utils import is_dumb_terminal
 
+    from modules.terminal.resizing import redraw_when_resized
+
     if is_dumb_terminal():
         async for line in _plainly_typed_lines():
             yield line
@@ -121,11 +123,15 @@ async def typed_lines(
         output=create_output(stdout=sys.stderr),
         enable_suspend=True,
     )
+
+    def redraw() -> None:
+        redraw_when_resized(session.app)
+
     while True:
         try:
             # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
             # handler away, and leave Python's own between prompt and request.
-            yield await session.prompt_async(PROMPT, handle_sigint=False)
+            yield await session.prompt_async(PROMPT, pre_run=redraw, handle_sigint=False)
         except KeyboardInterrupt:
             on_ctrl_c()
         except EOFError:

@@ -6,7 +6,7 @@ import pytest
 
 from core.events import ModelRetried, ModelWriting, Notice, Retrying
 from core.turn import PlanFailure
-from modules.terminal.live_line import LiveLine, can_erase, fitting
+from modules.terminal.live_line import LiveLine, breaks_lines, can_erase, fitting
 from modules.terminal.progress import Progress
 
 ERASE = "\r\x1b[K"
@@ -29,19 +29,55 @@ class Tty(io.StringIO):
         ("short", 10, "short"),
         ("any", 0, ""),
         ("any", -1, ""),
+        ("👩\u200d💻 x", 3, "👩\u200d💻 "),
+        ("👩\u200d💻 x", 1, ""),
+        ("❤️❤️", 2, "❤️"),
+        ("🇩🇪🇦🇹", 2, "🇩🇪"),
+        ("\U0001fae8\U0001fae8", 3, "\U0001fae8"),
+        ("e\u0301e\u0301", 1, "e\u0301"),
+        ("x" * 100_000, 5, "xxxxx"),
     ],
 )
 def test_a_line_takes_no_more_columns_than_there_are(text: str, columns: int, shown: str) -> None:
     assert fitting(text, columns) == shown
 
 
-def test_the_last_column_stays_free_so_that_the_line_can_be_erased() -> None:
+def test_the_last_columns_stay_free_for_what_a_terminal_puts_there_itself() -> None:
     stream = io.StringIO()
     line = LiveLine(stream, is_terminal=True, columns=lambda: 20)
     line.show("x" * 100)
     line.clear()
     line.clear()
-    assert stream.getvalue() == f"{ERASE}{'x' * 19}{ERASE}"
+    assert stream.getvalue() == f"{ERASE}{'x' * 17}{ERASE}"
+
+
+def test_the_end_of_a_line_stays_where_its_text_does_not_fit() -> None:
+    stream = io.StringIO()
+    LiveLine(stream, is_terminal=True, columns=lambda: 20).show("waiting for everybody", " · 9 s")
+    assert stream.getvalue() == f"{ERASE}waiting for · 9 s"
+
+
+def test_a_terminal_that_was_made_narrower_keeps_nothing_of_the_line() -> None:
+    stream, columns = io.StringIO(), [40]
+    line = LiveLine(stream, is_terminal=True, columns=lambda: columns[0], environ={})
+    line.show("x" * 35)
+    columns[0] = 10
+    line.show("y")
+    assert stream.getvalue().endswith("x\r\x1b[3A\x1b[Jy"), "it had been broken into four rows"
+    columns[0] = 40
+    line.clear()
+    assert stream.getvalue().endswith(f"y{ERASE}")
+
+
+def test_an_xterm_cuts_lines_off_and_the_one_above_stays() -> None:
+    stream, columns = io.StringIO(), [40]
+    environ = {"XTERM_VERSION": "XTerm(390)"}
+    line = LiveLine(stream, is_terminal=True, columns=lambda: columns[0], environ=environ)
+    line.show("x" * 35)
+    columns[0] = 10
+    line.clear()
+    assert stream.getvalue().endswith(f"x{ERASE}")
+    assert breaks_lines({**environ, "TMUX": "socket"})
 
 
 @pytest.mark.parametrize(("term", "can"), [("xterm-256color", True), ("dumb", False), ("", False)])

@@ -1,0 +1,281 @@
+"""What is waited for: named with its time on a terminal, in lines elsewhere, never for a blink."""
+
+import asyncio
+import io
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from core.events import (
+    Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
+    Notice,
+    PlanWritten,
+    RunFinished,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.turn import FinalAnswer, PerceptionResult, Plan, RunOutcome, Step, ToolCall, Usage
+from modules.terminal.console import HeldStream
+from modules.terminal.live_line import LiveLine
+from modules.terminal.progress import Loudness, Progress
+from modules.terminal.waits import Waits
+
+ERASE = "\r\x1b[K"
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Time:
+    """A clock that stands still, and what is to be called as it goes on."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.due: list[tuple[float, Callable[[], None]]] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def schedule(self, seconds: float, action: Callable[[], None]) -> Callable[[], None]:
+        entry = (self.now + seconds, action)
+        self.due.append(entry)
+        return lambda: self.due.remove(entry) if entry in self.due else None
+
+    def go_on(self, seconds: float) -> None:
+        """Let a little more time pass, calling what is due at its time."""
+        end = self.now + seconds + 0.002
+        while due := min((entry for entry in self.due if entry[0] <= end), default=None, key=_when):
+            self.due.remove(due)
+            self.now = due[0]
+            due[1]()
+        self.now = end
+
+
+def _when(entry: tuple[float, Callable[[], None]]) -> float:
+    return entry[0]
+
+
+class Screen:
+    """A progress display on a terminal, or not, with its clock."""
+
+    def __init__(self, *, terminal: bool = True, loudness: Loudness = "normal") -> None:
+        self.stream = Tty() if terminal else io.StringIO()
+        self.time = Time()
+        self.held = False
+        self.progress = Progress(
+            self.stream,
+            loudness,
+            is_held=lambda: self.held,
+            clock=self.time.clock,
+            schedule=self.time.schedule,
+        )
+
+    def tell(self, event: Event) -> None:
+        self.progress.tell(event)
+
+    @property
+    def line(self) -> str:
+        """What stands in the last line."""
+        return self.stream.getvalue().rpartition("\n")[2].rpartition(ERASE)[2]
+
+
+@pytest.fixture(autouse=True)
+def term(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+
+
+CALL = ToolCall("web.read", {}, ok=True, result="x", seconds=15)
+STEP = Step(1, 1, PerceptionResult(), Plan("p"), FinalAnswer("3"), 0.25)
+STARTED = ToolCallStarted(1, "web.read", {})
+
+
+def test_a_call_is_named_once_it_has_taken_a_third_of_a_second_and_its_seconds_count() -> None:
+    screen = Screen()
+    screen.tell(STARTED)
+    assert screen.line == ""
+    screen.time.go_on(0.29)
+    assert screen.stream.getvalue() == ""
+    screen.time.go_on(0.02)
+    assert screen.line == "[tool] waiting for web.read · 0.3 s"
+    screen.time.go_on(0.7)
+    assert screen.line == "[tool] waiting for web.read · 1 s"
+    screen.time.go_on(64)
+    assert screen.line == "[tool] waiting for web.read · 1 min 5 s"
+    screen.tell(ToolCallFinished(1, CALL))
+    assert screen.line == ""
+    written = screen.stream.getvalue()
+    screen.time.go_on(60)
+    assert screen.stream.getvalue() == written, "nothing is waited for any more"
+
+
+def test_what_is_quick_is_never_shown() -> None:
+    screen = Screen()
+    screen.tell(STARTED)
+    screen.time.go_on(0.2)
+    screen.tell(ToolCallFinished(1, CALL))
+    assert "waiting" not in screen.stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("begun", "named", "ended"),
+    [
+        (
+            ModelAsked("gemini", "decision"),
+            "[model] waiting for gemini (a plan) · 2 s",
+            ModelAnswered("gemini", "decision", Usage(), 2, None),
+        ),
+        (
+            ModelRetried("gemini", "busy", 1, 30),
+            "[model] waiting for the next try of gemini · 2 s",
+            ModelAnswered("gemini", "decision", Usage(), 2, None),
+        ),
+        (
+            ModelReplaced("gemini", "ollama", "down"),
+            "[model] waiting for ollama · 2 s",
+            ModelAnswered("ollama", "decision", Usage(), 2, None),
+        ),
+        (
+            ModelWriting("gemini", 12, 0),
+            "[model] gemini: 12 characters written · 2 s",
+            ModelAnswered("gemini", "decision", Usage(), 2, None),
+        ),
+        (
+            PlanWritten(1, 1, Plan("p"), "path"),
+            "[sandbox] waiting for the plan to run · 2 s",
+            StepFinished(STEP),
+        ),
+        (STARTED, "[tool] waiting for web.read · 2 s", RunFinished(RunOutcome("failed", None, ""))),
+    ],
+)
+def test_every_wait_of_a_run_has_a_name(begun: Event, named: str, ended: Event) -> None:
+    screen = Screen()
+    screen.tell(begun)
+    screen.time.go_on(2)
+    assert screen.line == named
+    screen.tell(ended)
+    assert screen.line == ""
+
+
+def test_the_newest_wait_is_named_and_then_the_one_before_again() -> None:
+    screen = Screen()
+    screen.tell(STARTED)
+    screen.time.go_on(5)
+    with screen.progress.during("mcp", "server 'web' to start"):
+        screen.time.go_on(0.1)
+        assert screen.line == "[tool] waiting for web.read · 5 s"
+        screen.time.go_on(1)
+        assert screen.line == "[mcp] waiting for server 'web' to start · 1 s"
+    assert screen.line == "[tool] waiting for web.read · 6 s"
+
+
+def test_a_line_in_between_stands_above_the_wait() -> None:
+    screen = Screen()
+    screen.tell(STARTED)
+    screen.time.go_on(1)
+    screen.tell(Notice("loop", "hello"))
+    assert screen.stream.getvalue().endswith(
+        f"{ERASE}[loop] hello\n{ERASE}[tool] waiting for web.read · 1 s"
+    )
+
+
+def test_a_name_drives_no_terminal_and_takes_one_line() -> None:
+    screen = Screen()
+    screen.tell(ToolCallStarted(1, "a\n\x1b[2J", {}))
+    screen.time.go_on(1)
+    assert screen.line == "[tool] waiting for a \\x1b[2J · 1 s"
+
+
+def test_while_somebody_else_has_the_terminal_nothing_is_written() -> None:
+    screen = Screen()
+    screen.tell(STARTED)
+    screen.held = True
+    screen.time.go_on(10)
+    assert screen.stream.getvalue() == ""
+    screen.held = False
+    screen.time.go_on(1)
+    assert screen.line == "[tool] waiting for web.read · 11 s"
+
+
+def test_a_question_finds_an_empty_line() -> None:
+    told: list[str] = []
+    stream = HeldStream(io.StringIO())
+    stream.before_held = lambda: told.append("made room")
+    assert not stream.is_held()
+    with stream.held():
+        assert told == ["made room"]
+        assert stream.is_held()
+
+
+def test_a_verbose_pipe_gets_a_line_every_ten_seconds() -> None:
+    screen = Screen(terminal=False, loudness="verbose")
+    screen.tell(STARTED)
+    screen.time.go_on(9.9)
+    assert "waiting" not in screen.stream.getvalue()
+    screen.time.go_on(15)
+    screen.tell(ToolCallFinished(1, CALL))
+    screen.time.go_on(60)
+    lines = [line for line in screen.stream.getvalue().splitlines() if "waiting" in line]
+    assert lines == [
+        "[tool] still waiting for web.read, 10 s so far",
+        "[tool] still waiting for web.read, 20 s so far",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "loudness"), [(False, "normal"), (False, "quiet"), (True, "quiet")]
+)
+def test_a_pipe_and_quiet_runs_get_none(*, terminal: bool, loudness: Loudness) -> None:
+    screen = Screen(terminal=terminal, loudness=loudness)
+    screen.tell(STARTED)
+    screen.time.go_on(60)
+    assert screen.stream.getvalue() == ""
+    assert screen.time.due == []
+
+
+def test_a_terminal_that_cannot_erase_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    screen = Screen()
+    screen.tell(STARTED)
+    screen.time.go_on(11)
+    assert screen.stream.getvalue() == "[tool] still waiting for web.read, 10 s so far\n"
+
+
+def test_before_there_is_an_event_loop_a_thread_names_the_wait() -> None:
+    shown = threading.Event()
+
+    class Stream(Tty):
+        def write(self, text: str) -> int:
+            if "waiting for the keyring" in text:
+                shown.set()
+            return super().write(text)
+
+    stream = Stream()
+    waits = Waits(LiveLine(stream, is_terminal=True))
+    with waits.blocking("model", "the keyring"):
+        assert shown.wait(timeout=10)
+    assert stream.getvalue().endswith(ERASE)
+    assert not [t for t in threading.enumerate() if t.name == "cortex-waits"]
+
+
+async def test_on_an_event_loop_the_loop_does() -> None:
+    shown = asyncio.Event()
+
+    class Stream(Tty):
+        def write(self, text: str) -> int:
+            if "waiting for the server" in text:
+                shown.set()
+            return super().write(text)
+
+    waits = Waits(LiveLine(Stream(), is_terminal=True))
+    async with asyncio.timeout(10):
+        with waits.during("mcp", "the server"):
+            await shown.wait()
