@@ -196,13 +196,13 @@ def test_exit_3_with_an_explanation_when_the_offline_planner_does_not_understand
     done = agent(tmp_path, "--profile", bare, "write a poem about the sea")
     assert (done.code, done.out) == (3, "")
     assert "does not understand" in done.err
-    assert "connect a model: set GEMINI_API_KEY" in done.err
+    assert "Connect a model for it" in done.err
 
 
 def test_exit_1_when_the_model_is_down(tmp_path: Path) -> None:
     bare = str(write_profile(tmp_path))
     model = script(tmp_path, [{"error": "no route"}])
-    done = agent(tmp_path, "--profile", bare, "--model", model, "hi")
+    done = agent(tmp_path, "--profile", bare, "--model", model, "write a poem")
     assert (done.code, done.out) == (1, "")
     assert "no route" in done.err
 
