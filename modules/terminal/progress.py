@@ -149,7 +149,7 @@ class Progress:
             case StepFinished():
                 self._waits.end("plan")
             case ToolCallStarted(call_id, tool):
-                self._wait(("tool", call_id), "tool", tool)
+                self._wait(("tool", call_id), "tool", shown_name(tool))
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
             case RunFinished():

@@ -230,7 +230,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(
     say(terminal, "")
     terminal.expect_exact(PROMPT)
     say(terminal, "help")
-    terminal.expect_exact("`new` starts another session")
+    terminal.expect_exact("At the prompt: new, exit")
     terminal.expect_exact(PROMPT)
     terminal.sendeof()
     terminal.expect(pexpect.EOF)
