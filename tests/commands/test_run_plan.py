@@ -137,6 +137,17 @@ class TestAFailedPlan:
             in done.err
         )
 
+    def test_a_call_that_may_change_something_needs_a_yes_also_in_a_plan_by_hand(
+        self, hand: Hand
+    ) -> None:
+        hand.write_profile(entry("able"))
+        name = write_plan(hand, "return f'FINAL_ANSWER: {await tools.pid() and 1}'")
+        done = hand.run("run-plan", name)
+        assert (done.code, done.out) == (3, "")
+        assert "able.pid was not called: it may change something" in done.err
+        assert "--approve able.pid" in done.err
+        assert hand.run("run-plan", name, "--approve", "able.pid").out == "1\n"
+
     def test_a_server_that_dies_under_a_plan_is_code_1(self, hand: Hand) -> None:
         hand.write_profile(entry("able"))
         name = write_plan(hand, "return await tools.die()")
