@@ -203,7 +203,9 @@ def _mended(data: bytes) -> Generator[None, None, Json]:
         return from_json(mended, allow_inf_nan=False)
     except ValueError:
         yield
-    return _repaired(mended) if len(mended) <= REPAIRED_BYTES_MAX else None
+    if len(mended) > REPAIRED_BYTES_MAX:
+        return None
+    return (yield from _repaired(mended))
 
 
 def _as_utf8(data: bytes) -> Iterator[bytes]:
@@ -214,7 +216,7 @@ def _as_utf8(data: bytes) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode()
 
 
-def _repaired(data: bytearray) -> Json:
+def _repaired(data: bytearray) -> Generator[None, None, Json]:
     """What it says without what keeps it from being read: halves of surrogate pairs, great depth.
 
     Each half becomes a question mark, and what is nested over `LEVELS_MAX` deep is cut off, so
@@ -222,7 +224,11 @@ def _repaired(data: bytearray) -> Json:
     """
     try:
         value: Json = json.loads(data, parse_constant=_refuse)
-        clean = json.dumps(_cut_off(value, LEVELS_MAX), ensure_ascii=False)
+        yield
+        value = _cut_off(value, LEVELS_MAX)
+        yield
+        clean = json.dumps(value, ensure_ascii=False)
+        yield
         return from_json(clean.encode("utf-8", "replace"), allow_inf_nan=False)
     except (ValueError, RecursionError):
         return None

@@ -16,6 +16,7 @@ from core.mcp.wire import (
     encode,
     error_reply,
     messages_in,
+    read_messages,
 )
 from core.values import Json, JsonObject
 
@@ -236,3 +237,9 @@ def test_a_batch_gives_its_messages_and_may_not_have_too_many() -> None:
     assert messages_in(b"[nonsense") == []
     with pytest.raises(MessageTooLong, match="1,000 parts"):
         messages_in(b"[" + b"1," * BATCH_MESSAGES_MAX + b"1]")
+
+
+def test_a_long_message_that_must_be_repaired_is_read_in_turns() -> None:
+    line = b'{"id":1,"result":{"a":"\\ud800","b":[' + b"0," * 10_000 + b"0]}}"
+    assert sum(1 for _ in read_messages(line)) > 5
+    assert "result" in message_in(line)
