@@ -15,7 +15,14 @@ from types import TracebackType
 from typing import Self
 
 from core.process.grace import StopGrace
-from core.process.spawn import EXIT_POLL_SECONDS, SpawnedServer, has_exited, release, signal_group
+from core.process.spawn import (
+    EXIT_POLL_SECONDS,
+    SpawnedServer,
+    has_exited,
+    kill_all,
+    release,
+    signal_group,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +90,7 @@ class ExitWatch:
 async def stop_server(
     spawned: SpawnedServer, watch: ExitWatch, grace: StopGrace, *, lost: bool = False
 ) -> bool:
-    """End the server and what is left of its group; the caller then calls `release`.
+    """End the server and what is left of its group, or left it; the caller then calls `release`.
 
     Nothing may write to its stdin any more. A reader of stdout should go on until this returns:
     a server that is stuck writing can't see that its stdin closed. `lost` says that the session
@@ -103,7 +110,7 @@ async def stop_server(
             await watch.exits_within(grace.term_seconds)
     finally:
         # Also when the leader is gone: its children may not be.
-        signal_group(process, signal.SIGKILL)
+        kill_all(spawned)
         if not await watch.exits_within(grace.kill_seconds):
             _log.warning(
                 "server '%s' (pid %d) survives SIGKILL; left alone", spawned.spec.id, process.pid

@@ -4,7 +4,8 @@ The composition root spawns servers before it imports anything heavy, so nothing
 asyncio, Pydantic or the MCP SDK. POSIX only: process groups, `killpg`, pipes.
 
 A server runs in its own session, hence its own process group, and inherits three descriptors
-and six environment variables; when our end of its stdin closes, however we died, it is to exit
+and six environment variables, besides a mark; when our end of its stdin closes, however we died,
+it is to exit
 (MCP 2025-11-25, "Lifecycle", shutdown over stdio). Those that are not our own are guarded as well
 (`core.process.watchdog`).
 """
@@ -23,6 +24,7 @@ from config.server_list import redactor_of
 from config.servers import ServerSpec
 from core.errors import EntryUnusable, ServerStartError
 from core.process.grace import StopGrace
+from core.process.left_session import MARK, end_marked, new_mark
 from core.process.server_log import ServerLog
 from core.process.watchdog import Watchdog
 
@@ -44,8 +46,9 @@ class SpawnedServer:
     """A running server process, not yet spoken to.
 
     `stdin` and `stdout` are our unbuffered ends of its pipes; its stderr goes to `log`, or
-    nowhere when that is None. `watchdog` guards its group, where one does. Whoever holds it adopts
-    it or calls `terminate`.
+    nowhere when that is None. `watchdog` guards its group, where one does; by `mark` children are
+    found that left that (`core.process.left_session`). Whoever holds it adopts it or calls
+    `terminate`.
     """
 
     spec: ServerSpec
@@ -54,6 +57,7 @@ class SpawnedServer:
     stdout: IO[bytes]
     log: ServerLog | None
     watchdog: Watchdog | None = None
+    mark: str | None = None
 
     @property
     def log_path(self) -> Path | None:
@@ -74,6 +78,9 @@ def spawn(
         ServerStartError: the system refuses another process.
     """
     _check_paths(spec)
+    # Our own servers leave nothing behind.
+    mark = None if spec.bundled else new_mark(spec.id)
+    marked = {} if mark is None else {MARK: mark}
     stderr, log = _open_log(spec, log_folder)
     try:
         stdin, ours = os.pipe()
@@ -90,7 +97,7 @@ def spawn(
             stdout=subprocess.PIPE,
             stderr=stderr,
             cwd=spec.cwd,
-            env=server_environment(spec.env),
+            env=server_environment(spec.env) | marked,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -101,7 +108,7 @@ def spawn(
         os.close(stdin)
     stdout = cast("IO[bytes]", process.stdout)  # there, because a pipe was asked for
     pipe = os.fdopen(ours, "wb", buffering=0)
-    return guarded(SpawnedServer(spec, process, pipe, stdout, log), watchdog)
+    return guarded(SpawnedServer(spec, process, pipe, stdout, log, mark=mark), watchdog)
 
 
 def guarded(spawned: SpawnedServer, watchdog: Watchdog | None) -> SpawnedServer:
@@ -134,7 +141,7 @@ def terminate(spawned: SpawnedServer, grace: StopGrace | None = None) -> None:
     if not _exits_within(process, grace.stdin_seconds):
         signal_group(process, signal.SIGTERM)
         _exits_within(process, grace.term_seconds)
-    signal_group(process, signal.SIGKILL)
+    kill_all(spawned)
     _exits_within(process, grace.kill_seconds)
     release(spawned)
     if spawned.watchdog is not None:
@@ -162,6 +169,13 @@ def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> No
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
+
+
+def kill_all(spawned: SpawnedServer) -> None:
+    """Kill the server's group, and what left it; takes some milliseconds for the latter."""
+    signal_group(spawned.process, signal.SIGKILL)
+    if spawned.mark is not None:
+        end_marked(spawned.mark)
 
 
 def has_exited(process: subprocess.Popen[bytes]) -> bool:

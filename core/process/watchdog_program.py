@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
     stdin_seconds, term_seconds, kill_seconds = map(float, arguments[1:4])
     watch = Watch()
     watch.guard_until_gone(agent)
-    groups = watch.left_behind()
+    groups = watch.left_behind() | _outside(agent, watch.forgotten)
     _wait_until_gone(groups, stdin_seconds)
     for number, seconds in ((signal.SIGTERM, term_seconds), (signal.SIGKILL, kill_seconds)):
         for group in living(groups):
@@ -62,6 +62,8 @@ class Watch:
         """Guard nothing yet."""
         self._groups: dict[int, bytes | None] = {}
         self._expected: bytes | None = None
+        self.forgotten: set[int] = set()
+        """Groups that were guarded, and are to be left alone."""
 
     def guard_until_gone(self, agent: int) -> None:
         """Take orders until the agent has ended."""
@@ -101,8 +103,10 @@ class Watch:
         elif kind == b"+":
             self._expected = None
             self._groups[number] = _start_time(number)
+            self.forgotten.discard(number)
         else:
             self._groups.pop(number, None)
+            self.forgotten.add(number)
 
 
 def living(groups: dict[int, bytes | None]) -> set[int]:
@@ -117,6 +121,20 @@ def living(groups: dict[int, bytes | None]) -> set[int]:
         for group, started in groups.items()
         if group in running and _start_time(group) in (started, None)
     }
+
+
+def _outside(agent: int, forgotten: set[int]) -> dict[int, bytes | None]:
+    """The groups of children that left those of their servers (`core.process.left_session`)."""
+    mark = b"CORTEX_R_SERVER=%d:" % agent
+    groups: set[int] = set()
+    for pid in _pids():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - as above
+                if any(one.startswith(mark) for one in file.read().split(b"\0")):
+                    groups.add(os.getpgid(pid))
+        except OSError:
+            continue
+    return {group: _start_time(group) for group in groups - forgotten}
 
 
 def _wait_until_gone(groups: dict[int, bytes | None], seconds: float) -> None:

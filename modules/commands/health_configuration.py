@@ -16,6 +16,7 @@ from config.settings import (
     read_document,
 )
 from core.dispatch.start_failures import StartFailures
+from core.process.left_session import can_find, left_behind
 from modules.commands.health import Check
 from modules.commands.listing import NOTHING_CONFIGURED
 from modules.commands.shown import kind_of, shown_origin
@@ -69,6 +70,12 @@ def server_checks(servers: ServerList, failures: StartFailures) -> Iterator[Chec
         yield Check("servers", spec.id, "note", f"disabled in {shown_origin(spec)}")
     for note in servers.notes:
         yield Check("servers", "note", "note", note)
+    for pid, server in left_behind():
+        told = f"process {pid} of server '{server}' runs on, and what started it has ended"
+        yield Check("servers", "left behind", "note", told, f"end it: kill {pid}")
+    if not can_find():
+        told = "a process that leaves the session of its server is not found on this system"
+        yield Check("servers", "children", "note", told, "look for it when a server has ended")
 
 
 def file_checks(

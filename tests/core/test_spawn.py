@@ -12,6 +12,7 @@ import pytest
 from config.servers import ServerSpec
 from core.errors import ServerStartError
 from core.process.grace import StopGrace
+from core.process.left_session import MARK, end_marked, left_behind, marked
 from core.process.spawn import last_log_line, server_environment, spawn, terminate
 
 QUICK = StopGrace(stdin_seconds=0.05, term_seconds=0.05, kill_seconds=5.0)
@@ -163,3 +164,25 @@ def test_a_server_ends_when_we_are_killed_outright() -> None:
             assert select.select([pidfd], [], [], 10)[0], "the server outlived us"
         finally:
             os.close(pidfd)
+
+
+def test_a_child_that_left_the_session_ends_with_its_server(tmp_path: Path) -> None:
+    script = "setsid sh -c 'echo $$; exec sleep 600' & cat"
+    server = spawn(ServerSpec("s", ("sh", "-c", script), tmp_path), None)
+    pid = int(server.stdout.readline())
+    assert server.mark is not None
+    assert pid in marked(server.mark)
+    terminate(server)
+    assert marked(server.mark) == []
+
+
+def test_what_outlived_its_agent_is_named_with_its_server() -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=-1)
+    mark = f"{int(ended.stdout)}:notes:word"
+    child = subprocess.Popen(["sleep", "600"], env={MARK: mark, "PATH": os.environ["PATH"]})
+    try:
+        assert (child.pid, "notes") in left_behind()
+    finally:
+        end_marked(mark)
+    assert child.wait(10) == -signal.SIGKILL
+    assert (child.pid, "notes") not in left_behind()

@@ -181,6 +181,15 @@ async def test_a_cancelled_end_still_ends_the_servers() -> None:
         await all_gone(pids)
 
 
+async def test_children_that_left_the_session_end_with_their_server() -> None:
+    async with dispatcher(server("leaving")) as (multi, _):
+        pids = (await ask(multi, "pids")).split()
+        assert len(pids) == 2
+        assert not any(is_gone(int(pid)) for pid in pids)
+    async with asyncio.timeout(5):
+        await all_gone(pids)
+
+
 @pytest.mark.parametrize("tool", ["references", "circle", "old", "invalid"])
 async def test_a_schema_or_result_that_would_trap_the_check_is_not_checked(tool: str) -> None:
     async with dispatcher(server("trapping")) as (multi, _):

@@ -82,6 +82,13 @@ def test_a_killed_agent_leaves_no_stubborn_server_no_child_of_it_and_no_watchdog
         assert all(ends(pidfd) for pidfd in pidfds)
 
 
+def test_a_killed_agent_leaves_no_child_that_left_its_servers_session() -> None:
+    leaving = "setsid sh -c 'echo $$; exec sleep 600' & wait"
+    with killed_agent(SPAWN, leaving) as pidfds:
+        assert len(pidfds) == 2
+        assert all(ends(pidfd) for pidfd in pidfds)
+
+
 def test_a_server_that_was_just_being_started_is_found_too() -> None:
     body = """
     stdin, ours = os.pipe()
