@@ -10,6 +10,7 @@ does not count: a question to the user is the worst that comes of it.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from core.ranking import stem
@@ -130,6 +131,18 @@ class Deed:
     about: frozenset[str]
 
 
+@dataclass(frozen=True)
+class Request:
+    """The words of one request, read for what it asks to be done when that is first needed."""
+
+    text: str
+
+    @cached_property
+    def deeds(self) -> tuple[Deed, ...]:
+        """What it asks to be done, in order."""
+        return tuple(deeds_in(self.text))
+
+
 def deeds_in(request: str) -> Iterator[Deed]:
     """What a request asks to be done, in order; takes time in proportion to its length."""
     if len(request) > REQUEST_CHARACTERS_MAX:
@@ -153,7 +166,10 @@ def is_assent(request: str) -> bool:
 
 def names_in(request: str, names: Iterable[str]) -> bool:
     """Whether one of the names stands as a whole in the request, and no negation before it."""
+    lower = request.lower()
     for name in names:
+        if name.lower() not in lower:
+            continue
         pattern = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
         for found in re.finditer(pattern, request, re.IGNORECASE):
             before = _SENTENCE.split(request[max(0, found.start() - 200) : found.start()])[-1]

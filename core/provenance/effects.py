@@ -14,7 +14,7 @@ from typing import Final
 from core.catalog import ToolCatalog
 from core.kept_results import call_key
 from core.provenance.arguments import texts_of
-from core.provenance.asked import Deed, deeds_in, names_in
+from core.provenance.asked import Deed, Request, names_in
 from core.provenance.doubts import Doubt
 from core.provenance.known import Known
 from core.ranking import STOP_WORDS, WORD, stem
@@ -120,7 +120,7 @@ def tool_doubts(
     tool: ToolSpec,
     arguments: JsonObject,
     catalog: ToolCatalog,
-    requests: Sequence[str],
+    requests: Sequence[Request],
     *,
     has_own_value: bool,
 ) -> list[Doubt]:
@@ -161,12 +161,12 @@ def name_doubts(
 
 
 def is_asked_for(
-    tool: ToolSpec, requests: Sequence[str], catalog: ToolCatalog, *, has_own_value: bool
+    tool: ToolSpec, requests: Sequence[Request], catalog: ToolCatalog, *, has_own_value: bool
 ) -> bool:
     """Whether one of the requests asks for what the tool does, or for the tool by its name."""
     words = [word.lower() for word in WORD.findall(tool.name)]
     names = [tool.qualified_name, *([tool.name] if len(words) > 1 else [])]
-    if any(names_in(request, names) for request in requests):
+    if any(names_in(request.text, names) for request in requests):
         return True
     action, *others = _name_words(tool, catalog)
     action = stem(action)
@@ -174,7 +174,7 @@ def is_asked_for(
     objects = {stem(word) for word in named - _NOT_OBJECTS}
     if not others and (len(words) < 2 or action not in _GENERAL_STEMS):
         objects.add(action)  # nothing else is in its name
-    for deed in (deed for request in requests for deed in deeds_in(request)):
+    for deed in (deed for request in requests for deed in request.deeds):
         verb = stem(deed.verb)
         if verb != action and not _same(KINDS_OF_ACTION, verb, action):
             continue

@@ -10,7 +10,7 @@ from core.kept_results import call_key
 from core.provenance import paths
 from core.provenance.addresses import addresses_in
 from core.provenance.arguments import ArgumentText, texts_of
-from core.provenance.asked import is_assent
+from core.provenance.asked import Request, is_assent
 from core.provenance.checks import ArgumentCheck
 from core.provenance.doubts import DOUBTS_TOLD, Doubt, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
@@ -60,14 +60,15 @@ class ProvenanceGuard:
         self._asking = asyncio.Lock()
         words = tuple(words)
         # "yes, do so" speaks of the request before.
-        self._requests = list(words[-2:] if is_assent("".join(words[-1:])) else words[-1:])
+        now = words[-2:] if is_assent("".join(words[-1:])) else words[-1:]
+        self._requests = [Request(text) for text in now]
         self.known.begin_run()
         for text in words:
             self.known.user_said(text)
 
     def user_said(self, text: str) -> None:
         """Trust what the user has said in this run."""
-        self._requests.append(text)
+        self._requests.append(Request(text))
         self.known.user_said(text)
 
     async def refusal(self, tool: ToolSpec, arguments: JsonObject) -> str | None:

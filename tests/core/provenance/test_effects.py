@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.catalog import ToolCatalog
+from core.provenance.asked import Request
 from core.provenance.effects import is_asked_for, may_change
 from core.tool_spec import ToolSpec
 from tests.core.provenance.everyday_requests import ASK_FOR, ASK_FOR_NOTHING
@@ -29,7 +30,8 @@ def asked(*requests: str) -> set[str]:
     return {
         spec.name
         for spec in TOOLS
-        if may_change(spec, TOOLS) and is_asked_for(spec, requests, TOOLS, has_own_value=False)
+        if may_change(spec, TOOLS)
+        and is_asked_for(spec, [*map(Request, requests)], TOOLS, has_own_value=False)
     }
 
 
