@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 FULL_MATCH_SHARE = 0.8
 """How much of a full match counts as one, if nothing scores more. Tuned as `WORD_WEIGHT` is. Beside
-the best hit alone (0) it lifts nDCG@10 of 22 paraphrases held out from 0.416 to 0.694, and moves
-the other sets by 0.003 at most."""
+the best hit alone (0) it lifts nDCG@10 of 22 paraphrases held out from 0.416 to 0.694, of XQuAD in
+German by 0.006, of the other sets by 0.000 to 0.003."""
 
 
 @dataclass(frozen=True, slots=True)
