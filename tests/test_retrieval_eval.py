@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from servers.rag.passages import Passage, SearchMode
-from tests.evals.retrieval import cranfield, pubmedqa, scifact, squad
+from tests.evals.retrieval import cranfield, paraphrases, pubmedqa, scifact, squad
 from tests.evals.retrieval.baselines import Baseline
 from tests.evals.retrieval.collections import Item, Paper, Question, Span
 from tests.evals.retrieval.engine import cut, indexed, keys, passages, whole
@@ -68,6 +68,19 @@ def test_scifact_is_read_as_numpy_printed_it(tmp_path: Path):
     assert read.items == (Item("7", 'Salt\n\nSalt is "not" sweet. "It isn\'t."'),)
     assert read.of_part("report") == (Question("1", "Salt is sweet.", {"7": 1, "12": 1}),)
     assert [question.key for question in read.of_part("tuning")] == ["3"]
+
+
+def test_paraphrases_lie_among_other_paragraphs_and_half_of_them_are_held_out(tmp_path: Path):
+    paragraph = {"context": "Hay.", "qas": [{"id": "1", "question": "What?", "answers": []}]}
+    (tmp_path / "xquad").mkdir()
+    data = json.dumps({"data": [{"title": "", "paragraphs": [paragraph]}]})
+    (tmp_path / "xquad/xquad.en.json").write_text(data)
+    read = paraphrases.load(tmp_path)
+    keys_of = {item.key for item in read.items}
+    assert read.items[-1].text == "Hay."
+    assert len(keys_of) == len(read.items)
+    assert all(keys_of.issuperset(question.grades) for question in read.questions)
+    assert len(read.of_part("tuning")) == len(read.of_part("report")) == 22
 
 
 def test_cranfield_is_judged_by_the_place_of_a_question(tmp_path: Path):
