@@ -71,10 +71,10 @@ def test_scifact_is_read_as_numpy_printed_it(tmp_path: Path):
 
 
 def test_paraphrases_lie_among_other_paragraphs_and_half_of_them_are_held_out(tmp_path: Path):
-    paragraph = {"context": "Hay.", "qas": [{"id": "1", "question": "What?", "answers": []}]}
     (tmp_path / "xquad").mkdir()
-    data = json.dumps({"data": [{"title": "", "paragraphs": [paragraph]}]})
-    (tmp_path / "xquad/xquad.en.json").write_text(data)
+    (tmp_path / "xquad/xquad.en.json").write_text(
+        '{"data": [{"title": "", "paragraphs": [{"context": "Hay.", "qas": []}]}]}'
+    )
     read = paraphrases.load(tmp_path)
     keys_of = {item.key for item in read.items}
     assert read.items[-1].text == "Hay."
