@@ -305,7 +305,12 @@ class _Run:
         task = asyncio.current_task()
         documents = PromptDocuments(self._places, self._profile_file, os.environ, progress.say)
         commands = PromptCommands(
-            dispatcher, progress.say, conversation.session_usage, documents.run, self._disabled
+            dispatcher,
+            progress.say,
+            conversation.session_usage,
+            conversation.session_activity,
+            documents.run,
+            self._disabled,
         )
 
         def end() -> None:

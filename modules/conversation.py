@@ -25,7 +25,9 @@ from modules.action import run_plan
 from modules.attachments import read_attachments
 from modules.decision import PlanWriter
 from modules.memory import (
+    Activity,
     MemoryManager,
+    activity_of,
     check_session_id,
     exchanges,
     new_session_id,
@@ -131,6 +133,10 @@ class Conversation:
     def session_usage(self) -> dict[str, Usage]:
         """What the session has used so far, by model; of requests in earlier processes too."""
         return usage_of(self._memory.get_session_items() if self._memory is not None else ())
+
+    def session_activity(self) -> Activity:
+        """What the session has done so far, in earlier processes too."""
+        return activity_of(self._memory.get_session_items() if self._memory is not None else ())
 
     def new_session(self) -> None:
         """Let the next request begin a new session."""

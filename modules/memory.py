@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -290,6 +290,44 @@ def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
             if all(0 <= figure <= MAX_USAGE for figure in astuple(usage)):
                 used[name] = used.get(name, Usage()) + usage
     return used
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a session has done, whichever model planned it; times are seconds.
+
+    `seconds` are those of plans: writing them, and running them with their calls.
+    """
+
+    requests: int = 0
+    plans: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    call_seconds: float = 0.0
+
+
+def activity_of(items: Iterable[MemoryItem]) -> Activity:
+    """The session's requests, plans and calls that were sent, and the time that they took."""
+    done = Activity()
+    for item in items:
+        if item.type == "run_metadata" and "start_time" in item.metadata:
+            done = replace(done, requests=done.requests + 1)
+        if item.type != "tool_output" or "kept" in item.metadata or "refused" in item.metadata:
+            continue
+        seconds = _seconds(item)
+        if item.tool_name == SANDBOX_STEP:
+            done = replace(done, plans=done.plans + 1, seconds=done.seconds + seconds)
+        else:
+            total = done.call_seconds + seconds
+            done = replace(done, calls=done.calls + 1, call_seconds=total)
+    return done
+
+
+def _seconds(item: MemoryItem) -> float:
+    seconds = item.metadata.get("seconds")
+    if isinstance(seconds, int | float) and 0 <= seconds <= MAX_USAGE:
+        return float(seconds)
+    return 0.0
 
 
 @cache

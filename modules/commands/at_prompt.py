@@ -14,7 +14,8 @@ from core.turn import Usage
 from modules.arguments import COMMANDS
 from modules.commands.status import status_text
 from modules.commands.tools import tool_line
-from modules.terminal.model_lines import usage_text
+from modules.memory import Activity
+from modules.terminal.model_lines import activity_text, usage_text
 
 _COMMAND = re.compile(r"/[a-z]+")
 
@@ -31,16 +32,19 @@ class PromptCommands:
         dispatcher: MultiMCP,
         say: Callable[[str, str], None],
         session_usage: Callable[[], Mapping[str, Usage]],
+        session_activity: Callable[[], Activity],
         manage_documents: Callable[[str], Awaitable[ExitCode]],
         disabled: Sequence[str] = (),
     ) -> None:
         """`say` writes one text under a stage; `session_usage` is by the names of models.
 
+        `session_activity` is what was done, whoever planned it.
         `manage_documents` does what the words behind `/docs` say. `disabled` are servers that
         are switched off.
         """
         self._dispatcher = dispatcher
         self._session_usage = session_usage
+        self._session_activity = session_activity
         self._say = say
         self._manage_documents = manage_documents
         self._disabled = disabled
@@ -100,12 +104,13 @@ class PromptCommands:
         self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}{told}")
 
     async def _tell_usage(self) -> None:
-        """What this session has used, by model."""
+        """What this session has used, by model, and what it has done."""
         used = self._session_usage()
         lines = [f"{name}: {usage_text(usage)}" for name, usage in used.items()]
         if len(lines) > 1:
             lines.append(f"in all: {usage_text(sum(used.values(), Usage()))}")
-        self._say("model", "\n".join(lines) or "no model has counted tokens in this session")
+        lines = lines or ["no model has counted tokens in this session"]
+        self._say("model", "\n".join([*lines, activity_text(self._session_activity())]))
 
     async def _tell_tools(self) -> None:
         """Each tool as the planner sees it; starts the servers whose tools are not known."""

@@ -138,6 +138,7 @@ class _Keys:
     def set(self, command: SetKey, source: KeySource) -> ExitCode:
         """Read a key, and put it into the keyring."""
         variable = self._variable(command.name)
+        self.store.require_keyring(variable)
         key = source.read(variable)
         self.around.redactor.learn([key])
         self.store.keep(variable, key)

@@ -2,6 +2,7 @@
 
 from core.events import ModelAnswered, ModelAsked, ModelEvent, ModelReplaced, ModelRetried
 from core.turn import Usage
+from modules.memory import Activity
 from modules.terminal.printing import one_line
 
 REASON_CHARACTERS = 300
@@ -32,6 +33,20 @@ def usage_text(usage: Usage) -> str:
     if usage.unpriced_calls:
         text += ", price unknown" if not usage.cost else " and calls without a known price"
     return text
+
+
+def activity_text(done: Activity) -> str:
+    """`2 requests; 3 plans, 1.2 s; 4 tool calls, 0.8 s`."""
+    parts = [
+        _counted(done.requests, "request"),
+        f"{_counted(done.plans, 'plan')}, {done.seconds:.1f} s",
+        f"{_counted(done.calls, 'tool call')}, {done.call_seconds:.1f} s",
+    ]
+    return "; ".join(parts)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _answered(event: ModelAnswered) -> str:

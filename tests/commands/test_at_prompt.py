@@ -10,13 +10,16 @@ from core.errors import ExitCode
 from core.session import MultiMCP
 from core.turn import Usage
 from modules.commands.at_prompt import PromptCommands
+from modules.memory import Activity
 from tests.core.fixture_servers import QUICK, server
 
 BOUND_SECONDS = 10
 
 
 def commands(
-    dispatcher: MultiMCP, used: dict[str, Usage] | None = None
+    dispatcher: MultiMCP,
+    used: dict[str, Usage] | None = None,
+    done: Activity | None = None,
 ) -> tuple[PromptCommands, list[str]]:
     """The commands, and the texts that they say."""
     said: list[str] = []
@@ -28,7 +31,9 @@ def commands(
         say("docs", words)
         return ExitCode.NO_ANSWER
 
-    return PromptCommands(dispatcher, say, lambda: used or {}, manage_documents), said
+    return PromptCommands(
+        dispatcher, say, lambda: used or {}, lambda: done or Activity(), manage_documents
+    ), said
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,12 @@ async def test_servers_that_are_switched_off_are_named_with_how_to_switch_them_o
             return ExitCode.NO_ANSWER
 
         prompt = PromptCommands(
-            dispatcher, lambda _, text: said.append(text), dict, manage_documents, ["time", "gh"]
+            dispatcher,
+            lambda _, text: said.append(text),
+            dict,
+            Activity,
+            manage_documents,
+            ["time", "gh"],
         )
         await prompt.run("/mcp")
         assert said == [
@@ -126,8 +136,16 @@ async def test_what_a_session_has_used_is_told_by_model() -> None:
         assert said == [
             "model: gemini:a: 1,500 tokens read (1,000 cached), 80 written, $0.0123\n"
             "ollama:b: 20 tokens read, 5 written\n"
-            "in all: 1,520 tokens read (1,000 cached), 85 written, $0.0123"
+            "in all: 1,520 tokens read (1,000 cached), 85 written, $0.0123\n"
+            "0 requests; 0 plans, 0.0 s; 0 tool calls, 0.0 s"
         ]
-        prompt, said = commands(dispatcher)
+
+
+async def test_what_a_session_has_done_is_told_where_no_model_counts_tokens() -> None:
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher, done=Activity(2, 3, 1.24, 1, 0.8))
         assert await prompt.run("/usage") is ExitCode.ANSWERED
-        assert said == ["model: no model has counted tokens in this session"]
+        assert said == [
+            "model: no model has counted tokens in this session\n"
+            "2 requests; 3 plans, 1.2 s; 1 tool call, 0.8 s"
+        ]

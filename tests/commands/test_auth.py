@@ -101,6 +101,27 @@ class TestSetting:
         assert (done.code, done.out) == (0, "GEMINI_API_KEY: removed from the keyring\n")
         assert (auth.keyring.secrets, auth.listed()["GEMINI_API_KEY"]["keyring"]) == ({}, False)
 
+    def test_that_there_is_no_keyring_is_said_before_a_key_is_asked_for(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from keyring.backends.fail import Keyring as NoKeyring
+
+        class Nowhere(MemoryKeyring):
+            def open(self) -> KeyringBackend:
+                return NoKeyring()
+
+        asked: list[str] = []
+
+        def ask(prompt: str) -> str:
+            asked.append(prompt)
+            return KEY
+
+        auth = Auth(tmp_path, capsys, Nowhere())
+        done = auth.run("set", "gemini", source=KeySource(Typed(), ask))
+        assert (done.code, done.out, asked) == (2, "", [])
+        assert "this system has no keyring" in done.err
+        assert "set GEMINI_API_KEY in the environment instead" in done.err
+
     def test_a_name_may_be_a_models_a_services_or_a_variables(self, auth: Auth) -> None:
         for name in ("claude", "anthropic", "ANTHROPIC_API_KEY"):
             assert auth.set(name).code == 0

@@ -4,13 +4,13 @@ import asyncio
 import json
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.memory_item import USAGE, MemoryItem
+from core.memory_item import SANDBOX_STEP, USAGE, MemoryItem
 from core.ports import DecisionInputs, ModelRequest
 from core.provenance.known import Known
 from core.provenance.policy import ProvenancePolicy
@@ -18,10 +18,10 @@ from core.strategy import select_decision_prompt_path
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.decision_prompt import decision_prompt
-from modules.memory import MemoryManager, exchanges, usage_of
+from modules.memory import Activity, MemoryManager, activity_of, exchanges, usage_of
 from modules.offline.history import last_number
 from modules.provenance import recall
-from modules.terminal.model_lines import usage_text
+from modules.terminal.model_lines import activity_text, usage_text
 from tests.doubles import profile
 from tests.modules.offline_plans import Bench, history, offline_reply
 
@@ -80,6 +80,7 @@ async def plan_after(items: list[MemoryItem], request: str) -> str:
     known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
     recall(known, items)
     used = usage_of(items)
+    activity_text(activity_of(items))
     usage_text(sum(used.values(), Usage()))
     inputs: DecisionInputs = Bench().inputs(request, history=exchanges(items))
     reply = await offline_reply(ModelRequest("decision", "", inputs))
@@ -132,3 +133,21 @@ def test_figures_that_no_run_can_have_used_count_nothing() -> None:
         for used in figures
     ]
     assert usage_of(items) == {"m": Usage(model_calls=2)}
+
+
+def test_what_a_session_has_done_is_counted_from_its_items() -> None:
+    def item(
+        kind: Literal["run_metadata", "tool_output"], name: str = "", **more: Json
+    ) -> MemoryItem:
+        return MemoryItem(timestamp=1, type=kind, text="", tool_name=name, metadata=more)
+
+    items = [
+        item("run_metadata", start_time="2026"),
+        item("tool_output", "add", server="math", seconds=0.5),
+        item("tool_output", "add", server="math", seconds=0.5, kept=True),
+        item("tool_output", "add", server="math", seconds=0, refused=True),
+        item("tool_output", SANDBOX_STEP, seconds=2),
+        item("tool_output", SANDBOX_STEP, seconds="odd"),
+        item("run_metadata", status="done"),
+    ]
+    assert activity_of(items) == Activity(requests=1, plans=2, seconds=2, calls=1, call_seconds=0.5)

@@ -137,6 +137,18 @@ class KeyringStore:
         self._list(set(), {variable})
         return was_there
 
+    def require_keyring(self, variable: str) -> None:
+        """Make sure that there is a keyring, before anybody is asked for a key.
+
+        Raises:
+            ConfigurationError: there is none that keeps anything, or it can't be found out.
+        """
+        if self.backend_name() is None:
+            raise ConfigurationError(
+                f"this system has no keyring that can be used; set {variable} in the environment "
+                "instead"
+            )
+
     def backend_name(self) -> str | None:
         """What kind of keyring it is; None if there is none that keeps anything.
 
