@@ -129,7 +129,7 @@ def _judged(error: BaseException, line: str, limits: SandboxLimits) -> tuple[Fai
             return "limit", nesting_advice(limits)
         case ValueError() if _TOO_MANY_DIGITS.match(message):
             return (
-                "limit",
+                "error",
                 "take part of the number, as in n % 10**9, or math.log10(n) for its size",
             )
         case NotImplementedError():

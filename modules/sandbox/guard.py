@@ -21,15 +21,15 @@ import ast
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from modules.plans.f_strings import older_form
 from modules.plans.names import NotParsed, parse
 from modules.sandbox.alternatives import UNSUPPORTED_METHODS
+from modules.sandbox.expressions import Expressions, GuardNames
 from modules.sandbox.provided import PROVIDED_MODULES, provided_name, provided_source
 from modules.sandbox.provided.builtin_functions import (
-    CLASS_METHODS,
     METHOD_NAMES,
     PYTHON_TYPES,
     bound_methods,
@@ -40,13 +40,6 @@ from modules.sandbox.rewriting import Edit, PlanText
 CONTINUED = "\\"
 """Joins a line to the next."""
 
-
-FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
-"""Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
-
-
-MAX_FORMATTED = 40
-"""F-strings of a plan that are rewritten inside where the tree may say wrongly where that is."""
 
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
@@ -120,7 +113,7 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
             interpreter ignores.
     """
     source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    names = _Names.of(token)
+    names = GuardNames.of(token)
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
         return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))
     try:
@@ -157,22 +150,6 @@ def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> Guarded
     return GuardedPlan(source, text, "", door, (line, *lines))
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What the inserted code calls things."""
-
-    door: str
-    recursion_error: str
-    eval: str
-    manager: str
-    attribute: str
-
-    @classmethod
-    def of(cls, token: str) -> "_Names":
-        kinds = ("nested_too_deep", "recursion_error", "eval", "manager", "attribute")
-        return cls(*(f"__{kind}_{token}__" for kind in kinds))
-
-
 _MANAGER = """
 import decimal as __decimal__
 def {name}(manager, kind=type, own=type(__decimal__.localcontext())):
@@ -186,53 +163,22 @@ def {name}(manager, kind=type, own=type(__decimal__.localcontext())):
 class _Guard:
     """Collects the edits of one plan."""
 
-    def __init__(self, text: PlanText, names: _Names) -> None:
+    def __init__(self, text: PlanText, names: GuardNames) -> None:
         self.text = text
         self.edits: list[Edit] = []
         self._names = names
         self._modules: set[str] = set()
-        self._methods: set[str] = set()
         self._managers = False
-        self._own_eval = False
-        self._evals: list[ast.Name] = []
-        self._attributes: list[ast.Attribute] = []
-        self._awaits: list[ast.Await] = []
         needs_tasks = NEEDS_TASKS.search(text.whole) is not None
         self._offered = frozenset(PROVIDED_MODULES) - (set() if needs_tasks else {"asyncio"})
-        self._in_place: set[ast.AST] = set()
-        self._formatted: list[ast.JoinedStr] = []
-        self._misplaced: set[ast.AST] = set()
+        self._expressions = Expressions(text, names)
 
     def walk(self, tree: ast.Module) -> None:
         """Look at every node, without recursion: its depth is in the plan's hands."""
         for node in ast.walk(tree):
             self._guard(node)
-            self._note(node)
-        self._rewrite(frozenset(ast.walk(tree)) - self._misplaced)
-        for formatted in self._formatted[:MAX_FORMATTED]:
-            placed, self.edits = self.edits, []
-            self._rewrite(frozenset(ast.walk(formatted)))
-            are_right = self.edits and self._are_right(self.edits, tree)
-            self.edits = placed + (self.edits if are_right else [])
-
-    def _rewrite(self, nodes: Set[ast.AST]) -> None:
-        """Rewrite these expressions, as far as they are of concern."""
-        if not self._own_eval:
-            self._unhide(name for name in self._evals if name in nodes)
-        if self._has_tasks:
-            self._wrap_awaits(node for node in self._awaits if node in nodes)
-        for method in self._attributes:
-            if method in nodes and method not in self._in_place:
-                self._bind(method)
-
-    def _are_right(self, edits: Sequence[Edit], tree: ast.Module) -> bool:
-        """Whether edits at places that may be wrong do what they should, and nothing else."""
-        try:
-            text, _ = self.text.edited(edits)
-            edited = _Undoing(self._names).visit(parse(text, most_characters=len(text)))
-            return ast.dump(edited) == ast.dump(tree)
-        except (SyntaxError, NotParsed, RecursionError, ValueError):
-            return False
+            self._expressions.note(node)
+        self.edits += self._expressions.edits(tree, has_tasks=self._has_tasks)
 
     def _guard(self, node: ast.AST) -> None:
         """Guard a statement, or put a provided module in its place."""
@@ -248,33 +194,13 @@ class _Guard:
             case _:
                 pass
 
-    def _note(self, node: ast.AST) -> None:
-        """Remember what can be judged when all nodes have been seen."""
-        self._own_eval = self._own_eval or _binds_eval(node)
-        match node:
-            case ast.JoinedStr() if FORMATTED_ARE_MISPLACED and node not in self._misplaced:
-                self._formatted.append(node)
-                self._misplaced.update(ast.walk(node))
-            case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
-                self._evals.append(name)
-            case ast.Call(func=ast.Attribute() as method) if not _is_method_of_type(method):
-                self._in_place.add(method)
-            case ast.Await():
-                self._awaits.append(node)
-            case ast.pattern():
-                self._in_place.update(ast.iter_child_nodes(node))
-            case ast.Attribute(attr=name, ctx=ast.Load()) if name in METHOD_NAMES:
-                self._attributes.append(node)
-            case _:
-                pass
-
     def prelude(self) -> str:
         """What the inserted code needs."""
         parts = [f"{self._names.recursion_error} = RecursionError\n{self._names.eval} = eval\n"]
         if self._managers:
             parts.append(_MANAGER.format(name=self._names.manager))
-        if self._methods:
-            parts.append(bound_methods(self._names.attribute, frozenset(self._methods)))
+        if methods := frozenset(self._expressions.methods):
+            parts.append(bound_methods(self._names.attribute, methods))
         return "".join([*parts, *(self._provided(name) for name in sorted(self._modules))])
 
     def epilogue(self) -> str:
@@ -333,31 +259,6 @@ class _Guard:
         target, _, value = first.partition(" ")
         self.edits.append(Edit(start, end, "; ".join([f"{target} {breaks}{value}", *rest])))
 
-    def _unhide(self, evals: Iterable[ast.Name]) -> None:
-        """Lead calls to the true `eval`."""
-        for name in evals:
-            start, end = self.text.span(name)
-            self.edits.append(Edit(start, end, self._names.eval))
-
-    def _wrap_awaits(self, nodes: Iterable[ast.Await]) -> None:
-        """Have what is awaited pass through the provided `asyncio`, which knows its tasks."""
-        for node in nodes:
-            start, end = self.text.span(node.value)
-            before = f"{provided_name('asyncio')}.awaited("
-            self.edits += [Edit(start, start, before), Edit(end, end, ")")]
-
-    def _bind(self, method: ast.Attribute) -> None:
-        """Turn `value.name` into a call that gives the method as a function."""
-        start, end = self.text.span(method)
-        inside = self.text.span(method.value)[1]
-        before, dot, name = self.text.between(inside, end).rpartition(b".")
-        if not dot or name.strip() != method.attr.encode():
-            return  # a comment in between, or a name in other letters: it stays as it is
-        breaks = name.count(b"\n") * "\n"
-        self._methods.add(method.attr)
-        self.edits.append(Edit(start, start, f"{self._names.attribute}{method.attr}("))
-        self.edits.append(Edit(inside + len(before), end, f"{breaks})"))
-
     def _indent(self, line: int) -> str:
         """The white space that a line begins with; a line before must not run on into it."""
         before, text = self.text.line(line - 1).strip(), self.text.line(line)
@@ -370,63 +271,12 @@ class _Guard:
         self.edits.append(Edit(at, at, text, blamed))
 
 
-class _Undoing(ast.NodeTransformer):
-    """Takes back what was done to expressions, in a tree of the edited text."""
-
-    def __init__(self, names: _Names) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """The true `eval` by its name."""
-        return ast.Name("eval", node.ctx) if node.id == self._names.eval else node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A method as a value, and what is awaited."""
-        self.generic_visit(node)
-        match node:
-            case ast.Call(func=ast.Name(id=name), args=[value]) if name.startswith(
-                self._names.attribute
-            ):
-                method = name.removeprefix(self._names.attribute)
-                return ast.Attribute(value, method, ast.Load())
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name), attr="awaited"), args=[value]
-            ) if name == provided_name("asyncio"):
-                return value
-            case _:
-                return node
-
-
 def _check_methods(body: Iterable[ast.stmt]) -> None:
     """Refuse methods that Python would call by itself and the interpreter never does."""
     for node in body:
         if isinstance(node, ast.FunctionDef) and node.name in UNSUPPORTED_METHODS:
             message = f"{node.name}() is not supported: give the method a plain name and call it"
             raise Unsupported(message, node.lineno)
-
-
-def _is_method_of_type(attribute: ast.Attribute) -> bool:
-    """Whether it is `str.lower`, a value even where it is called; not so `dict.fromkeys`."""
-    value = attribute.value
-    is_type = isinstance(value, ast.Name) and value.id in PYTHON_TYPES
-    return is_type and attribute.attr not in CLASS_METHODS
-
-
-def _binds_eval(node: ast.AST) -> bool:
-    """Whether the plan has an `eval` of its own, to which its calls may lead."""
-    match node:
-        case ast.Name(id="eval", ctx=ast.Store()) | ast.arg(arg="eval"):
-            return True
-        case ast.FunctionDef(name="eval") | ast.AsyncFunctionDef(name="eval"):
-            return True
-        case ast.ClassDef(name="eval") | ast.ExceptHandler(name="eval"):
-            return True
-        case ast.MatchAs(name="eval") | ast.MatchStar(name="eval") | ast.MatchMapping(rest="eval"):
-            return True
-        case ast.alias(name=name, asname=asname):
-            return "eval" in (name, asname)
-        case _:
-            return False
 
 
 def _provided_modules(statement: ast.Import | ast.ImportFrom) -> set[str]:

@@ -200,6 +200,6 @@ async def test_a_number_too_long_to_show_is_told_without_a_setting_that_no_plan_
 ) -> None:
     failure = (await run(solve("x = 10 ** 5000", f"return {shown}"))).failure
     assert failure is not None
-    assert (failure.kind, failure.line) == ("limit", 3)
+    assert (failure.kind, failure.line) == ("error", 3)
     assert "n % 10**9" in failure.message
     assert "set_int_max_str_digits" not in failure.message

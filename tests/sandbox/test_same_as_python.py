@@ -81,6 +81,10 @@ NAMED = {
     "bool(re.search(r'c$', 'c\\n')), bool(re.search(r'c\\Z', 'c\\n'))": "(True, False)",
     "re.sub('a', r'\\t', 'ab')": r"'\tb'",
     "re.sub(r'[[]', '(', 'a[0]'), re.subn('a', 'b', 'aa')": "('a(0]', ('bb', 2))",
+    "re.findall(r'(?i)\\b(\\d{1,2}(?:[:.]\\d\\d)?)\\b|(noon)', '10:30 or Noon')": (
+        "[('10:30', ''), ('', 'Noon')]"
+    ),
+    "re.sub(r'\\s*', '', ' a b ' * 20000) == 'ab' * 20000": "True",
     "next(re.finditer(r'\\d', 'a1')).group()": "'1'",
 }
 """What was silently wrong once, and Python's answer."""

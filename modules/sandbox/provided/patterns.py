@@ -26,58 +26,89 @@ PATTERNS = r'''
     Match, error, PatternError, escape = true.Match, true.error, true.error, true.escape
     compiled = {}
 
-    def translated(pattern, dollar):
-        """The pattern as Rust reads it, and whether it looks back, or tries what is empty first.
+    opening = true.compile(
+        r"\?(?:P<\w+>|P=\w+|<[=!]|[=!:>]|#[^)]*|[a-zA-Z-]+:?|\([^)]*\))"
+    )
+    digits = "0123456789"
 
-        And whether it surely needs a character: one that stands in no group and no alternative.
+    class Group:
+        """What is known of a group so far: whether each of its alternatives needs a character."""
+
+        def __init__(self, looks):
+            self.looks, self.this, self.others = looks, False, True
+
+        def needs(self):
+            return self.this and self.others and not self.looks
+
+    def translated(pattern):
+        """The pattern as Rust reads it, once more for texts with a last line end, and of it:
+
+        whether it looks back, tries what is empty first, and surely needs a character.
         """
-        pieces, at, in_class, looks_back, empty_first, last = [], 0, False, False, False, ""
-        depth, atom, needs, either = 0, False, False, False
+        pieces, ends, at, counted = [], [], 0, False
+        in_class, looks_back, empty_first = False, False, False
+        groups, needs = [Group(False)], False
         while at < len(pattern):
             piece = pattern[at]
-            if piece == "\\":
-                piece = pattern[at : at + 2]
-                at += 2
-                if not in_class:
-                    looks_back = looks_back or piece in ("\\b", "\\B", "\\A")
-                    needs = needs or atom
-                    atom = depth == 0 and piece[1:] not in "bBAZ0123456789"
-                    piece = "\\z" if piece == "\\Z" else piece
-                pieces.append(piece)
-                last = piece
-                continue
             at += 1
-            if piece == "{" and not in_class:
-                times = pattern[at : pattern.find("}", at) + 1]
-                if len(times) > 1 and not times[:-1].strip("0123456789,"):
-                    piece, at = piece + times, at + len(times)
-            if not in_class:
-                if piece in ("*", "?") or piece[:2] in ("{0", "{,"):
-                    atom = False
-                elif piece != "+" and len(piece) == 1:
-                    needs = needs or atom
-                    atom = depth == 0 and piece not in "^$()|"
-                depth += (piece == "(") - (piece == ")")
-                either = either or (piece == "|" and depth == 0)
             if in_class:
-                if piece == "]" and at > first_of_class:
+                if piece == "\\":
+                    piece += pattern[at : at + 1]
+                    at += 1
+                elif piece == "]" and at > first_of_class:
                     in_class = False
                 elif piece in ("[", "&", "~"):
                     piece = "\\" + piece
-            elif piece == "[":
-                in_class = True
-                first_of_class = at + (2 if pattern[at : at + 1] == "^" else 1)
-            elif piece == "^" or (piece == "(" and pattern[at : at + 3] in ("?<=", "?<!")):
-                looks_back = True
-            elif piece == "|":
-                empty_first = empty_first or pattern[at : at + 1] not in ("", ")")
-            elif piece == "?" and last in ("*", "+", "?", "}"):
-                empty_first = True
-            elif piece == "$":
-                piece = dollar
+                pieces.append(piece)
+                ends.append(piece)
+                counted = False
+                continue
+            end = None
+            if piece == "{":
+                times = pattern[at : pattern.find("}", at) + 1]
+                if len(times) > 1 and not times[:-1].strip("0123456789,"):
+                    piece, at = piece + times, at + len(times)
+            if piece in ("*", "?") or piece[:2] in ("{0", "{,"):
+                if counted and piece == "?":
+                    empty_first = True
+                else:
+                    needs = False
+            elif piece != "+" and (len(piece) == 1 or piece[0] != "{"):
+                groups[-1].this = groups[-1].this or needs
+                needs = False
+                if piece == "\\":
+                    piece += pattern[at : at + 1]
+                    at += 1
+                    needs = piece[1:] not in "bBAZ" and piece[1:] not in digits
+                    looks_back = looks_back or piece in ("\\b", "\\B", "\\A")
+                    piece = "\\z" if piece == "\\Z" else piece
+                elif piece == "(":
+                    prefix = opening.match(pattern[at:])
+                    prefix = prefix.group() if prefix is not None else ""
+                    looks_back = looks_back or prefix in ("?<=", "?<!")
+                    groups.append(Group(prefix in ("?=", "?!", "?<=", "?<!")))
+                    piece, at = piece + prefix, at + len(prefix)
+                elif piece == ")" and len(groups) > 1:
+                    needs = groups.pop().needs()
+                elif piece == "|":
+                    empty_first = empty_first or pattern[at : at + 1] not in ("", ")")
+                    groups[-1].others = groups[-1].others and groups[-1].this
+                    groups[-1].this = False
+                elif piece == "[":
+                    in_class, needs = True, True
+                    first_of_class = at + (2 if pattern[at : at + 1] == "^" else 1)
+                elif piece == "^":
+                    looks_back = True
+                elif piece == "$":
+                    end = r"(?=\n?\z)"
+                else:
+                    needs = piece != ")"
+            repeats = piece in ("*", "+", "?") or (piece[0] == "{" and len(piece) > 1)
+            counted = repeats and not counted
             pieces.append(piece)
-            last = piece[-1]
-        return "".join(pieces), looks_back, empty_first, (needs or atom) and not either
+            ends.append(piece if end is None else end)
+        groups[-1].this = groups[-1].this or needs
+        return "".join(pieces), "".join(ends), looks_back, empty_first, groups[-1].needs()
 
     class EmptyMatch:
         """A match of nothing, found in the rest of a text `by` characters from its start."""
@@ -108,29 +139,37 @@ PATTERNS = r'''
 
     class Pattern:
         def __init__(self, pattern, flags):
-            lines = flags & M or true.search(r"\(\?[a-zA-Z]*m", pattern)
-            dollar = "$" if lines else r"(?=\n?\z)"
-            text, self.looks_back, self.empty_first, needs = translated(pattern, dollar)
+            text, ends, self.looks_back, self.empty_first, needs = translated(pattern)
             self.own = true.compile(text, flags)
-            self.only_at_start = not lines and "|" not in pattern and pattern[:1] == "^"
+            lines = flags & M or true.search(r"\(\?[a-zA-Z]*m", pattern)
+            self.ends = None if lines or ends == text else ends
             self.pattern, self.flags = pattern, flags
+            self.only_at_start = not lines and "|" not in pattern and pattern[:1] == "^"
             zero_width = true.search(r"[$^]|\\[bBAZ]|\(\?[=!<]", pattern)
             self.may_be_empty = not needs and (bool(zero_width) or self.own.match("") is not None)
 
+        def of(self, string):
+            """The interpreter's own pattern for a text: `$` looks ahead for a last line end."""
+            if self.ends is None or not isinstance(string, str) or string[-1:] != "\n":
+                return self.own
+            if isinstance(self.ends, str):
+                self.ends = true.compile(self.ends, self.flags)
+            return self.ends
+
         def search(self, string):
-            return self.own.search(string)
+            return self.of(string).search(string)
 
         def match(self, string):
-            return self.own.match(string)
+            return self.of(string).match(string)
 
         def fullmatch(self, string):
-            return self.own.fullmatch(string)
+            return self.of(string).fullmatch(string)
 
         def finditer(self, string):
             return iter(self.matches(string))
 
         def matches(self, string):
-            found = [match for match in self.own.finditer(string)]
+            found = [match for match in self.of(string).finditer(string)]
             if not self.may_be_empty:
                 return found
             filled, end = [], None
@@ -152,7 +191,7 @@ PATTERNS = r'''
                 return
             if self.looks_back:
                 self.refuse()
-            match = self.own.match(string[end:])
+            match = self.of(string).match(string[end:])
             if match is not None and match.end() == 0:
                 filled.append(EmptyMatch(match, end, string))
                 if self.empty_first and end < len(string):
@@ -165,7 +204,7 @@ PATTERNS = r'''
 
         def findall(self, string):
             if not self.may_be_empty:
-                return self.own.findall(string)
+                return self.of(string).findall(string)
             values = []
             for match in self.matches(string):
                 groups = match.groups()
@@ -189,12 +228,12 @@ PATTERNS = r'''
         def sub(self, repl, string, count=0):
             plain = isinstance(repl, str) and "\\" not in repl
             if plain and (repl == "" or not self.may_be_empty):
-                return self.own.sub(repl, string, count)
+                return self.of(string).sub(repl, string, count)
             return self.subn(repl, string, count)[0]
 
         def split(self, string, maxsplit=0):
             if not self.may_be_empty:
-                return self.own.split(string, maxsplit)
+                return self.of(string).split(string, maxsplit)
             pieces, at = [], 0
             for number, match in enumerate(self.matches(string)):
                 if maxsplit and number >= maxsplit:
