@@ -54,6 +54,7 @@ def remove(command: RemoveServer, around: Surroundings) -> ExitCode:
             f"mcp remove changes {file} alone"
         )
     remove_server(file, command.name)
+    StartFailures(around.places.failures_file).forget(spec.id)  # one of that name begins anew
     if command.options.json:
         around.print_json({"id": command.name, "file": str(file)})
     else:

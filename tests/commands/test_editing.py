@@ -149,6 +149,16 @@ def test_enabling_brings_back_a_server_that_was_set_aside_wherever_it_stands(han
     assert [server["state"] for server in hand.objects("mcp", "list")] == ["on"]
 
 
+def test_a_server_that_is_removed_and_added_again_starts_afresh(hand: Hand) -> None:
+    command = ["--", sys.executable, str(SERVERS / "dying_server.py")]
+    hand.run("mcp", "add", "dying", *command)
+    hand.run("mcp", "test", "dying")
+    assert [server["state"] for server in hand.objects("mcp", "list")] == ["failed"]
+    hand.run("mcp", "remove", "dying")
+    hand.run("mcp", "add", "dying", *command)
+    assert [server["state"] for server in hand.objects("mcp", "list")] == ["on"]
+
+
 def test_a_server_of_the_profile_is_switched_by_its_owner(hand: Hand) -> None:
     hand.write_profile(entry("typed"), entry("able", more="disabled: true"))
     for word, name, told in (
