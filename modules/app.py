@@ -304,12 +304,17 @@ class _Run:
 
         task = asyncio.current_task()
         documents = PromptDocuments(self._places, self._profile_file, os.environ, progress.say)
+
+        async def manage_documents(words: str) -> ExitCode:
+            with progress.during("docs", "your documents"):
+                return await documents.run(words)
+
         commands = PromptCommands(
             dispatcher,
             progress.say,
             conversation.session_usage,
             conversation.session_activity,
-            documents.run,
+            manage_documents,
             self._disabled,
         )
 

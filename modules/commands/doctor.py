@@ -29,6 +29,7 @@ from modules.commands.surroundings import Surroundings
 from modules.composition import sandbox_limits
 from modules.sandbox import SandboxLimits
 from modules.terminal.streams import Complaints
+from modules.terminal.waits import waits_on
 
 if TYPE_CHECKING:
     from config.schema import AgentProfile
@@ -64,19 +65,22 @@ def diagnose(
         configuration += of_servers
     listed = servers or ServerList((), (), ())
     complaints.redactor.learn(secret_values((*listed.specs, *listed.disabled)))
-    checks = [
-        *_program(),
-        *_sandbox(profile, examine, is_verbose=options.verbose),
-        *file_checks(places, profile, environ),
-        *configuration,
-    ]
-    if profile is not None and models is not None:
-        checks += model_checks(profile, models, environ, places.home)
-    if profile is not None:
-        checks += documents_checks(profile, places, environ)
-        checks += web_checks(profile, environ)
-    if servers is not None:
-        checks += server_checks(servers, StartFailures(places.failures_file))
+    verbose, quiet = options.verbose, options.quiet
+    waits = waits_on(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
+    with waits.blocking("doctor", "the checks"):
+        checks = [
+            *_program(),
+            *_sandbox(profile, examine, is_verbose=options.verbose),
+            *file_checks(places, profile, environ),
+            *configuration,
+        ]
+        if profile is not None and models is not None:
+            checks += model_checks(profile, models, environ, places.home)
+        if profile is not None:
+            checks += documents_checks(profile, places, environ)
+            checks += web_checks(profile, environ)
+        if servers is not None:
+            checks += server_checks(servers, StartFailures(places.failures_file))
     around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)
     if options.json:
         around.print_json(around.redactor.object(_document(checks)))

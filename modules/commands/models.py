@@ -15,6 +15,7 @@ from modules.commands.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened, table
 from modules.terminal.streams import Complaints
+from modules.terminal.waits import waits_on
 
 NAME_CHARACTERS = 60
 STATE_CHARACTERS = 70
@@ -40,15 +41,18 @@ def list_models(
     profile = check_profile(read_document(profile_file), profile_file)
     models = load_models(places.config_file("models.json"))
     around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
-    rows = model_rows(models, environ, places.home)
+    verbose, quiet = options.verbose, options.quiet
+    waits = waits_on(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
     choice: Choice | UserError
-    try:
-        wanted = profile.llm.text_generation
-        choice = choose_models(
-            None, wanted, models, environ, places.home, keyring_seconds=KEYRING_SECONDS
-        )
-    except UserError as error:
-        choice = error
+    with waits.blocking("models", "keys and services that may be there"):
+        rows = model_rows(models, environ, places.home)
+        try:
+            wanted = profile.llm.text_generation
+            choice = choose_models(
+                None, wanted, models, environ, places.home, keyring_seconds=KEYRING_SECONDS
+            )
+        except UserError as error:
+            choice = error
     if options.json:
         around.print_json(around.redactor.object(_document(rows, choice, models)))
     else:

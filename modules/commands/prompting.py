@@ -14,6 +14,7 @@ from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
 from modules.sandbox import Sandbox
+from modules.terminal.waits import waits_on
 from modules.welcome import asks_for_help
 
 
@@ -24,9 +25,13 @@ def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfil
         UserError: the model that is named can't be used.
     """
     models = load_models(around.places.config_file("models.json"))
-    return choose_model(
-        command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
-    )
+    verbose, quiet = command.options.verbose, command.options.quiet
+    say = around.complaints.say
+    waits = waits_on(around.stderr, say, os.environ, verbose=verbose, quiet=quiet)
+    with waits.blocking("model", "keys and services that may be there"):
+        return choose_model(
+            command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
+        )
 
 
 ASKS_NO_MODEL = "no model is asked for this: it gets the page of agent.py help"

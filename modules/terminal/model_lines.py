@@ -36,11 +36,11 @@ def usage_text(usage: Usage) -> str:
 
 
 def activity_text(done: Activity) -> str:
-    """`2 requests; 3 plans, 1.2 s; 4 tool calls, 0.8 s`."""
+    """`2 requests; 3 plans, 1.20 s; 4 tool calls, 0.80 s`."""
     parts = [
         _counted(done.requests, "request"),
-        f"{_counted(done.plans, 'plan')}, {done.seconds:.1f} s",
-        f"{_counted(done.calls, 'tool call')}, {done.call_seconds:.1f} s",
+        f"{_counted(done.plans, 'plan')}, {done.seconds:.2f} s",
+        f"{_counted(done.calls, 'tool call')}, {done.call_seconds:.2f} s",
     ]
     return "; ".join(parts)
 

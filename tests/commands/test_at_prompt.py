@@ -137,7 +137,7 @@ async def test_what_a_session_has_used_is_told_by_model() -> None:
             "model: gemini:a: 1,500 tokens read (1,000 cached), 80 written, $0.0123\n"
             "ollama:b: 20 tokens read, 5 written\n"
             "in all: 1,520 tokens read (1,000 cached), 85 written, $0.0123\n"
-            "0 requests; 0 plans, 0.0 s; 0 tool calls, 0.0 s"
+            "0 requests; 0 plans, 0.00 s; 0 tool calls, 0.00 s"
         ]
 
 
@@ -147,5 +147,5 @@ async def test_what_a_session_has_done_is_told_where_no_model_counts_tokens() ->
         assert await prompt.run("/usage") is ExitCode.ANSWERED
         assert said == [
             "model: no model has counted tokens in this session\n"
-            "2 requests; 3 plans, 1.2 s; 1 tool call, 0.8 s"
+            "2 requests; 3 plans, 1.24 s; 1 tool call, 0.80 s"
         ]

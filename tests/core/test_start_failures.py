@@ -3,8 +3,8 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -290,8 +290,17 @@ async def test_a_server_that_npx_may_have_to_download_first_gets_time_and_it_is_
         waiting.append(text)
         told.set()
 
+    @contextmanager
+    def waiting_for(text: str) -> Generator[None]:
+        named.append(text)
+        try:
+            yield
+        finally:
+            named.append(f"no more: {text}")
+
+    named: list[str] = []
     spec = ServerSpec("fetched", (str(program), "-"), tmp_path)
-    hooks = DispatcherHooks(on_waiting=on_waiting)
+    hooks = DispatcherHooks(on_waiting=on_waiting, waiting_for=waiting_for)
     multi = MultiMCP([spec], hooks=hooks, stop_grace=QUICK, slow_start_seconds=0)
     async with asyncio.timeout(20), multi:
         await multi.start()
@@ -299,3 +308,6 @@ async def test_a_server_that_npx_may_have_to_download_first_gets_time_and_it_is_
     assert waiting == [
         "server 'fetched' is still starting; npx may have to download it first; it has 180 s for it"
     ]
+    start, end = "server 'fetched' to start", "the servers to end"
+    assert named[:2] == [start, end]
+    assert sorted(named[2:]) == [f"no more: {start}", f"no more: {end}"]
