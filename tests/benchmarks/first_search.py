@@ -1,7 +1,8 @@
 """The first search of a cold process, by words alone and by words and meaning, in turn.
 
 `agent.py call search_stored_documents`, from start to exit, on an index that is up to date: what a
-person waits for who asks the documents one question. That meaning was asked is checked each time.
+person waits for who asks the documents one question. How often meaning was asked in time is
+counted: on a machine that is too busy to start the embedder in a second, words answer alone.
 """
 
 import json
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -43,16 +45,27 @@ def measure(home: Path, notes: int = NOTES, rounds: int = ROUNDS) -> list[Row]:
     for mode in ("words", "hybrid"):
         searched(home, mode)
     pairs = [(searched(home, "words"), searched(home, "hybrid")) for _ in range(rounds)]
-    ratio = median(hybrid / words for words, hybrid in pairs)
+    ratio = median(hybrid.seconds / words.seconds for words, hybrid in pairs)
+    in_time = sum(hybrid.is_in_time for _, hybrid in pairs)
+    verdict = "met" if in_time == rounds else "MISSED"
     return [
-        Row(f"{notes} notes, words alone", spread([words for words, _ in pairs])),
-        Row(f"{notes} notes, words and meaning", spread([hybrid for _, hybrid in pairs])),
+        Row(f"{notes} notes, words alone", spread([words.seconds for words, _ in pairs])),
+        Row(f"{notes} notes, words and meaning", spread([hybrid.seconds for _, hybrid in pairs])),
         Row("  that / words alone", f"{ratio:.2f}", at_most(ratio, RATIO_AIM)),
+        Row("  went by meaning", f"{in_time} of {rounds}", f"aim: all: {verdict}"),
     ]
 
 
-def searched(home: Path, mode: SearchMode) -> float:
-    """Seconds of one process that searches so; fails where it did not search so."""
+@dataclass(frozen=True)
+class Searched:
+    """How long a process took, and whether it searched as it was asked to."""
+
+    seconds: float
+    is_in_time: bool
+
+
+def searched(home: Path, mode: SearchMode) -> Searched:
+    """One process that searches so."""
     tool = ["call", "search_stored_documents", f"query={QUERY}", f"mode={mode}", "--json"]
     began = time.perf_counter()
     done = subprocess.run(
@@ -66,5 +79,4 @@ def searched(home: Path, mode: SearchMode) -> float:
     seconds = time.perf_counter() - began
     found: str = json.loads(done.stdout)["value"]
     assert "is serviced by gardener" in found, found
-    assert WORDS_ALONE not in found, found
-    return seconds
+    return Searched(seconds, WORDS_ALONE not in found)
