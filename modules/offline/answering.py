@@ -88,10 +88,13 @@ pattern = re.compile("(?i)" + @pattern@.replace("{forms}", r"\b(?:" + @focus@ + 
 
 def fits(text, words):
     """Whether it has what is asked for, in words of its own."""
-    for found in pattern.finditer(text):
+    at, found = 0, pattern.search(text)
+    while found is not None:
         told = [group for group in found.groups() if group]
         if told and (fresh(told[0]) or not asked(plain(told[0]))):
             return True
+        at = at + max(found.end(), 1)
+        found = None if @at_start@ else pattern.search(text[at:])
     return False
 '''
 
@@ -183,14 +186,16 @@ def answer_lines(question: Question) -> list[str]:
     `sentences` holds tuples of text, its plain words, those of what stands above it, its place,
     and the words of the nearest heading. Lines behind these are reached where nothing is near.
     """
+    valued = "here == 0 and text[-1] not in '.!' and fresh(text)"
     values = {
         "ends": literal(ENDINGS),
         "terms": literal([word_roots(term) for term in question.terms]),
         "focus": literal("|".join(word_roots(word) for word in question.focus) or "$^"),
         "pattern": literal(question.pattern),
+        "at_start": str(question.pattern.startswith("^")),
         "judged": _JUDGED[question.wanted],
         "ordered": "in_order(words)" if question.in_order else "True",
-        "valued": "fresh(text)" if question.wanted == "value" else "False",
+        "valued": valued if question.wanted == "value" else "False",
         "only_above": str(ONLY_ABOVE),
         "on_topic": str(ENOUGH_ON_TOPIC),
         "enough": str(ENOUGH_OF_ALL),

@@ -142,6 +142,19 @@ _PLACE: Final = (
     r"within|via|towards?)\s+(?:(?:the|an?|our|its|their|each|every|his|her|all)\s+)?"
     rf"((?!{_NUMBER}|(?:{_MONTH}|{_WEEKDAY}|time|advance|writing|order)\b)[\w'’-]+)"
 )
+_LIES: Final = (
+    r"\s+(?:(?:is|are|was|were|can be|may be)\s+)?(?:(?:always|now|also)\s+)?"
+    r"(?:(?:lies?|lay|stands?|stood|hangs?|hung|sits?|rests?|situated|located|found|kept|stored|placed|"
+    r"housed)\s+)?"
+)
+"""How a sentence goes on that says where a thing is, rather than where something happened to it."""
+
+_IS_THE: Final = r"{forms}\s+(?:is|are|was|were)\s+(?:the|an?|our)\s+(.+)"
+_IS: Final = re.compile(r"\s*(?:is|are|was|were)\b", re.IGNORECASE)
+_PRICED: Final = re.compile(r"^\s*(?:is|are|was|were)\b|\bcosts?\b", re.IGNORECASE)
+_MONEY: Final = r"(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|cents?|pence|yen|crowns?|kr)\b"
+_PRICE: Final = rf"([$€£¥]\s*\d[\d.,]*|{_NUMBER}\s*(?:[$€£¥]|{_MONEY})|\bfree\b|%)"
+
 _REASON: Final = (
     r"\b(?:because|since|so that|so as|due to|owing to|thanks to|for fear|in order|as (?:it|they|"
     r"he|she|"
@@ -158,7 +171,7 @@ _VALUED: Final = (
     r"each) [\w' -]{1,40}?)?"
     r"(?:\s*[:=–]\s*|\s+(?:is|are|was|were|equals?|amounts? to|comes? to|lasts?|reads?|remains?)\s+"
     rf"(?!not\b|\w+(?:ed|en)\b|\w+ly \w+ed\b|(?:kept|paid|made|sent|set|shown|known|held|put|"
-    rf"found|sold|built)\b)"
+    rf"found|sold|built|bought)\b)"
     rf"|\s+of\s+(?=(?:about |at least |at most |up to |over |under |some |only )?{_NUMBER}))(.+)"
 )
 
@@ -178,12 +191,15 @@ def _how_many(rest: str, _: re.Match[str]) -> Question:
         maxsplit=1,
     )
     counted = _terms(run[0])
-    between = r"(?:[\s-]+[^\s.,;:]+){0,3}?[\s-]+"
-    pattern = rf"\b({_NUMBER}){between}{{forms}}|{{forms}}[^:.]{{0,40}}:\s*({_NUMBER})"
+    # "96 euros for a plot" counts no plots, and "half a plot" or "a half plot" is none.
+    between = r"(?:[\s-]+(?!(?:a|an|the|of|for|in|to|and|per|at|on)\b)[^\s.,;:]+){0,2}?[\s-]+"
+    pattern = rf"\b((?!half\b){_NUMBER}){between}{{forms}}|{{forms}}[^:.]{{0,40}}:\s*({_NUMBER})"
     return Question("part", _terms(rest), pattern, counted)
 
 
 def _how_much(rest: str, _: re.Match[str]) -> Question:
+    if _PRICED.search(rest) is not None:
+        return Question("part", _terms(rest, "cost", "costs"), _PRICE)
     return Question("part", _terms(rest), rf"(?<![\w-])({_NUMBER}|free|nothing)")
 
 
@@ -210,7 +226,11 @@ def _what_time(rest: str, _: re.Match[str]) -> Question:
 
 
 def _where(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), _PLACE + "|" + _VALUED, _terms(rest)[-1:])
+    terms = _terms(rest)
+    if _IS.match(rest) is not None and not re.search(r"(?:ed|en|ept|old|ound|ut)$", rest.strip()):
+        return Question("part", terms, rf"{{forms}}{_LIES}{_PLACE}|{_IS_THE}", terms)
+    near = r"(?:\s+[\w'’-]+){0,4}?\s+"
+    return Question("part", terms, rf"{{forms}}{near}{_PLACE}|{_IS_THE}", terms)
 
 
 def _why(rest: str, _: re.Match[str]) -> Question:
@@ -252,7 +272,7 @@ def _defined(heads: tuple[str, ...]) -> str:
 
 
 def _other(rest: str, _: re.Match[str]) -> Question:
-    if re.search(r"\b(?:do|does|did|happens?|happened)$", rest.strip(), re.IGNORECASE):
+    if re.search(r"^happen|\b(?:do|does|did|happens?|happened)$", rest.strip(), re.IGNORECASE):
         return _unclear(rest, _)
     return Question("other", _terms(rest))
 
