@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 from modules.plans.names import NotParsed, parse
 from modules.sandbox.provided import provided_name
-from modules.sandbox.provided.builtin_functions import CLASS_METHODS, METHOD_NAMES, PYTHON_TYPES
+from modules.sandbox.provided.builtin_functions import (
+    CLASS_METHODS,
+    METHOD_NAMES,
+    PARSE_TIME,
+    PYTHON_TYPES,
+)
 from modules.sandbox.rewriting import Edit, PlanText
 
 FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
@@ -69,7 +74,7 @@ class Expressions:
                 self._misplaced.update(ast.walk(node))
             case ast.Call(func=ast.Name(id="eval") as name, args=[_], keywords=[]):
                 self._evals.append(name)
-            case ast.Call(func=ast.Attribute() as method) if not _is_method_of_type(method):
+            case ast.Call(func=ast.Attribute() as method) if not _is_value(method):
                 self._in_place.add(method)
             case ast.Await():
                 self._awaits.append(node)
@@ -164,8 +169,10 @@ class _Undoing(ast.NodeTransformer):
                 return node
 
 
-def _is_method_of_type(attribute: ast.Attribute) -> bool:
+def _is_value(attribute: ast.Attribute) -> bool:
     """Whether it is `str.lower`, a value even where it is called; not so `dict.fromkeys`."""
+    if attribute.attr == PARSE_TIME:
+        return True
     value = attribute.value
     is_type = isinstance(value, ast.Name) and value.id in PYTHON_TYPES
     return is_type and attribute.attr not in CLASS_METHODS

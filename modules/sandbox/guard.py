@@ -31,6 +31,7 @@ from modules.sandbox.expressions import Expressions, GuardNames
 from modules.sandbox.provided import PROVIDED_MODULES, provided_name, provided_source
 from modules.sandbox.provided.builtin_functions import (
     METHOD_NAMES,
+    PARSE_TIME,
     PYTHON_TYPES,
     bound_methods,
 )
@@ -46,7 +47,7 @@ ODD_LAYOUT = "put except and finally, and what follows them, on lines of their o
 
 
 _OF_CONCERN = re.compile(
-    rf"\b(?:try|with|class|eval|{'|'.join(PROVIDED_MODULES)})\b"
+    rf"\b(?:try|with|class|eval|{PARSE_TIME}|{'|'.join(PROVIDED_MODULES)})\b"
     rf"|\.\s*(?:{'|'.join(sorted(METHOD_NAMES))})\b(?!\s*\()"
     rf"|\b(?:{'|'.join(kind for kind in PYTHON_TYPES if '.' not in kind)})\s*\."
 )

@@ -34,6 +34,9 @@ PYTHON_TYPES: Mapping[str, type] = MappingProxyType(
 )
 """Types whose methods the interpreter doesn't know as attributes, by its name for them."""
 
+PARSE_TIME = "strptime"
+"""The one method that is corrected also where it is called."""
+
 _TYPES = tuple(PYTHON_TYPES.items())
 _ALL_NAMES = MappingProxyType({kind: tuple(dir(python)) for kind, python in _TYPES})
 
@@ -104,6 +107,34 @@ def __attribute_functions__():
     return get, has
 """
 
+_PARSE_TIME = """
+    def parsed(kind, text, format):
+        wrong = ValueError(f"time data {text!r} does not match format {format!r}")
+        if text[:1].isspace() and not format[:1].isspace():
+            raise wrong
+        names = format.replace("%%", "").split("%")[1:]
+        has = "".join([name[:1] for name in names])
+        texts, formats = "", ""
+        for those, value, directive in (
+            ("YyGcx", "1900", "%Y"), ("mbBjUWVcx", "1", "%m"), ("djuaAwUWVcx", "1", "%d"),
+            ("HIXcs", "0", "%H"), ("McXs", "0", "%M"),
+        ):
+            if not any([name in has for name in those]):
+                texts, formats = f"{texts}{value} ", f"{formats}{directive} "
+        if "I" in has and "p" not in has:
+            texts, formats = f"{texts}AM ", f"{formats}%p "
+        try:
+            found = kind.strptime(texts + text, formats + format)
+        except ValueError:
+            raise wrong
+        return found.replace(year=found.year - 100) if "y" in has and found.year > 2068 else found
+
+    calls["strptime"] = lambda thing, of_type: (
+        lambda text, format: parsed(thing if of_type else type(thing), text, format)
+    )
+"""
+"""`strptime` as in Python: the interpreter's drops an hour without minutes, and needs a date."""
+
 _CALL = """
     def call(thing, of_type):
         if of_type and not {of_class}:
@@ -139,6 +170,9 @@ def bound_methods(prefix: str, methods: frozenset[str]) -> str:
 def _attribute_functions(methods: frozenset[str], names: Mapping[str, Sequence[str]]) -> str:
     table = {kind: f" {' '.join(those)} " for kind, those in names.items() if those}
     calls = "".join(
-        _CALL.format(name=name, of_class=name in CLASS_METHODS) for name in sorted(methods)
+        _PARSE_TIME
+        if name == PARSE_TIME
+        else _CALL.format(name=name, of_class=name in CLASS_METHODS)
+        for name in sorted(methods)
     )
     return _ATTRIBUTES.format(names=repr(table), calls=calls)
