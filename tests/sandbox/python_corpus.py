@@ -277,6 +277,13 @@ datetime({y}, {mo}, {da}, 13, 5, 9).isoformat()
 str(datetime({y}, {mo}, {da}, 13, 5) - datetime({y}, {mo}, {da}))
 str(datetime.fromisoformat('{y}-{mo:02}-{da:02}T10:00:00'))
 str(datetime.strptime('{y}-{mo}-{da}', '%Y-%m-%d').date())
+str(datetime.strptime('{y}-{mo:02}-{da:02} {n}', '%Y-%m-%d %H'))
+str(datetime.strptime('{da}/{mo}/{y} {n1}:0{n} PM', '%d/%m/%Y %I:%M %p'))
+str(datetime.strptime('{n1}AM', '%I%p')), str(datetime.strptime('{n1}', '%I'))
+str(datetime.strptime('{da:02}.{mo:02}.{yy:02}', '%d.%m.%y'))
+str(datetime.strptime('{n}:{n}:{n}', '%H:%M:%S').time()), str(datetime.strptime('{y}', '%Y'))
+str(datetime.strptime('{mo}/{y}', '%m/%Y')), str(datetime.strptime('{n}:{n}', '%M:%S'))
+datetime.strptime(' {y}', '%Y')
 str(timedelta(hours={n}, minutes={i}))
 timedelta(days={n}, hours={n}).total_seconds()
 repr(date({y}, {mo}, {da}))
@@ -508,6 +515,8 @@ def _kinds(rng: random.Random) -> dict[str, Draw]:
         return {pick("abcdef"): rng.randrange(-9, 99) for _ in range(rng.randrange(5))}
 
     return {
+        "n1": lambda: rng.randrange(1, 13),
+        "yy": lambda: rng.randrange(100),
         "f": number,
         "m": price,
         "i": whole,

@@ -85,6 +85,10 @@ NAMED = {
         "[('10:30', ''), ('', 'Noon')]"
     ),
     "re.sub(r'\\s*', '', ' a b ' * 20000) == 'ab' * 20000": "True",
+    "str(datetime.strptime('03/04/21 5 PM', '%d/%m/%y %I %p'))": "'2021-04-03 17:00:00'",
+    "datetime.strptime('4.3.69', '%d.%m.%y').year, datetime.strptime('17', '%H').hour": (
+        "(1969, 17)"
+    ),
     "next(re.finditer(r'\\d', 'a1')).group()": "'1'",
 }
 """What was silently wrong once, and Python's answer."""
