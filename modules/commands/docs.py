@@ -114,7 +114,9 @@ class PromptDocuments:
             code = await child.wait()
         finally:
             await _end(child)
-        self.say("docs", said or "done")
+        # The child marks its own lines of progress in the same way.
+        lines = [line.removeprefix("[docs] ") for line in said.splitlines()]
+        self.say("docs", "\n".join(lines) or "done")
         return ExitCode(code) if code in {each.value for each in ExitCode} else _failed(code)
 
     def _words(self, text: str) -> tuple[str, ...] | None:
