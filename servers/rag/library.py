@@ -11,21 +11,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from servers.rag.chunker import CHUNKER_VERSION
 from servers.rag.embedding.opening import open_embedder
 from servers.rag.extraction.worker import ExtractionWorker
-from servers.rag.faults import EmbedderUnavailable, RagError
+from servers.rag.faults import EmbedderUnavailable, IndexUnusable, RagError
 from servers.rag.index.records import IndexCounts
 from servers.rag.indexer import CutDocument, cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, IndexProgress, OnEvent, SyncReport
 from servers.rag.indexing.repeating import Repeating
-from servers.rag.indexing.session import Parts, open_session
+from servers.rag.indexing.session import Parts, Session, open_session
 from servers.rag.options import DocumentOptions
 from servers.rag.passages import DocumentEntry, Extracted, SearchMode
 from servers.rag.search import TOP_K, SearchResult
 from servers.rag.topic_split import TOPICS_VERSION, TopicSplitter, chunk_by_topics
+
+T = TypeVar("T")
 
 EXTRACTION_VERSION = "2"
 """Goes up when files are read so differently that all should be read again."""
@@ -191,15 +193,15 @@ class DocumentLibrary:
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
     ) -> SearchResult:
         """The passages that fit best; see `Searcher.search`."""
-        return self._session.search(query, top_k, file, mode)
+        return self._reading(lambda session: session.search(query, top_k, file, mode))
 
     def documents(self) -> list[DocumentEntry]:
         """All files that the index knows, by name, also those that could not be read."""
-        return self._session.index.documents()
+        return self._reading(lambda session: session.index.documents())
 
     def text(self, file: str) -> str | None:
         """A document as markdown; None if there is none of that name."""
-        document = self._session.index.document(file)
+        document = self._reading(lambda session: session.index.document(file))
         return None if document is None else document.extracted.markdown
 
     def extract(self, path: Path) -> Extracted:
@@ -216,7 +218,9 @@ class DocumentLibrary:
 
     def status(self) -> LibraryStatus:
         """All that is to be said about it."""
-        session = self._session
+        return self._reading(self._status_of)
+
+    def _status_of(self, session: Session) -> LibraryStatus:
         store = None if session.cache is None else session.cache.store
         counts = session.index.counts()
         if session.embedder is None and not session.lacking:
@@ -240,6 +244,16 @@ class DocumentLibrary:
         if self._reopening is not None:
             self._reopening.close(CLOSE_SECONDS)
         self._session.close()
+
+    def _reading(self, read: Callable[[Session], T]) -> T:
+        """What is read from the session, or from the one that took its place meanwhile."""
+        while True:
+            session = self._session
+            try:
+                return read(session)
+            except IndexUnusable:
+                if session is self._session:
+                    raise
 
     def _reopen(self) -> None:
         """Try once more for the embedder, and begin anew with it.

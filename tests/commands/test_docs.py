@@ -114,7 +114,11 @@ def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:
 
 
 async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) -> None:
-    program = "import os, sys\nprint('[docs]', sys.argv[1:], 'CORTEX_DOCUMENTS' in os.environ)\nsys.exit(3)\n"
+    program = (
+        "import os, sys\n"
+        "print('[docs]', sys.argv[1:], 'CORTEX_DOCUMENTS' in os.environ)\n"
+        "sys.exit(3)\n"
+    )
     documents, said = prompt(tmp_path, program)
     async with asyncio.timeout(BOUND_SECONDS):
         assert await documents.run("search 'notice period' -k 2") == ExitCode.NO_ANSWER
