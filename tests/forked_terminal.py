@@ -5,6 +5,7 @@ import pty
 import signal
 import termios
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,7 @@ class ForkedTerminal(TextSpawn):
     def close(self) -> None:
         """End it if it runs, and close the terminal."""
         if not self._ended:
-            self.kill(signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended meanwhile, and its code waits
+                self.kill(signal.SIGKILL)
             self.wait()
         super().close()

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from core.provenance import paths
-from core.provenance.addresses import addresses_in
 from core.provenance.arguments import ArgumentText
 from core.provenance.doubts import Doubt
 from core.provenance.known import Known
 from core.provenance.urls import (
     Url,
+    addresses_in,
     is_bare_address,
     parse_url,
     plainer,

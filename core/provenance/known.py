@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Final
 
 from core.provenance import paths
-from core.provenance.addresses import addresses_in
 from core.provenance.arguments import texts_of
 from core.provenance.policy import ProvenancePolicy
 from core.provenance.urls import (
     Url,
+    addresses_in,
     hosts_named,
     known_keys,
     links_in_list,

@@ -1,4 +1,4 @@
-"""URLs in text, and the form in which two of them are compared.
+"""URLs and e-mail addresses in text, and the form in which two of them are compared.
 
 After RFC 3986, section 6.2.2: case of scheme and host, percent-encoding of what needs none, dot
 segments. Beyond it: default ports, the host's trailing dot and leading `www.`, a path's trailing
@@ -18,6 +18,12 @@ URL_CHARACTERS_MAX: Final = 8_000
 
 LINKS_MAX: Final = 100_000
 """How many links of one result are known."""
+
+LOCAL_PART_CHARACTERS_MAX: Final = 64
+"""RFC 5321, 4.5.3.1.1."""
+
+_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,10}[^\W\d_][\w-]{1,62})")
+_CLOSES_LOCAL_PART: Final = frozenset(" \t\r\n\"'()<>[]{},;:\\@|/=\u00a0")
 
 _BEGINS = (
     r"(?:[A-Za-z][A-Za-z0-9+.\-]{0,30}:[/\\]{2}"
@@ -226,3 +232,24 @@ def _limited(links: Iterable[str]) -> Iterator[str]:
         if number == LINKS_MAX:
             return
         yield link
+
+
+def addresses_in(text: str) -> Iterator[tuple[str, str]]:
+    """The e-mail addresses in a text: as written, and in the form for comparisons.
+
+    Only what stands without quotes before the @; case counts nowhere, a `+tag` does.
+    """
+    for found in _AT_HOST.finditer(text):
+        local = _local_part(text, found.start())
+        if local:
+            written = f"{local}{found[0]}"
+            yield written, f"{local.lower()}@{host_key(found[1])}"
+
+
+def _local_part(text: str, end: int) -> str:
+    start = end
+    while start > max(0, end - LOCAL_PART_CHARACTERS_MAX):
+        if text[start - 1] in _CLOSES_LOCAL_PART:
+            break
+        start -= 1
+    return text[start:end].lstrip(".,!?*_`")

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from core.provenance.addresses import addresses_in
 from core.provenance.urls import (
     LINKS_MAX,
+    addresses_in,
     hosts_named,
     known_keys,
     links_in_list,
