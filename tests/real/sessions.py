@@ -82,6 +82,10 @@ class Session:
         return [tool.name for tool in self.multi.server_tools[server]]
 
 
+ONLY_AS_A_TASK = "which only runs as a task"
+"""Why the one tool that a server of ours can't offer is left out."""
+
+
 @asynccontextmanager
 async def session(*specs: ServerSpec) -> AsyncGenerator[Session]:
     """Servers that are up and listed; asserts at the end that no process of theirs is left."""
@@ -90,7 +94,8 @@ async def session(*specs: ServerSpec) -> AsyncGenerator[Session]:
     async with MultiMCP(specs, hooks=person.hooks()) as multi:
         async with asyncio.timeout(START_SECONDS):
             await multi.initialize()
-        assert (multi.failures, person.notices) == ({}, [])
+        told = [notice for notice in person.notices if ONLY_AS_A_TASK not in notice]
+        assert (multi.failures, told) == ({}, [])
         started = own_groups() - before
         assert len(started) >= sum(spec.url is None for spec in specs)
         try:

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from core.errors import CallRefused, ServerError, ServerLost
+from core.process.left_session import MARK
 from core.values import JsonObject
 from tests.real.over_http import free_port, over_http
 from tests.real.parts import npm_server, python_server
@@ -67,7 +68,8 @@ async def test_a_server_sees_its_own_settings_and_none_of_ours(up: Session) -> N
     assert environment["PART"] == "real"
     # pytest sets its variable for us, so there is something that could have been passed on.
     assert "PYTEST_CURRENT_TEST" in os.environ
-    assert set(environment) <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "PART"}
+    ours = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "PART", MARK}
+    assert set(environment) <= ours
 
 
 async def test_one_killed_while_it_asks_harms_no_other_and_comes_back(up: Session) -> None:
