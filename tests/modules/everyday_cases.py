@@ -33,7 +33,7 @@ CASES: Final[tuple[tuple[str, str], ...]] = (
     ("how many r's in strawberry", "3"),
     ("How many r are in strawberry", "3"),
     ("how many times does the letter e appear in eerie", "3"),
-    ("how many words are in the quick brown fox", "4"),
+    ('how many words are in "the quick brown fox"', "4"),
     ('how many characters are in "a b"', "3"),
     ("length of hello", "5"),
     ('how many lines are in "a b"', "1"),

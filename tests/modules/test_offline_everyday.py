@@ -81,6 +81,12 @@ async def test_a_text_beside_a_request_that_speaks_of_something_else_changes_not
         "is 123456789123456789 prime",
         "what day is 2026-13-45",
         "how many letters did Ines write?",
+        "How many lines does /tmp/shopping.txt have?",
+        "how many characters does report.pdf have",
+        "how many words are in the Bible?",
+        "how many words are there in English?",
+        "reverse the decision",
+        "upper case it",
     ],
 )
 async def test_what_only_looks_like_an_everyday_request_is_no_such(request_text: str) -> None:

@@ -120,8 +120,26 @@ def _count(text: str) -> str | None:
     return value if value is not None and int(value) <= MAX_COUNT else None
 
 
-def _text(text: str) -> str | None:
+def _word(text: str) -> str | None:
     return literal(_unquoted(text.strip()))
+
+
+def _text(text: str) -> str | None:
+    """A text that is meant literally: in quotes, or neither a file nor a thing that has a text."""
+    bare = text.strip()
+    named = _unquoted(bare) == bare and (_FILE.search(bare) or _THING.match(bare))
+    return None if named else _word(bare)
+
+
+def _phrase(text: str) -> str | None:
+    """A text whose words are counted: "English" has more than one."""
+    bare = text.strip()
+    return None if _unquoted(bare) == bare and len(bare.split()) < 2 else _text(bare)
+
+
+def _quoted(text: str) -> str | None:
+    bare = text.strip()
+    return None if _unquoted(bare) == bare else _word(bare)
 
 
 def _numbers(text: str) -> str | None:
@@ -151,6 +169,13 @@ def _unquoted(text: str) -> str:
     quoted = len(text) > 1 and text[0] + text[-1] in ('""', "''", "“”", "``")
     return text[1:-1] if quoted else text
 
+
+_FILE: Final = re.compile(r"[/\\~]|\w\.\w")
+_THING: Final = re.compile(
+    r"(?:an?|the|this|that|these|those|my|our|your|his|her|its|their|each|every|all|any|some)\s+\S"
+    r"|(?:it|them|this|that|these|those|everything)$",
+    re.IGNORECASE,
+)
 
 _AND: Final = re.compile(r"\s*,?\s+and\s+", re.IGNORECASE)
 
@@ -196,6 +221,8 @@ _FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "list": r"\S.*?",
         "letter": r"\w",
         "text": r"\S.*?",
+        "phrase": r"\S.*?",
+        "quoted": r"\S.*?",
         "word": r"\"[^\"]*\"|“[^”]*”|'[^']*'|`[^`]*`|[\w’'-]+",
         "date": _DATE_FORM,
     }
@@ -208,8 +235,10 @@ _READERS: Final[Mapping[str, Callable[[str], str | None]]] = MappingProxyType(
         "list": _list,
         "count": _count,
         "text": _text,
-        "word": _text,
-        "letter": _text,
+        "phrase": _phrase,
+        "quoted": _quoted,
+        "word": _word,
+        "letter": _word,
         "digit": _whole,
         "date": _day,
     }

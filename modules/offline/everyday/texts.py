@@ -45,7 +45,7 @@ TEXTS: Final[tuple[Rule, ...]] = (
     _cased("title ?-?case", "title"),
     rule(
         "lines",
-        f"(?:how many|count(?: the)?|(?:the )?number of) lines {_IN} {_THE}<text:t>(?: have)?",
+        f"(?:how many|count(?: the)?|(?:the )?number of) lines {_IN} {_THE}<quoted:t>(?: have)?",
         lines="text = @t@\nanswer = text.count('\\n') + (not text.endswith('\\n'))",
     ),
     rule(
@@ -68,7 +68,7 @@ TEXTS: Final[tuple[Rule, ...]] = (
     ),
     rule(
         "words",
-        f"(?:how many|count(?: the)?|(?:the )?number of) words {_IN} {_THE}<text:t>(?: have)?",
+        f"(?:how many|count(?: the)?|(?:the )?number of) words {_IN} {_THE}<phrase:t>(?: have)?",
         lines="answer = len(@t@.split())",
     ),
     rule(
