@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     from servers.rag.options import OptionsError, read_options
     from servers.rag.telling import Teller
 
-    teller = Teller(sys.stdout, sys.stderr, is_quiet=found.quiet)
+    teller = Teller(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
     try:
         return manage(found, read_options(), teller)
     except (OptionsError, Refused) as error:

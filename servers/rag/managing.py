@@ -68,7 +68,9 @@ def manage(
     """
     if found.action == "watch":
         options = options.model_copy(update={"watch": True})
-    with closing(open_library(options, teller.hear)) as library:
+    with teller.waiting_for("the index"):
+        opened = open_library(options, teller.hear)
+    with closing(opened) as library:
         desk = _Management(library, options, teller, is_json=found.json)
         match found.action:
             case "add":
@@ -153,7 +155,8 @@ class _Management:
 
     def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> int:
         self._update(embed=mode != "words")
-        result = self._library.search(query, top_k, file, mode)
+        with self._teller.waiting_for("the search"):
+            result = self._library.search(query, top_k, file, mode)
         told = ([result.note] if result.note else []) + [*self._library.faults()]
         notes = sorted(set(told), key=told.index)
         if self._is_json:
@@ -168,7 +171,8 @@ class _Management:
         return EXIT_DONE if result.passages else EXIT_NOTHING_FOUND
 
     def reindex(self) -> int:
-        self._library.reindex()
+        with self._teller.waiting_for("documents to be read anew"):
+            self._library.reindex()
         counts = self._library.status().counts
         if self._is_json:
             self._teller.answer_json({"documents": counts.documents, "chunks": counts.chunks})
@@ -208,7 +212,8 @@ class _Management:
         if (holder := self._other_writer()) is not None:
             self._teller.say(f"process {holder} keeps the index up to date")
         else:
-            self._library.sync(embed=embed)
+            with self._teller.waiting_for("the index to be brought up to date"):
+                self._library.sync(embed=embed)
 
     def _other_writer(self) -> int | None:
         holder = self._library.status().writer_process

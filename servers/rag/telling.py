@@ -8,7 +8,8 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final, TextIO, assert_never
 
 from servers.one_line import one_line
@@ -26,6 +27,13 @@ REDRAW_SECONDS: Final = 0.1
 LOG_SECONDS: Final = 5.0
 """How often a log is told how far it is."""
 
+WAIT_SHOWN_SECONDS: Final = 0.3
+"""What takes less is no wait."""
+
+WAIT_REDRAW_SECONDS: Final = 1.0
+WAIT_LOG_SECONDS: Final = 10.0
+"""How often a verbose log is told what is being waited for."""
+
 BAR_CELLS: Final = 20
 _CLEAR: Final = "\r\x1b[2K"
 
@@ -39,12 +47,16 @@ class Teller:
         stderr: TextIO,
         *,
         is_quiet: bool = False,
+        is_verbose: bool = False,
+        wait_shown_seconds: float = WAIT_SHOWN_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Write nothing yet."""
         self._stdout = stdout
         self._stderr = stderr
         self._is_quiet = is_quiet
+        self._is_verbose = is_verbose
+        self._wait_shown_seconds = wait_shown_seconds
         self._is_terminal = stderr.isatty()
         self._clock = clock
         self._lock = threading.Lock()
@@ -92,6 +104,33 @@ class Teller:
             case _:
                 assert_never(event)
 
+    @contextmanager
+    def waiting_for(self, what: str) -> Generator[None]:
+        """Name what is done inside, with its time, if it takes long.
+
+        A terminal is told from 0.3 s on, a verbose log every 10 s. A bar of progress tells more,
+        and stays.
+        """
+        if self._is_quiet or not (self._is_terminal or self._is_verbose):
+            yield
+            return
+        began, ended = self._clock(), threading.Event()
+
+        def tell() -> None:
+            pause = self._wait_shown_seconds if self._is_terminal else WAIT_LOG_SECONDS
+            while not ended.wait(pause):
+                self._tell_wait(what, self._clock() - began)
+                pause = WAIT_REDRAW_SECONDS if self._is_terminal else WAIT_LOG_SECONDS
+
+        teller = threading.Thread(target=tell, name="waiting", daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            teller.join()
+            self.end()
+
     def end(self) -> None:
         """Leave the terminal's line empty."""
         with self._lock:
@@ -113,6 +152,15 @@ class Teller:
                 self._has_bar = True
             else:
                 self._stderr.write(f"[docs] {progress_line(progress)}\n")
+            self._stderr.flush()
+
+    def _tell_wait(self, what: str, seconds: float) -> None:
+        with self._lock:
+            if not self._is_terminal:
+                self._stderr.write(f"[docs] still waiting for {what}, {seconds:.0f} s so far\n")
+            elif self._clock() - self._drawn_at >= WAIT_REDRAW_SECONDS:
+                self._stderr.write(f"{_CLEAR}[docs] waiting for {what} · {seconds:.1f} s")
+                self._has_bar = True
             self._stderr.flush()
 
     def _clear(self) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from servers.rag.options import DocumentOptions
 from servers.rag.search import SearchResult
 from servers.rag.telling import Teller
 from tests.servers.rag.fake_library import FakeLibrary, entry, passage
+from tests.servers.rag.indexing.doubles import eventually
 
 
 @dataclass
@@ -221,6 +223,25 @@ def test_a_log_gets_few_lines_and_who_wants_quiet_none() -> None:
     told.hear(IndexProgress(0, 9, 0, 0))
     told.hear(IndexNoted("x"))
     assert silent.getvalue() == ""
+
+
+def test_what_takes_long_is_named_and_its_line_is_left_empty() -> None:
+    stream = Terminal()
+    told = Teller(io.StringIO(), stream, wait_shown_seconds=0.001)
+    with told.waiting_for("the index"):
+        assert eventually(lambda: "waiting for the index · 0.0 s" in stream.getvalue())
+    assert stream.getvalue().endswith("\r\x1b[2K")
+
+
+@pytest.mark.parametrize(("is_quiet", "stream"), [(True, Terminal()), (False, io.StringIO())])
+def test_waits_are_no_business_of_a_log_nor_of_who_wants_quiet(
+    is_quiet: bool, stream: io.StringIO
+) -> None:
+    before = threading.active_count()
+    told = Teller(io.StringIO(), stream, is_quiet=is_quiet, wait_shown_seconds=0.001)
+    with told.waiting_for("the index"):
+        assert threading.active_count() == before
+    assert stream.getvalue() == ""
 
 
 def test_what_a_document_holds_cannot_move_the_cursor(place: Place) -> None:
