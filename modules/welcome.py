@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.base.one_line import one_line
 from core.dispatch.status import ServerStatus
 from core.tool_spec import ToolSpec
 from core.version import __version__
@@ -129,5 +130,5 @@ def _examples(here: Situation) -> Iterable[str]:
 
 
 def _on_one_line(text: str) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = one_line(text)
     return line if len(line) <= PROBLEM_CHARACTERS else f"{line[: PROBLEM_CHARACTERS - 1]}…"

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from mcp.server.mcpserver.tools import Tool
 
+from core.base.one_line import one_line
 from servers.errors import ToolInputError
-from servers.one_line import one_line
 from servers.rag.desk import Desk, Tell
 from servers.rag.faults import RagError
 from servers.rag.indexing.progress import IndexProgress

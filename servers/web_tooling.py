@@ -12,8 +12,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
+from core.base.one_line import one_line
 from servers.errors import ToolInputError
-from servers.one_line import one_line
 from servers.tooling import ExplainedTool
 from servers.web.desk import heard_by
 from servers.web.faults import WebError

@@ -1,8 +1,8 @@
 """Why the offline planner wrote no plan, and the text that tells the user."""
 
-import re
 from typing import Final
 
+from core.base.one_line import one_line
 from core.base.sentences import sentence
 
 EXCERPT_CHARACTERS: Final = 40
@@ -53,7 +53,7 @@ class Exhausted(Refusal):
 
 def quoted(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     """`text` on one line in double quotes: shortened, control characters replaced by spaces."""
-    clean = _on_one_line(text[: limit * 4])
+    clean = one_line(text[: limit * 4])
     if len(clean) > limit:
         clean = clean[: limit - 1].rstrip() + "…"
     return f'"{clean}"'
@@ -66,7 +66,7 @@ def explain(refusal: Refusal) -> str:
     """
     if isinstance(refusal, Unsure):
         return f"{UNSURE}\n{_in_lines(refusal.reason)}\n{CONNECT_TO_READ}"
-    reason = sentence(_on_one_line(refusal.reason))
+    reason = sentence(one_line(refusal.reason))
     connect = MEND if isinstance(refusal, Exhausted) else CONNECT
     return f"No answer: {reason}\n{refusal.advice or connect}"
 
@@ -75,8 +75,3 @@ def _in_lines(text: str) -> str:
     return "\n".join(
         "".join(c if c.isprintable() else " " for c in line).rstrip() for line in text.splitlines()
     )
-
-
-def _on_one_line(text: str) -> str:
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    return re.sub(r"\s+", " ", printable).strip()

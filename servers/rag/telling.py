@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final, TextIO, assert_never
 
-from servers.one_line import one_line
+from core.base.one_line import one_line
 from servers.rag.indexing.progress import (
     FileNoted,
     IndexEvent,

@@ -6,7 +6,7 @@ a document can't fake such a mark, and a file's name can't break one.
 
 from collections.abc import Sequence
 
-from servers.one_line import one_line
+from core.base.one_line import one_line
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.passages import DocumentEntry, Passage
 from servers.rag.search import NOTHING_FITS
