@@ -24,7 +24,7 @@ from core.dispatch.log_pump import LogPump
 from core.dispatch.per_call import PerCallConnection
 from core.dispatch.persistent import ServerConnection
 from core.dispatch.registry import ToolRegistry
-from core.dispatch.start_failures import StartFailures
+from core.dispatch.start_failures import StartFailure, StartFailures
 from core.dispatch.status import ServerStatus
 from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
@@ -347,14 +347,16 @@ class MultiMCP:
         self._told_resting.add(name)
         return failure.told(self._start_failures.clock()) if failure.is_set_aside else None
 
+    def _resting(self, name: str) -> StartFailure | None:
+        failures = self._start_failures
+        return None if failures is None else failures.resting(self._specs[name])
+
     def _rests(self, name: str) -> bool:
         """Whether a server failed so lately or so often that it is left alone."""
-        failures = self._start_failures
-        return failures is not None and failures.resting(self._specs[name]) is not None
+        return self._resting(name) is not None
 
     def _is_set_aside(self, name: str) -> bool:
-        failures = self._start_failures
-        failure = failures.resting(self._specs[name]) if failures is not None else None
+        failure = self._resting(name)
         return failure is not None and failure.is_set_aside
 
     async def _tell_resting(self, name: str) -> None:
@@ -369,8 +371,9 @@ class MultiMCP:
     def _with_rest(self, status: ServerStatus) -> ServerStatus:
         """A server's status, with what is remembered of it."""
         failures = self._start_failures
-        failure = failures.resting(self._specs[status.id]) if failures is not None else None
-        if failures is None or failure is None or status.state == "up":
+        if failures is None or status.state == "up":
+            return status  # without a look at the file: this is asked for at every plan
+        if (failure := failures.resting(self._specs[status.id])) is None:
             return status
         told = failure.told(failures.clock())
         problem = told if status.problem is None else f"{clause(status.problem)}; {told}"

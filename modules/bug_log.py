@@ -4,9 +4,12 @@ import logging
 import os
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from core.base.private_files import make_private_folder, open_private
+from core.process.server_log import trim_log
+from modules.terminal.printing import one_line
 
 MAX_MESSAGE_CHARACTERS = 200
 """How much of an exception's own text the line quotes."""
@@ -45,8 +48,6 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Deal with one record."""
-        from modules.terminal.printing import one_line
-
         told = f"[log] {one_line(record.getMessage(), MAX_MESSAGE_CHARACTERS)}"
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
@@ -57,17 +58,11 @@ class LogHandler(logging.Handler):
 
 
 def _named(error: BaseException) -> str:
-    from modules.terminal.printing import one_line
-
     return f"{type(error).__name__}: {one_line(str(error), MAX_MESSAGE_CHARACTERS)}"
 
 
 def _logged(told: str, lines: str, log_file: Path | None, redact: Callable[[str], str]) -> str:
     """Append `lines` to the log; gives `told` with where that is."""
-    from datetime import UTC, datetime
-
-    from core.process.server_log import trim_log
-
     text = redact(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{lines[-MAX_TRACEBACK_CHARACTERS:]}")
     told = redact(f"{told}; details: ")
     if log_file is None:

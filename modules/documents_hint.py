@@ -12,6 +12,9 @@ from typing import Final
 from core.errors import CallRefused, ServerError
 from core.ports import PerceptionInputs, ToolCaller
 from core.turn import PerceptionResult
+from modules.offline.document_questions import documents_tool, open_question
+from modules.offline.perception import OPEN_QUESTION
+from modules.offline.word_forms import ENDINGS, word_roots
 
 HINT_SECONDS: Final = 3.0
 """How long a first plan waits for the index, which answers within 0.1 s once its server runs."""
@@ -37,9 +40,6 @@ async def hint_at_documents(
 
     Without an answer within `seconds`, or where a server fails, nothing is hinted at.
     """
-    from modules.offline.document_questions import documents_tool, open_question
-    from modules.offline.perception import OPEN_QUESTION
-
     tool, question = documents_tool(inputs.tools), open_question(inputs.user_input)
     if perception.intent != OPEN_QUESTION or tool is None or question is None:
         return perception
@@ -66,8 +66,6 @@ def _answers(found: str, terms: Sequence[str]) -> bool:
 
     A single word counts only in what the passage is about: its file's name, or its headings.
     """
-    from modules.offline.word_forms import ENDINGS, word_roots
-
     patterns = [re.compile(rf"\b(?:{word_roots(term)}){ENDINGS}", re.IGNORECASE) for term in terms]
     for passage in _PASSAGE.finditer(found):
         place = passage["place"]

@@ -21,7 +21,6 @@ from core.tool_spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
 from modules.ask_model import ReplyingModel, ReplyUnusable, ask_model
-from modules.documents_hint import hint_at_documents
 from modules.filled_prompt import fill_from
 from modules.tools import extract_json_block, load_prompt
 
@@ -63,6 +62,8 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     perception = await asyncio.to_thread(_by_words, inputs)
     if context.model.name == "offline" or context.user_input_override is not None:
         return perception  # offline plans search for themselves; later steps have found something
+    from modules.documents_hint import hint_at_documents  # late, as in `_by_words`
+
     return await hint_at_documents(perception, inputs, context.dispatcher)
 
 

@@ -1,6 +1,7 @@
 """What a mistyped name may have meant."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 NEAR_SHOWN: Final = 3
@@ -10,8 +11,6 @@ NEARNESS: Final = 0.6
 
 def near_names(name: str, names: Iterable[str], likeness: float = NEARNESS) -> list[str]:
     """The names that are most like this one, the nearest first; none that is far from it."""
-    from difflib import get_close_matches  # late: only a mistyped name needs it
-
     return get_close_matches(name, list(names), NEAR_SHOWN, likeness)
 
 

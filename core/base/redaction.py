@@ -4,10 +4,12 @@ A secret is known by the name of the variable, header or setting that holds it, 
 value is found as it is, and as JSON, Python, a URL and Base64 write it.
 """
 
+import base64
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+from urllib.parse import quote, quote_plus, unquote
 
 from core.base.json_types import Json, JsonObject
 
@@ -93,8 +95,6 @@ def secrets_of(name: str, value: str) -> Iterator[str]:
         yield stripped
         yield from _lines(stripped)
     for found in _URL_PASSWORD.finditer(stripped):
-        from urllib.parse import unquote  # late, as below: most runs begin without a secret
-
         for password in (found["password"], unquote(found["password"])):
             if len(password) >= MIN_SECRET_CHARACTERS and password not in found.group(1, 2):
                 yield password
@@ -205,8 +205,7 @@ def _lines(value: str) -> Iterator[str]:
 
 def _forms(value: str) -> Iterator[str]:
     """The value as other texts hold it."""
-    import json
-    from urllib.parse import quote, quote_plus
+    import json  # late: servers are described, and spawned, without it
 
     yield value
     for is_ascii in (True, False):
@@ -226,8 +225,6 @@ def _forms(value: str) -> Iterator[str]:
 
 def _in_base64(data: bytes) -> Iterator[str]:
     """The characters that stand for `data` wherever it lies in what was encoded (RFC 4648)."""
-    import base64
-
     for before in range(3):
         text = base64.b64encode(bytes(before) + data).decode()
         # The first characters hold bits of what stands before, the last ones of what follows.

@@ -6,6 +6,7 @@ and by a hash of its configuration, so that a changed entry starts afresh. A fil
 can't be written means no memory, and no more. Light: read before anything heavy is imported.
 """
 
+import hashlib
 import json
 import logging
 import os
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.atomic_write import folder_locked, write_atomically
 from config.servers import ServerSpec
 from core.values import Json, JsonObject
 
@@ -126,8 +128,6 @@ class StartFailures:
         return True
 
     def _change(self, change: Callable[[JsonObject], object]) -> None:
-        from config.atomic_write import folder_locked, write_atomically  # late: few runs need it
-
         try:
             with folder_locked(self._file):
                 servers = self._read()
@@ -170,8 +170,6 @@ def _failure(spec: ServerSpec, servers: JsonObject) -> StartFailure | None:
 
 def _hash(spec: ServerSpec) -> str:
     """Changes with whatever may make the server start: program, place, variables, headers, time."""
-    import hashlib  # late: where no server has failed, nothing is compared
-
     seen = [
         spec.command,
         str(spec.cwd),
