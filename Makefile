@@ -57,7 +57,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n 0 tests/test_layout.py
-	@if command -v uv >/dev/null 2>&1; then uv lock --check; else echo 'no uv here: uv.lock not checked'; fi
+	$(BIN)/uv lock --check --quiet
 
 format: $(READY)
 	$(BIN)/ruff format .

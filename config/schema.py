@@ -73,138 +73,172 @@ class AgentSection(_Section):
     """Who the agent is; name and description open every decision prompt."""
 
     name: str = Field(min_length=1)
+    """Opens every decision prompt."""
     id: str = Field(min_length=1)
+    """Names the agent in sessions and events."""
     description: str = ""
+    """What the agent is for; follows the name in decision prompts."""
 
 
 class StrategyProfile(_Section):
-    """How plans are made and how often they may fail.
-
-    `max_lifelines_per_step` is the number of retries after a step's first plan. `plan_style`
-    is the form of tool calls that the prompts teach; the sandbox runs both. `tool_prompt_tokens`
-    bounds the signatures of tools in one prompt. `perception: auto` asks the model for it only
-    where not all tools fit into the prompt, `never` leaves it to the ranking by words. With
-    `clarify`, a plan may ask the user back once a run.
-    """
+    """How plans are made and how often they may fail."""
 
     planning_mode: Literal["conservative", "exploratory"] = "conservative"
+    """`conservative`: one tool call a plan, or the chain that the request spells out;
+    `exploratory`: several."""
     exploration_mode: Literal["parallel", "sequential"] = "parallel"
+    """With `exploratory`: independent calls at once, or a chain in which each stands in for the
+    one before."""
     memory_fallback_enabled: StrictBool = True
+    """A new plan may fall back on tools that worked in this session."""
     max_steps: Count = Field(default=3, ge=1, le=50)
+    """How many plans may follow each other, lifelines aside."""
     max_lifelines_per_step: Count = Field(default=3, ge=0, le=50)
+    """Retries after a step's first plan."""
     plan_style: Literal["tools", "mcp"] = "tools"
+    """The form of tool calls that the prompts teach; the sandbox runs both."""
     tool_prompt_tokens: Count = Field(default=6000, ge=100)
+    """What the signatures of tools may take in one prompt."""
     perception: Literal["auto", "always", "never"] = "auto"
+    """Whether the model is asked for it: where not all tools fit the prompt, always, or never (a
+    ranking by words)."""
     clarify: StrictBool = True
+    """A plan may ask the user back, once a request."""
 
 
 class SandboxSection(_Section):
-    """Bounds of one plan; see `modules.sandbox.SandboxLimits` for what each one stops.
+    """Bounds of one plan.
 
-    `require` names the parts of the second wall without which no plan is run.
+    See `modules.sandbox.SandboxLimits` for what each one stops.
     """
 
     cpu_seconds: Seconds = 5.0
+    """Of the plan itself; waiting for tools is not counted."""
     wall_seconds: Seconds = 120.0
+    """Of the whole plan, waits included."""
     memory_bytes: Count = Field(default=64 * _MEBIBYTE, ge=_MEBIBYTE)
+    """What a plan may hold at once."""
     recursion_depth: Count = Field(default=200, ge=10, le=1000)
+    """How deep functions may call each other."""
     printed_bytes: Count = Field(default=64 * 1024, ge=1)
+    """What a plan may print."""
     result_bytes: Count = Field(default=_MEBIBYTE, ge=1)
+    """The largest result of a plan."""
     source_bytes: Count = Field(default=12 * 1024, ge=1)
+    """The longest plan."""
     tool_calls: Count = Field(default=5, ge=1, le=1000)
+    """Calls in one plan."""
     tool_calls_at_once: Count = Field(default=5, ge=1, le=100)
+    """Calls that run at the same time; others wait."""
     argument_bytes: Count = Field(default=_MEBIBYTE, ge=1)
+    """Arguments of one call."""
     tool_result_bytes: Count = Field(default=4 * _MEBIBYTE, ge=1)
+    """The result of one call, as the plan gets it."""
     require: tuple[WallName, ...] = ()
+    """Parts of the second wall without which no plan runs."""
 
 
 class StorageSection(_Section):
     """Where session memory lies, relative to CORTEX_HOME, and how it is sharded."""
 
     base_dir: str = Field(default="memory", min_length=1)
+    """Where sessions lie, relative to CORTEX_HOME."""
     structure: Literal["date", "flat"] = "date"
+    """`date`: a folder a day; `flat`: one folder."""
 
 
 class MemorySection(_Section):
-    """What a session keeps.
-
-    `memory_service: false` keeps it in this process only; `summarize_tool_results` shortens
-    long results before they are kept; `tag_interactions` adds tags to every item.
-    """
+    """What a session keeps."""
 
     memory_service: StrictBool = True
+    """`false` keeps sessions in this process only; nothing is written."""
     summarize_tool_results: StrictBool = True
+    """Long results are shortened before they are kept."""
     tag_interactions: StrictBool = True
+    """Each item gets tags."""
     storage: StorageSection = StorageSection()
 
 
 class LlmSection(_Section):
-    """Which model plans, and how much of it one run may use.
-
-    `text_generation` is `auto`, a name (see `modules.models.choosing`), or names with commas
-    between: each stands in for the one before it. `max_cost` is in US dollars, `max_tokens`
-    counts tokens read and written; without them a run is not bounded. `retries` are further tries
-    of a request that failed for a reason that may pass.
-    """
+    """Which model plans, and how much of it one run may use."""
 
     text_generation: str = Field(default="auto", min_length=1)
+    """`auto`, the name of a model, or names with commas between: each stands in for the one
+    before it."""
     max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that one request may cost."""
     max_tokens: Count | None = Field(default=None, ge=1)
+    """Tokens that one request may read and write, in all."""
     retries: Count = Field(default=3, ge=0, le=10)
+    """Further tries of a request that failed for a reason that may pass."""
 
 
 class PersonaSection(_Section):
     """How answers should sound; goes into the decision prompts."""
 
     tone: str = "concise"
+    """How answers should sound."""
     verbosity: Literal["low", "medium", "high"] = "low"
+    """How long answers should be."""
     behavior_tags: tuple[str, ...] = ()
+    """Words that say how the agent should behave."""
 
 
 class DocumentsSection(_Section):
-    """What the bundled documents server reads and how it searches; see `servers.rag.options`.
-
-    `folders` and `index_folder` are relative to CORTEX_HOME. `ignore` holds patterns as in
-    .gitignore. `embedder` and `captions` are `auto`, `none`, or name what computes vectors and
-    reads pictures; `topics_model` is the model of Ollama that `chunking: llm` asks; `vectors` says
-    where nearest vectors are looked up. `word_weight` is the share of the words' score in a
-    hybrid search. `file_bytes` and `files` bound what is indexed.
-    """
+    """What the bundled documents server reads and how it searches; see `servers.rag.options`."""
 
     folders: tuple[FolderName, ...] = Field(default=DEFAULT_FOLDERS, min_length=1)
+    """What is indexed and may be read, relative to CORTEX_HOME."""
     index_folder: FolderName = DEFAULT_INDEX_FOLDER
+    """Where the index lies, relative to CORTEX_HOME."""
     ignore: tuple[str, ...] = ()
+    """Patterns as in .gitignore, beside hidden files and the usual junk."""
     chunking: Literal["structure", "llm"] = "structure"
+    """`structure`: by headings and paragraphs; `llm`: by topics, which asks Ollama and is slow."""
     topics_model: str = Field(default="phi4", min_length=1)
+    """The model of Ollama that `chunking: llm` asks."""
     embedder: str = Field(default="auto", pattern=r"^(auto|none|minilm|(ollama|gemini):\S+)$")
+    """What computes vectors: `minilm` (what `auto` takes), `none`, `ollama:MODEL` or
+    `gemini:MODEL`."""
     captions: CaptionService = "auto"
+    """What describes pictures: `auto` (Ollama if a model of it sees, else OCR), `none`, `ocr`,
+    `ollama:MODEL` or `gemini:MODEL`."""
     vectors: str = Field(default="faiss", pattern=r"^(faiss|milvus:\S+)$")
+    """Where nearest vectors are looked up: in memory, or `milvus:ADDRESS`."""
     word_weight: float = Field(default=0.45, strict=True, ge=0, le=1)
+    """The share of the words' score in a hybrid search; the rest is meaning."""
     file_bytes: Count = Field(default=100 * _MEBIBYTE, ge=1)
+    """Larger files are passed over, and listed as such."""
     files: Count = Field(default=200_000, ge=1)
+    """How many files are indexed."""
     watch: StrictBool = True
+    """Changes are indexed while the server runs."""
 
 
 class WebSection(_Section):
-    """How the bundled servers search and read the web; see `servers.web.options`.
-
-    `search` names the engine, whose address `search_url` replaces. `allow_private` names hosts, as
-    they stand in a URL, that are read although they are not on the public internet; one with a
-    port is open there only. `robots` says
-    whose pages are left out where their site asks for it. `timeout_seconds` bounds one try to fetch
-    something, `page_bytes` what is fetched; results of a search are kept for `cache_seconds`.
-    """
+    """How the bundled servers search and read the web; see `servers.web.options`."""
 
     search: Literal["duckduckgo", "searxng", "brave", "tavily"] = "duckduckgo"
+    """The engine. Brave wants BRAVE_API_KEY, Tavily TAVILY_API_KEY."""
     search_url: str | None = Field(default=None, max_length=2000)
+    """Another address of the engine; for SearXNG that of your instance."""
     allow_private: tuple[str, ...] = ()
+    """Hosts of your own network that may be read, as they stand in a URL; one with a port is
+    open there only."""
     robots: Literal["found", "always", "never"] = "found"
+    """Whose `robots.txt` counts: that of pages which a search found, of all, of none."""
     captions: CaptionService = "none"
+    """What describes pictures without a text; values as for documents."""
     searches_per_minute: Count = Field(default=30, ge=1)
+    """A sliding window over one minute."""
     pages_per_minute: Count = Field(default=20, ge=1)
+    """A sliding window over one minute."""
     timeout_seconds: Seconds = 30.0
+    """Of one try to fetch something."""
     page_bytes: Count = Field(default=10 * _MEBIBYTE, ge=1)
+    """The most that is fetched of a page."""
     cache_seconds: float = Field(default=300.0, strict=True, ge=0, le=MAX_SECONDS)
+    """How long pages and results of searches are kept, in memory."""
 
     @field_validator("search_url")
     @classmethod
@@ -239,51 +273,69 @@ def _as_written(value: object) -> object:
 class SecuritySection(_Section):
     """Where the addresses, paths and names that plans pass to tools may come from.
 
-    `provenance` says what happens to one that stems from nowhere allowed: the call is refused
-    (`strict`), you are asked (`ask`), or nothing (`off`); `auto` asks at a terminal and refuses
-    elsewhere. Results of `link_sources` may name any address, those of `listing_tools` any path of
-    their own server. Both hold names, `server.tool` or `tool` of any server, with `*` for anything.
-    `approvals` says which calls wait for your yes: none, those that may change something and that
-    the request does not ask for, or all; where nobody is there to say it, they are refused.
+    Names of tools are `server.tool`, or `tool` of any server, with `*` for anything.
     """
 
     provenance: Annotated[Literal["auto", "strict", "ask", "off"], BeforeValidator(_as_written)] = (
         "auto"
     )
+    """What happens to an address, path or name that stems from nowhere allowed: `auto` asks at a
+    terminal and refuses elsewhere, `ask`, `strict` refuses, `off` lets pass."""
     approvals: Literal["never", "changing", "always"] = "changing"
+    """Which calls wait for your yes: none, those that may change something and that the request
+    does not ask for, or all."""
     link_sources: tuple[ToolPattern, ...] = DEFAULT_LINK_SOURCES
+    """Tools whose results may name any address."""
     listing_tools: tuple[ToolPattern, ...] = DEFAULT_LISTING_TOOLS
+    """Tools whose results may name any path of their own server."""
 
 
 class ServerEntry(_Section):
     """One MCP server: a program, or a URL that is spoken to over Streamable HTTP.
 
-    `script` is a Python file; `command` and `args` start anything else. `headers` go with every
-    request to a `url`. `start: eager` starts the server with the program, `lazy` when it is
-    needed. Texts may hold variables, see `config.expansion`.
+    Texts may hold variables, see `config.expansion`.
     """
 
     id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
+    """The server's name in plans and commands."""
     script: str | None = Field(default=None, min_length=1)
+    """A Python file that is the server."""
     command: str | None = Field(default=None, min_length=1)
+    """A program that is the server."""
     args: tuple[str, ...] = ()
+    """Arguments of the script or the program."""
     cwd: str | None = None
+    """Its working folder; the checkout, if left out."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Variables that it gets beside PATH, HOME and the like."""
     url: str | None = Field(default=None, min_length=1)
+    """Its address, for one over Streamable HTTP."""
     headers: dict[str, str] = Field(default_factory=dict[str, str])
+    """Sent with every request to the address."""
     description: str = ""
+    """What it is for; perception reads this."""
     capabilities: tuple[str, ...] = ()
+    """Tools or abilities, for perception."""
     basic_tools: tuple[str, ...] = ()
+    """Tools that are shown first."""
     connection: ConnectionMode = "persistent"
+    """`persistent`: one session; `per_call`: a new one for each call."""
     start: StartMode = "lazy"
+    """`lazy`: when it is needed; `eager`: with the program."""
     disabled: StrictBool = False
+    """The entry stays, and is not used."""
     start_timeout_seconds: Seconds = START_TIMEOUT_SECONDS
+    """How long its start may take."""
     call_timeout_seconds: Seconds = CALL_TIMEOUT_SECONDS
+    """How long a call may take."""
     tool_timeout_seconds: dict[str, Seconds] = Field(default_factory=dict[str, Seconds])
+    """The same for single tools, by name."""
     concurrent_calls: Count = Field(default=CONCURRENT_CALLS, ge=1, le=MAX_CONCURRENT_CALLS)
+    """Calls that run at the same time; others wait."""
     result_bytes: Count = Field(
         default=RESULT_BYTES_MAX, ge=MIN_RESULT_BYTES, le=LARGEST_RESULT_BYTES
     )
+    """A longer result is cut, with a note."""
 
     @field_validator("url")
     @classmethod

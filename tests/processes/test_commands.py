@@ -206,7 +206,8 @@ class TestReadme:
             assert f"| {int(code)} | {meaning} |" in self.readme
 
     def test_the_command_lines_that_it_shows_are_understood(self) -> None:
-        shown = re.findall(r"^\$ (?:.*\| )?python agent\.py(.*)$", self.readme, re.MULTILINE)
+        pages = [self.readme, *(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))]
+        shown = re.findall(r"^\$ (?:.*\| )?python agent\.py(.*)$", "\n".join(pages), re.MULTILINE)
         lines = [shlex.split(line, comments=True) for line in shown]
         words = [line[: line.index("|")] if "|" in line else line for line in lines]
         assert len([line for line in words if find_command(line) is not None]) >= 6

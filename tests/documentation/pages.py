@@ -1,0 +1,233 @@
+"""Makes each generated page of `docs/` as text; `python -m tests.documentation` writes them."""
+
+import ast
+import inspect
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from config.schema import AgentProfile
+from core import errors
+from core.base.json_types import Json, JsonObject
+from core.errors import CortexError, ExitCode, exit_code_of
+from modules.arguments import COMMANDS
+from modules.commands.parser import actions_of
+from tests.command_line import agent, environment
+
+GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
+
+
+def errors_page() -> str:
+    """Every kind of error, who must act, and the exit code of a run that ends with it."""
+    rows = [
+        f"| {'&nbsp;' * 4 * depth}`{kind.__name__}` | {_exit_of(kind)} | {_first_line(kind)} |"
+        for kind, depth in _kinds(CortexError, 0)
+    ]
+    codes = [f"| {code.value} | `{code.name}` |" for code in ExitCode]
+    return "\n".join(
+        [
+            "# Errors and exit codes",
+            "",
+            GENERATED,
+            "",
+            "Errors are sorted by who must act. The user corrects an argument or a file (exit "
+            "code 2). The world has to come back: a model, a server, a disk (1). A mistake of the "
+            "model is a value that the next plan is written with, and no error of a run. "
+            "Everything else is a bug of ours: its traceback goes to `logs/cortex-r.log`, and one "
+            "line on stderr names that file.",
+            "",
+            "| kind | exit code | when |",
+            "| --- | --- | --- |",
+            *rows,
+            "",
+            "| exit code | name in the code |",
+            "| --- | --- |",
+            *codes,
+            "",
+            "What each code means to a script stands in the [README](../README.md#use-it) and in "
+            "`agent.py --help`.",
+            "",
+        ]
+    )
+
+
+def _kinds(kind: type[CortexError], depth: int) -> Iterator[tuple[type[CortexError], int]]:
+    yield kind, depth
+    for child in kind.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from _kinds(child, depth + 1)
+
+
+def _exit_of(kind: type[CortexError]) -> str:
+    if kind is CortexError or issubclass(kind, errors.CallRefused):
+        return ""
+    return str(int(exit_code_of(kind.__new__(kind))))
+
+
+def _first_line(kind: type[CortexError]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0].replace("|", "\\|")
+
+
+def settings_page() -> str:
+    """Every key of the profile with its type, its default and what it does."""
+    lines = [
+        "# Settings of the profile",
+        "",
+        GENERATED,
+        "",
+        "The profile is `config/profiles.yaml`, or the file that `--profile` names. Defaults are "
+        "those of a profile that leaves the key out; the shipped profile sets some of them "
+        "otherwise. An unknown key or value is an error that names file, line, key and what is "
+        "allowed.",
+        "",
+    ]
+    for name, field in AgentProfile.model_fields.items():
+        section = _section(field)
+        lines += [f"## {name}", "", _told(section), ""]
+        lines += ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+        lines += _rows(section, "")
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _section(field: FieldInfo) -> type[BaseModel]:
+    found: list[object] = [field.annotation, *get_args(field.annotation)]
+    return next(kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel))
+
+
+def _told(section: type[BaseModel]) -> str:
+    return " ".join((inspect.getdoc(section) or "").split("\n\n")[0].split())
+
+
+def _rows(section: type[BaseModel], prefix: str) -> list[str]:
+    told = _docstrings(section)
+    kinds: dict[str, JsonObject] = section.model_json_schema()["properties"]
+    rows: list[str] = []
+    for name, field in section.model_fields.items():
+        if inspect.isclass(field.annotation) and issubclass(field.annotation, BaseModel):
+            rows += _rows(field.annotation, f"{prefix}{name}.")
+            continue
+        default = "required" if field.is_required() else f"`{_shown(field)}`"
+        meaning = told[name].replace("|", "\\|")
+        rows.append(f"| `{prefix}{name}` | {_kind(kinds[name])} | {default} | {meaning} |")
+    return rows
+
+
+def _shown(field: FieldInfo) -> str:
+    value: object = field.get_default(call_default_factory=True)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, cast('tuple[object, ...]', value)))}]"
+    return json.dumps(value) if value is None or value in (True, False, "") else f"{value}"
+
+
+def _kind(schema: JsonObject) -> str:
+    """A type in a few words, from its JSON Schema."""
+    match schema:
+        case {"enum": [*options]}:
+            return " \\| ".join(f"`{option}`" for option in options)
+        case {"anyOf": [*either]}:
+            return " or ".join(_kind(each) for each in either if isinstance(each, dict))
+        case {"items": dict(each)}:
+            return f"list of {_kind(each)}"
+        case {"type": str(kind)}:
+            return _KINDS.get(kind, kind) + _bounds(schema)
+        case _:
+            return "any"
+
+
+_KINDS = {
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "object": "map",
+    "array": "list",
+}
+
+
+def _bounds(schema: JsonObject) -> str:
+    words = {"minimum": "from", "exclusiveMinimum": "over", "maximum": "to"}
+    told = [f"{word} {_number(schema[key])}" for key, word in words.items() if key in schema]
+    return f", {' '.join(told)}" if told else ""
+
+
+def _number(value: Json) -> str:
+    return str(value).removesuffix(".0")
+
+
+def _docstrings(section: type[BaseModel]) -> dict[str, str]:
+    """The text under each field, by the field's name."""
+    (tree,) = ast.parse(inspect.getsource(section)).body
+    assert isinstance(tree, ast.ClassDef)
+    told: dict[str, str] = {}
+    for field, below in zip(tree.body, tree.body[1:], strict=False):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                told[name] = " ".join(text.split())
+            case _:
+                pass
+    return told
+
+
+def commands_page() -> str:
+    """What `--help` says of every command and each of its actions."""
+    lines = ["# Commands", "", GENERATED, "", *_help()]
+    for command in sorted(COMMANDS):
+        lines += [f"## {command}", "", *_help(command)]
+        for action in sorted(actions_of(command)):
+            lines += [f"### {command} {action}", "", *_help(command, action)]
+    return "\n".join(lines)
+
+
+def _help(*words: str) -> list[str]:
+    with tempfile.TemporaryDirectory() as home:
+        told = agent(Path(home), *words, "--help", env=environment(Path(home), COLUMNS="80"))
+    assert told.code == 0, told.err
+    return ["```text", told.out.rstrip(), "```", ""]
+
+
+def architecture_page() -> str:
+    """The page as it stands, with the tree between its marks written from the folders' docstrings.
+
+    A folder's line is the first of its `__init__.py`.
+    """
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    before, opening, rest = page.partition(TREE_BEGINS)
+    _, closing, after = rest.partition(TREE_ENDS)
+    assert closing, "docs/architecture.md has lost the marks around its tree"
+    rows = [
+        f"| `{folder.relative_to(DOCS.parent)}/` | {_purpose(folder)} |"
+        for layer in LAYERS
+        for folder in sorted({file.parent for file in (DOCS.parent / layer).rglob("*.py")})
+    ]
+    table = ["| folder | what it is for |", "| --- | --- |", *rows]
+    return "\n".join([before + opening, *table, closing + after])
+
+
+def _purpose(folder: Path) -> str:
+    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert told, f"{folder}/__init__.py does not say what the folder is for"
+    return told.partition("\n")[0]
+
+
+LAYERS = ("config", "core", "modules", "servers")
+TREE_BEGINS = (
+    "<!-- tree: written by `python -m tests.documentation` from the folders' own docstrings -->"
+)
+TREE_ENDS = "<!-- end of tree -->"
+DOCS = Path(__file__).parents[2] / "docs"
+
+PAGES = {
+    "architecture.md": architecture_page,
+    "commands.md": commands_page,
+    "errors.md": errors_page,
+    "settings.md": settings_page,
+}
+"""Each generated page of docs/ and what makes it."""
