@@ -34,7 +34,7 @@ run: $(READY)
 test: test-unit test-processes test-sandbox test-real
 
 test-unit: $(READY)
-	$(BIN)/python -m pytest --ignore=tests/sandbox --ignore=tests/processes
+	$(BIN)/python -m pytest --ignore=tests/modules/sandbox --ignore=tests/processes
 
 # The agent and its servers as whole processes, killed and interrupted.
 test-processes: $(READY)
@@ -42,7 +42,7 @@ test-processes: $(READY)
 
 # The walls, attacked: hundreds of escapes, exhaustion, system calls from native code.
 test-sandbox: $(READY)
-	$(BIN)/python -m pytest tests/sandbox
+	$(BIN)/python -m pytest tests/modules/sandbox
 
 # One file's tests stay with one worker, which then starts each server once.
 test-real: $(READY) $(REAL)

@@ -1,7 +1,7 @@
 """The profile's `documents` section on its way to the bundled documents server. Light.
 
 The server is told in one variable, with absolute paths, what the profile says; of what the
-profile leaves out, the server has the same defaults (`servers.rag.options`).
+profile leaves out, the server has the same defaults (`servers.rag.library.options`).
 """
 
 import json

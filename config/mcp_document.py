@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from config.atomic_write import folder_locked, write_atomically
 from config.json_text import JsonProblem, has_comments, load_commented_json
 from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
+from core.base.files import folder_locked, write_atomically
 
 SECTIONS = ("mcpServers", "servers")
 """The two names of the section with the servers, in the order in which they are read."""

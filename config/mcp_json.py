@@ -19,10 +19,17 @@ from config.http_address import header_problem, url_problem
 from config.mcp_document import SECTIONS, load, load_if_there, servers_in, store
 from config.mcp_entry import McpEntry, read_entry
 from config.mcp_forms import SWITCH_KEYS
-from config.server_id import ID_FORM, is_server_id, server_id_of
-from config.servers import ServerSpec, describe_problems, plan_name, server_spec
+from config.servers import (
+    ID_FORM,
+    ServerSpec,
+    describe_problems,
+    is_server_id,
+    plan_name,
+    server_id_of,
+    server_spec,
+)
 from config.settings import SettingsError
-from core.base.nearest import near_names
+from core.base.text import near_names
 
 _OTHER_KNOWN_KEYS = frozenset({"inputs", "$schema"})
 _KEYS_SHOWN = 10

@@ -21,7 +21,7 @@ from pydantic import (
 
 from config.documents import DEFAULT_FOLDERS, DEFAULT_INDEX_FOLDER
 from config.http_address import url_problem
-from config.listing_tools import LISTING_TOOLS
+from config.names import LISTING_TOOLS, WallName
 from config.servers import (
     CALL_TIMEOUT_SECONDS,
     CONCURRENT_CALLS,
@@ -38,7 +38,6 @@ from config.servers import (
     plan_name,
     server_spec,
 )
-from config.wall_names import WallName
 from config.web import is_host
 
 _MEBIBYTE = 1024 * 1024
@@ -185,7 +184,7 @@ class PersonaSection(_Section):
 
 
 class DocumentsSection(_Section):
-    """What the bundled documents server reads and how it searches; see `servers.rag.options`."""
+    """What the documents server reads and how it searches; see `servers.rag.library.options`."""
 
     folders: tuple[FolderName, ...] = Field(default=DEFAULT_FOLDERS, min_length=1)
     """What is indexed and may be read, relative to CORTEX_HOME."""

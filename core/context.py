@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from config.schema import AgentProfile, StrategyProfile
-from core.catalog import ToolCatalog
-from core.memory_item import MemoryItem
 from core.ports import (
     AskUser,
     Condense,
@@ -19,8 +17,9 @@ from core.ports import (
     TextInput,
 )
 from core.provenance.guard import Provenance
-from core.tool_spec import ToolSpec
-from core.turn import Exchange, PerceptionResult, UserTurn
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import Exchange, MemoryItem, PerceptionResult, UserTurn
 
 __all__ = [
     "AgentContext",

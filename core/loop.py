@@ -11,10 +11,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from core.calls import RunCalls
-from core.catalog import CatalogKeeper, ToolCatalog
-from core.channel import EventChannel
-from core.content import ToolResult
 from core.context import AgentContext
 from core.errors import BudgetSpent, WorldError
 from core.events import (
@@ -22,6 +18,7 @@ from core.events import (
     Clarified,
     Emit,
     Event,
+    EventChannel,
     Notice,
     Observed,
     Perceived,
@@ -32,8 +29,19 @@ from core.events import (
     RunStarted,
     StepFinished,
 )
-from core.memory_item import SANDBOX_STEP
-from core.observation import (
+from core.ports import DecisionInputs
+from core.provenance.borders import Borders
+from core.provenance.guard import guard_of
+from core.provenance.images import without_unknown_images
+from core.run.answer import (
+    INTERRUPTED,
+    after_budget,
+    after_failed_step,
+    after_last_step,
+    with_sources,
+)
+from core.run.calls import RunCalls
+from core.run.observation import (
     QUESTION_CHARACTERS,
     calls_told,
     clarified_input,
@@ -43,16 +51,13 @@ from core.observation import (
     shorten,
     unread_text,
 )
-from core.ports import DecisionInputs
-from core.provenance.borders import Borders
-from core.provenance.guard import guard_of
-from core.provenance.images import without_unknown_images
-from core.same_plan import is_same_plan
-from core.sources import with_sources
-from core.statements import INTERRUPTED, after_budget, after_failed_step, after_last_step
+from core.run.same_plan import is_same_plan
 from core.strategy import Decision, Situation, decide
-from core.tool_spec import ToolSpec
+from core.tools.catalog import CatalogKeeper, ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
+    SANDBOX_STEP,
     ActionResult,
     AskedBack,
     Attempt,

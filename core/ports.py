@@ -8,20 +8,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from core.catalog import ToolCatalog
-from core.content import ToolResult
-from core.dispatch.status import ServerStatus
+from core.dispatch.hooks import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
-from core.memory_item import MemoryItem
 from core.provenance.borders import Borders
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     Attempt,
     Declined,
     Exchange,
     ExplorationMode,
+    MemoryItem,
     ModelPurpose,
     NoPlan,
     PerceptionResult,

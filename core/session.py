@@ -15,18 +15,12 @@ from typing import Self
 
 from config.server_list import redactor_of
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
-from core.base.sentences import clause
-from core.catalog import ToolCatalog
-from core.content import ToolResult
-from core.dispatch.hooks import DispatcherHooks, ToolChange
+from core.base.text import clause
+from core.dispatch.connections import PerCallConnection, ServerConnection
+from core.dispatch.hooks import DispatcherHooks, LogPump, ServerStatus, ToolChange
+from core.dispatch.known_tools import ToolCache, ToolRegistry
 from core.dispatch.life import ConnectionSettings
-from core.dispatch.log_pump import LogPump
-from core.dispatch.per_call import PerCallConnection
-from core.dispatch.persistent import ServerConnection
-from core.dispatch.registry import ToolRegistry
 from core.dispatch.start_failures import StartFailure, StartFailures
-from core.dispatch.status import ServerStatus
-from core.dispatch.tool_cache import ToolCache
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.dispatch.tool_texts import SHOWN_KEYS, tool_with_texts
 from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
@@ -34,7 +28,9 @@ from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import Watchdog
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.values import JsonObject
 
 CLOSE_SECONDS = 10.0

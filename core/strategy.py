@@ -3,8 +3,8 @@
 While all tools fit the prompt, they stand there in the same order for every request: providers
 charge little for a beginning that they have seen before, and local models need not read it again.
 What perception makes of the request stands further below. When there are more tools, those that
-the request's words and perception's hint fit best are offered (`core.ranking`), and a plan may
-search for the others. Perception's choice of servers is right in nine of ten requests only (see
+the request's words and perception's hint fit best are offered (`core.tools.ranking`), and a plan
+may search for the others. Perception's choice of servers is right in nine of ten requests only (see
 the design page), so that it ranks, and hides nothing by itself.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
-from core.memory_item import SANDBOX_STEP, MemoryItem
 from core.ports import DecisionInputs, GeneratePlan, PlanReply
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import SANDBOX_STEP, MemoryItem
 
 CHARACTERS_PER_TOKEN = 4
 """What a token is taken for: close enough for English and code, and no tokeniser is needed."""

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from core.catalog import ToolCatalog
-from core.content import ToolResult
-from core.json_preview import json_start
+from core.base.json_preview import json_start
 from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     CLARIFICATION,
     FINAL_ANSWER,
@@ -35,10 +35,10 @@ from core.turn import (
     PlanFailure,
 )
 from core.values import Json, JsonObject
-from modules.plans.check import prepare_plan
-from modules.plans.hints import with_value_hints
-from modules.plans.syntax import with_syntax_hint
-from modules.plans.text import line_text, shorten
+from modules.planning.check.check import prepare_plan
+from modules.planning.check.hints import with_value_hints
+from modules.planning.check.syntax import with_syntax_hint
+from modules.planning.text import line_text, shorten
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
 
 __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]

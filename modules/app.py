@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 from config.settings import Places, SettingsError, find_places, read_document
 from core.errors import CortexError, ExitCode, UsageError, UserError, exit_code_of
 from core.version import __version__
-from modules.arguments import Arguments, parse_arguments
-from modules.bug_log import LogHandler, log_bug
-from modules.commands.finding import find_command
-from modules.request import clean_request, read_request
-from modules.terminal.streams import Complaints, StdoutLost, writing_stdout
+from modules.cli.arguments import Arguments, parse_arguments
+from modules.cli.finding import find_command
+from modules.session.request import clean_request, read_request
+from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
 
 if TYPE_CHECKING:
     from config.schema import AgentProfile
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
     from core.turn import RunOutcome
-    from modules.beside import Beside
-    from modules.commands.at_prompt import PromptCommands
+    from modules.cli.slash_commands import PromptCommands
     from modules.conversation import Conversation
+    from modules.session.stdin import Beside
     from modules.terminal.progress import Progress
     from modules.terminal.waits import Waits
 
@@ -54,8 +53,8 @@ def run_agent(argv: Sequence[str]) -> int:
     program = Path(sys.argv[0]).name or "agent.py"
     try:
         if (words := find_command(argv, program)) is not None:
-            from modules.commands.parser import parse_command
-            from modules.commands.run import run_command
+            from modules.cli.parser import parse_command
+            from modules.cli.run import run_command
 
             with writing_stdout():
                 command = parse_command(words, program)
@@ -114,7 +113,7 @@ def _beside(request: str | None, arguments: Arguments, complaints: Complaints) -
     """What stdin holds beside a request."""
     if request is None or arguments.request == "-":
         return None
-    from modules.beside import StdinReader
+    from modules.session.stdin import StdinReader
 
     with _early_waits(arguments, complaints).blocking("stdin", "what stdin gives"):
         return StdinReader(sys.stdin.fileno()).read(arguments.stdin)
@@ -206,8 +205,8 @@ class _Run:
             )
             from modules.conversation import Conversation
             from modules.model_manager import choose_model
-            from modules.provenance import asking_leave, provenance_policy
             from modules.sandbox import Sandbox
+            from modules.session.provenance import asking_leave, provenance_policy
 
             profile = check_profile(self._document, self._profile_file)
         servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
@@ -261,7 +260,7 @@ class _Run:
         """Say which session `--session` means, before anything is done in a wrong one."""
         if self._arguments.session is None:
             return
-        from modules.resumed_session import resumed_session
+        from modules.session.resumed import resumed_session
 
         told = resumed_session(
             self._arguments.session,
@@ -298,8 +297,8 @@ class _Run:
         import asyncio
         import signal
 
-        from modules.commands.at_prompt import PromptCommands
-        from modules.commands.docs import PromptDocuments
+        from modules.cli.docs import PromptDocuments
+        from modules.cli.slash_commands import PromptCommands
         from modules.terminal.repl import interrupting
 
         task = asyncio.current_task()

@@ -1,23 +1,25 @@
-"""Parts that requests and commands both need, built from what is configured.
+"""Parts that requests and commands both need, built from what is configured and what ships."""
 
-Imports stand in the functions that need them: see `modules.app`.
-"""
-
+import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypedDict, cast
 
 from config.servers import ServerSpec
 from config.settings import Places
+from core.dispatch.known_tools import ToolCache
+from core.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from config.schema import SandboxSection
     from core.base.redaction import Redactor
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
+    from core.values import JsonObject
     from modules.sandbox import SandboxLimits
     from modules.terminal.console import HeldStream
     from modules.terminal.progress import Progress
@@ -97,13 +99,12 @@ def build_dispatcher(
         ConfigurationError: two servers have the same id.
     """
     from core.dispatch.hooks import DispatcherHooks, ToolChange
+    from core.dispatch.known_tools import ToolCache
     from core.dispatch.start_failures import StartFailures
-    from core.dispatch.tool_cache import ToolCache
     from core.dispatch.tool_pins import ToolPins
     from core.events import ServerLogged
     from core.mcp.hooks import Question, Reply
     from core.session import MultiMCP
-    from modules.shipped_tools import ShippedToolCache
 
     progress, questions = display.progress, display.questions
 
@@ -149,3 +150,53 @@ def build_dispatcher(
             approve=approve,
         ),
     )
+
+
+LISTS = Path(__file__).resolve().parent.parent / "servers" / "tool_lists.json"
+
+
+class _Listed(TypedDict):
+    name: str
+    description: str
+    input_schema: "JsonObject"
+    output_schema: "JsonObject | None"
+    read_only: bool
+    idempotent: bool
+
+
+class ShippedToolCache(ToolCache):
+    """A tool cache that knows the shipped lists as well."""
+
+    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
+        """What the server listed last, else what ships for it."""
+        return super().load(spec) or shipped_tools(spec)
+
+
+def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | None:
+    """The shipped list of a server of our own; None where there is none, or it can't be read.
+
+    The file is ours, and a test compares it with what the servers list.
+    """
+    if not spec.bundled:
+        return None
+    try:
+        by_server = cast("dict[str, list[_Listed]]", json.loads(lists.read_bytes()))
+    except (OSError, ValueError):
+        return None
+    name = Path(spec.command[1]).stem.removesuffix("_server") if len(spec.command) > 1 else ""
+    tools = by_server.get(name)
+    if tools is None:
+        return None
+    return [
+        ToolSpec(
+            spec.id,
+            tool["name"],
+            tool["description"],
+            tool["input_schema"],
+            tool["output_schema"],
+            read_only=tool["read_only"],
+            says_effects=True,
+            idempotent=tool["idempotent"],
+        )
+        for tool in tools
+    ]

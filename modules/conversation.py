@@ -11,18 +11,16 @@ from typing import Self
 
 from config.schema import AgentProfile
 from core.base.redaction import Redactor
-from core.catalog import CatalogKeeper, ToolCatalog
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice
 from core.loop import AgentLoop, collect
 from core.ports import AskUser, CallTool, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
-from core.provenance.known import Known
-from core.provenance.policy import ProvenancePolicy
+from core.provenance.known import Known, ProvenancePolicy
 from core.session import MultiMCP
+from core.tools.catalog import CatalogKeeper, ToolCatalog
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
-from modules.attachments import read_attachments
 from modules.decision import PlanWriter
 from modules.memory import (
     Activity,
@@ -34,13 +32,14 @@ from modules.memory import (
     usage_of,
 )
 from modules.model_manager import ModelManager
+from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
-from modules.provenance import recall
-from modules.recorder import SessionRecorder
+from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
-from modules.summaries import summarise
+from modules.session.attachments import read_attachments
+from modules.session.provenance import recall
+from modules.session.recorder import SessionRecorder
 from modules.tools import describe_tool
-from modules.welcome import Situation, asks_for_help, count_files, help_page
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""
@@ -154,7 +153,7 @@ class Conversation:
 
         Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
         have written them. A greeting, and a request for help, get the page that helps
-        (`modules.welcome`): no model is asked, no server started, nothing kept.
+        (`modules.offline.welcome`): no model is asked, no server started, nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.schema import AgentProfile
-from core.catalog import ToolCatalog
-from core.memory_item import MemoryItem
-from core.observation import observation_room
 from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
-from core.turn import Declined, Exchange, PerceptionResult
-from modules.attachments import images_note, texts_note
-from modules.decision_prompt import decision_prompt
+from core.run.observation import observation_room
+from core.tools.catalog import ToolCatalog
+from core.turn import Declined, Exchange, MemoryItem, PerceptionResult
 from modules.memory import exchanges
-from modules.plans.extraction import find_plan
+from modules.planning.prompt.decision import decision_prompt
+from modules.planning.reply.extraction import find_plan
+from modules.session.attachments import images_note, texts_note
 
 RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 """Of a step's first plan and its retries, the last for all further ones: at 0, a model writes the

@@ -1,4 +1,4 @@
-"""Session memory: what was asked, called and answered; `modules.memory_file` keeps it on disk."""
+"""Session memory: what was asked, called and answered; `modules.session.file` keeps it on disk."""
 
 import itertools
 import re
@@ -14,10 +14,9 @@ from typing import Literal, Self, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from core.errors import UsageError
-from core.memory_item import SANDBOX_STEP, USAGE, MemoryItem
-from core.turn import Exchange, Usage
+from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import JsonObject
-from modules.memory_file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
+from modules.session.file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
 
 __all__ = [
     "MemoryItem",

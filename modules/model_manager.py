@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from config.models_file import ModelsFile
 from config.schema import LlmSection
 from core.base.redaction import Redactor
-from core.dispatch.backoff import Pace
+from core.dispatch.pacing import Pace
 from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import NO_LIMITS, RunLimits
-from modules.models.serving.chosen import ChosenModel
-from modules.models.serving.pricing import KnowsItsPrice
+from modules.models.serving.prices import KnowsItsPrice
 from modules.models.serving.run import ModelRun
-from modules.models.serving.watched import RETRIES, WatchedModel
+from modules.models.serving.watched import RETRIES, ChosenModel, WatchedModel
 
 if TYPE_CHECKING:
     from modules.models.choosing.choice import Choice
@@ -263,7 +262,7 @@ def _given(model: TextModel) -> ChosenModel:
 
 @runtime_checkable
 class _Recorder(Protocol):
-    """`modules.models.recorded.RecordingModel`, known without importing it at every start."""
+    """`modules.models.recorded.model.RecordingModel`, known without importing it at every start."""
 
     @property
     def recorded(self) -> TextModel: ...

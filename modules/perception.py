@@ -13,15 +13,15 @@ from typing import assert_never, cast
 from pydantic import ValidationError
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
 from core.context import AgentContext
 from core.ports import PerceptionInputs
 from core.strategy import CHARACTERS_PER_TOKEN
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
-from modules.ask_model import ReplyingModel, ReplyUnusable, ask_model
-from modules.filled_prompt import fill_from
+from modules.planning.prompt.template import fill_from
+from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model
 from modules.tools import extract_json_block, load_prompt
 
 PROMPT_PATH = "prompts/perception_prompt.txt"
@@ -62,7 +62,7 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     perception = await asyncio.to_thread(_by_words, inputs)
     if context.model.name == "offline" or context.user_input_override is not None:
         return perception  # offline plans search for themselves; later steps have found something
-    from modules.documents_hint import hint_at_documents  # late, as in `_by_words`
+    from modules.offline.documents_hint import hint_at_documents  # late, as in `_by_words`
 
     return await hint_at_documents(perception, inputs, context.dispatcher)
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from config.servers import ServerSpec
-from core.catalog import ToolCatalog
 from core.ports import DecisionInputs
+from core.tools.catalog import ToolCatalog
 from core.turn import Exchange, PerceptionResult
 from modules.offline.planner import is_surely_planned
 from modules.prespawn import may_be_meant

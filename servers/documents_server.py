@@ -2,7 +2,7 @@
 
 Runs alone, over stdio: `python -m servers.documents_server`, or as a file from anywhere; with `dev`
 it says how to try it by hand. It answers at once; documents are indexed and watched in the
-background. `servers.rag.options` says what it reads and where its index lies.
+background. `servers.rag.library.options` says what it reads and where its index lies.
 """
 
 import sys
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from servers.rag.desk import Desk, Library
-    from servers.web.desk import Web
+    from servers.rag.library.async_library import AsyncLibrary, Library
+    from servers.web.client import Web
 
 
 def build_server() -> "MCPServer":
     """The server with its tools; imports the MCP SDK (about a second), opens no document."""
-    from servers.bootstrap import EXIT_UNUSABLE
-    from servers.rag.desk import Desk
-    from servers.rag.options import OptionsError, read_options
+    from servers.rag.library.async_library import AsyncLibrary
+    from servers.rag.library.options import OptionsError, read_options
+    from servers.shared.bootstrap import EXIT_UNUSABLE
     from servers.web import options as web_options
-    from servers.web.desk import WebDesk
+    from servers.web.client import WebClient
 
     try:
         options, of_web = read_options(), web_options.read_options()
@@ -33,14 +33,14 @@ def build_server() -> "MCPServer":
         sys.exit(EXIT_UNUSABLE)
 
     def open_library() -> "Library":
-        from servers.rag.library import DocumentLibrary
+        from servers.rag.library.library import DocumentLibrary
 
         return DocumentLibrary.open(options)
 
-    return server_at(Desk(open_library, options.folders), WebDesk(of_web))
+    return server_at(AsyncLibrary(open_library, options.folders), WebClient(of_web))
 
 
-def server_at(desk: "Desk", web: "Web") -> "MCPServer":
+def server_at(desk: "AsyncLibrary", web: "Web") -> "MCPServer":
     """The server over a desk and a web, which it closes when it ends."""
     from mcp.server.mcpserver import MCPServer
 
@@ -67,7 +67,7 @@ def server_at(desk: "Desk", web: "Web") -> "MCPServer":
 
 def main() -> None:
     """Serve until stdin closes; ends the process."""
-    from servers.bootstrap import run_alone
+    from servers.shared.bootstrap import run_alone
 
     run_alone("documents", "servers.documents_server", build_server, sys.argv[1:])
 

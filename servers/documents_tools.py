@@ -9,17 +9,11 @@ from contextlib import contextmanager
 
 from mcp.server.mcpserver.tools import Tool
 
-from core.base.one_line import one_line
-from servers.errors import ToolInputError
-from servers.rag.desk import Desk, Tell
-from servers.rag.faults import RagError
+from core.base.text import one_line
+from servers.rag.errors import RagError
 from servers.rag.indexing.progress import IndexProgress
-from servers.rag.wording import (
-    document_text,
-    documents_text,
-    passages_text,
-    source_mark,
-)
+from servers.rag.library.async_library import AsyncLibrary, Tell
+from servers.rag.library.wording import document_text, documents_text, passages_text, source_mark
 from servers.schemas import (
     ExtractPdfInput,
     GetDocumentInput,
@@ -28,8 +22,9 @@ from servers.schemas import (
     TextOutput,
     WebpageInput,
 )
+from servers.shared.errors import ToolInputError
 from servers.tooling import read_only_tools
-from servers.web.desk import Web
+from servers.web.client import Web
 from servers.web_tooling import ToolContext, on_the_web, web_tool
 
 PDF_CHARACTERS_MAX = 400_000
@@ -42,7 +37,7 @@ PAGE_CHARACTERS_MAX = 100_000
 class DocumentTools:
     """The tools, which all ask one desk, and one web for its pages."""
 
-    def __init__(self, desk: Desk, web: Web) -> None:
+    def __init__(self, desk: AsyncLibrary, web: Web) -> None:
         self._desk = desk
         self._web = web
 
@@ -88,7 +83,7 @@ class DocumentTools:
         return TextOutput(result=text)
 
 
-def document_tools(desk: Desk, web: Web) -> list[Tool]:
+def document_tools(desk: AsyncLibrary, web: Web) -> list[Tool]:
     """All tools of the documents server, in the order in which they are listed."""
     tools = DocumentTools(desk, web)
     return [

@@ -2,7 +2,7 @@
 
 Runs alone, over stdio: `python -m servers.math_server`, or `python servers/math_server.py` from
 anywhere; with `dev` it says how to try it by hand. Nothing heavy is imported at the top, because
-`servers.bootstrap` has a say in how imports happen.
+`servers.shared.bootstrap` has a say in how imports happen.
 """
 
 import sys
@@ -30,7 +30,7 @@ def build_server() -> "MCPServer":
 
 def main() -> None:
     """Serve until stdin closes; ends the process."""
-    from servers.bootstrap import run_alone
+    from servers.shared.bootstrap import run_alone
 
     run_alone("math", "servers.math_server", build_server, sys.argv[1:])
 

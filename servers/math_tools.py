@@ -1,4 +1,4 @@
-"""The tools of the math server, each a line over `servers.arithmetic`.
+"""The tools of the math server, each a line over `servers.math.arithmetic`.
 
 A docstring here is the tool's description: one sentence with the words that people use for it,
 because planners read it and rank tools by its words. The pure tools are coroutines, so that the
@@ -11,7 +11,8 @@ from typing import Annotated
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from servers import arithmetic
+from servers.math import arithmetic
+from servers.math.thumbnail import make_thumbnail
 from servers.schemas import (
     AddInput,
     AngleInput,
@@ -32,7 +33,6 @@ from servers.schemas import (
     WholeNumberOutput,
     WholeNumbersOutput,
 )
-from servers.thumbnail import make_thumbnail
 from servers.tooling import read_only_tools
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
-from servers.errors import ToolInputError
+from servers.shared.errors import ToolInputError
 
 LIST_ITEMS_MAX = 100_000
 """Longest list of numbers that a tool takes."""

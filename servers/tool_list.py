@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 async def tool_lists() -> dict[str, list[dict[str, object]]]:
     """The tools by server id; imports the MCP SDK, opens no document or connection."""
     from servers import documents_server, websearch_server
-    from servers.rag.desk import Desk, Library
-    from servers.web.desk import WebDesk
+    from servers.rag.library.async_library import AsyncLibrary, Library
+    from servers.web.client import WebClient
     from servers.web.options import WebOptions
 
     def never() -> Library:
         raise RuntimeError("nothing is opened to list tools")
 
-    web = WebDesk(WebOptions(), {})
-    documents = documents_server.server_at(Desk(never, ()), web)
+    web = WebClient(WebOptions(), {})
+    documents = documents_server.server_at(AsyncLibrary(never, ()), web)
     websearch = websearch_server.server_at(web)
     return {
         "documents": _entries(await documents.list_tools()),

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from core.base.redaction import Redactor
-from servers.errors import ToolInputError
+from servers.shared.errors import ToolInputError
 
 PROBLEMS_SHOWN_MAX = 3
 """How many wrong arguments one error message lists."""

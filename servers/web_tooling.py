@@ -12,11 +12,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
-from core.base.one_line import one_line
-from servers.errors import ToolInputError
+from core.base.text import one_line
+from servers.shared.errors import ToolInputError
 from servers.tooling import ExplainedTool
-from servers.web.desk import heard_by
-from servers.web.faults import WebError
+from servers.web.client import heard_by
+from servers.web.errors import WebError
 
 PROGRESS_SECONDS = 0.5
 """So far apart are reports on one call, but for the first."""

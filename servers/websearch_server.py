@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from servers.web.desk import Web
+    from servers.web.client import Web
 
 
 def build_server() -> "MCPServer":
     """The server with its tools; imports the MCP SDK (about a second), opens no connection."""
-    from servers.bootstrap import EXIT_UNUSABLE
-    from servers.web.desk import WebDesk
+    from servers.shared.bootstrap import EXIT_UNUSABLE
+    from servers.web.client import WebClient
     from servers.web.options import OptionsError, read_options
 
     try:
@@ -28,7 +28,7 @@ def build_server() -> "MCPServer":
     except OptionsError as error:
         sys.stderr.write(f"websearch server: {error}\n")
         sys.exit(EXIT_UNUSABLE)
-    return server_at(WebDesk(options))
+    return server_at(WebClient(options))
 
 
 def server_at(web: "Web") -> "MCPServer":
@@ -56,7 +56,7 @@ def server_at(web: "Web") -> "MCPServer":
 
 def main() -> None:
     """Serve until stdin closes; ends the process."""
-    from servers.bootstrap import run_alone
+    from servers.shared.bootstrap import run_alone
 
     run_alone("websearch", "servers.websearch_server", build_server, sys.argv[1:])
 

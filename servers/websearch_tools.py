@@ -11,7 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from servers.schemas import DownloadInput, SearchWebInput, TextOutput
-from servers.web.desk import Web
+from servers.web.client import Web
 from servers.web.ports import SearchResult
 from servers.web_tooling import ToolContext, on_the_web, web_tool
 

@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntry, StrategyProfile
-from core.catalog import ToolCatalog
-from core.content import TextBlock, ToolResult
 from core.context import AgentContext, Parts
-from core.dispatch.status import ServerStatus
+from core.dispatch.hooks import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
-from core.memory_item import MemoryItem
 from core.ports import (
     AskUser,
     CallTool,
@@ -24,11 +21,14 @@ from core.ports import (
     OnRepaired,
     PlanReply,
 )
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import TextBlock, ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     Exchange,
     FurtherProcessing,
+    MemoryItem,
     PerceptionResult,
     Plan,
     ToolCall,

@@ -16,10 +16,8 @@ import pytest
 from config.schema import AgentProfile, StrategyProfile
 from config.servers import ServerSpec
 from config.settings import load_models
-from core.content import block_text
 from core.context import AgentContext
 from core.loop import AgentLoop, collect
-from core.memory_item import MemoryItem
 from core.session import MCP, MultiMCP
 from core.strategy import (
     conservative_plan,
@@ -27,16 +25,17 @@ from core.strategy import (
     find_recent_successful_tools,
     select_decision_prompt_path,
 )
-from core.turn import FinalAnswer, PerceptionResult, Plan
+from core.tools.content import block_text
+from core.turn import FinalAnswer, MemoryItem, PerceptionResult, Plan
 from modules import tools as tool_functions
 from modules.action import MAX_TOOL_CALLS_PER_PLAN, run_python_sandbox
+from modules.composition import shipped_tools
 from modules.decision import generate_plan
 from modules.memory import MemoryManager, new_session_id
 from modules.model_manager import ModelManager
 from modules.perception import extract_perception, run_perception
-from modules.shipped_tools import shipped_tools
+from servers.web.pages.content_fetcher import WebContentFetcher
 from servers.web.rate_limit import RateLimiter
-from servers.web.reading.content_fetcher import WebContentFetcher
 from servers.web.search.duckduckgo import DuckDuckGoSearcher
 from tests.command_line import ROOT, SUMS
 from tests.doubles import FakeParts, context

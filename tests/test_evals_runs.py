@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from config.settings import Places
-from core.content import ToolResult
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest
+from core.tools.content import ToolResult
 from core.values import JsonObject
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
@@ -28,7 +28,7 @@ from tests.evals.records import Results
 from tests.evals.served import ServedWeights
 from tests.evals.stage import Manner, Stage
 from tests.evals.workplace import Workplace
-from tests.modules.fake_service import fake_service
+from tests.modules.models.hosted.fake_service import fake_service
 
 QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", number=5)
 

@@ -8,9 +8,9 @@ import hashlib
 import json
 import textwrap
 
-from core.dispatch.hidden_text import with_hidden_shown
-from core.json_schema import is_larger
-from core.tool_spec import ToolSpec
+from core.dispatch.tool_texts import with_hidden_shown
+from core.tools.json_schema import is_larger
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
 TEXT_CHARACTERS_MAX = 8_000

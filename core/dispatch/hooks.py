@@ -1,9 +1,11 @@
-"""What the dispatcher tells and asks the person in front of it."""
+"""What the dispatcher tells and asks the person in front of it, and how a server is."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from core.mcp.hooks import Ask, decline
 
@@ -58,3 +60,67 @@ class DispatcherHooks:
     on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody_of_log
     ask: Ask = decline
     approve: Approve = refuse
+
+
+ServerState: TypeAlias = Literal["up", "down", "failed", "set aside"]
+"""Running and spoken to; not started, or ended; tried in vain; or so often that it is left alone
+until the user brings it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """One server; what is only known of a running one is None or empty for another.
+
+    `title`, `version` and `protocol_version` are from its handshake, `tools` the number that it
+    listed; `left_out` names those that can't be used, and why. `problem` is why it failed last.
+    """
+
+    id: str
+    state: ServerState
+    title: str = ""
+    version: str = ""
+    protocol_version: str = ""
+    tools: int | None = None
+    left_out: tuple[str, ...] = ()
+    start_seconds: float | None = None
+    log_path: Path | None = None
+    pid: int | None = None
+    problem: str | None = None
+
+
+WAITING_MAX = 200
+"""So many messages wait to be told; a server that logs faster loses the rest, and that is told."""
+
+
+class LogPump:
+    """From the callbacks of sessions to a listener that takes its time."""
+
+    def __init__(self, tell: Callable[[str, str, str], Awaitable[None]]) -> None:
+        """`tell` gets server, level and text of each message."""
+        self._tell = tell
+        self._waiting: asyncio.Queue[tuple[str, str, str]] = asyncio.Queue(WAITING_MAX)
+        self._dropped: dict[str, int] = {}
+        self._pump: asyncio.Task[None] | None = None
+
+    def put(self, server: str, level: str, text: str) -> None:
+        """Take one message; never waits."""
+        try:
+            self._waiting.put_nowait((server, level, text))
+        except asyncio.QueueFull:
+            self._dropped[server] = self._dropped.get(server, 0) + 1
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.create_task(self._run())
+
+    async def aclose(self) -> None:
+        """Tell no more."""
+        if self._pump is not None:
+            self._pump.cancel()
+            await asyncio.wait({self._pump})
+
+    async def _run(self) -> None:
+        """Tell what waits; ends when nothing does."""
+        while not self._waiting.empty():
+            await self._tell(*self._waiting.get_nowait())
+        dropped, self._dropped = self._dropped, {}
+        for server, count in dropped.items():
+            await self._tell(server, "warning", f"{count:,} more log messages came too fast")

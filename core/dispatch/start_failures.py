@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.atomic_write import folder_locked, write_atomically
 from config.servers import ServerSpec
+from core.base.files import folder_locked, write_atomically
 from core.values import Json, JsonObject
 
 PAUSES_SECONDS = (60.0, 600.0)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from config.servers import ServerSpec
-from core.dispatch.backoff import Backoff, Pace
 from core.dispatch.life import Life
+from core.dispatch.pacing import Backoff, Pace
 from core.errors import EntryUnusable, ServerStartError
 
 FAILURES_MAX = 3

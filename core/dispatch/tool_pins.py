@@ -20,11 +20,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
 from core.dispatch.definitions import changed_parts, definition_text, digest
-from core.dispatch.hidden_text import count_hidden, tool_without_hidden, with_hidden_shown
 from core.dispatch.hooks import Approve, ToolChange
-from core.dispatch.pin_file import Pin
-from core.dispatch.pin_store import PinStore
-from core.tool_spec import ToolSpec
+from core.dispatch.pin_file import Pin, PinStore
+from core.dispatch.tool_texts import count_hidden, tool_without_hidden, with_hidden_shown
+from core.tools.spec import ToolSpec
 
 SERVER_PINS_MAX = 10_000
 """So many names are pinned for one server; tools beyond are left out, none is forgotten."""

@@ -9,21 +9,20 @@ import json
 from dataclasses import dataclass, field
 
 from config.servers import ServerSpec
-from core.content import TextBlock, ToolResult
-from core.deadlines import Deadlines
+from core.base.deadlines import Deadlines
 from core.errors import CallRefused
-from core.json_schema import is_larger
 from core.mcp.decode import (
     Malformed,
+    OutputChecks,
     definition_bytes,
     tool_result,
     tool_spec,
 )
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
-from core.mcp.output_check import OutputChecks
-from core.mcp.peer import Peer, RpcError, method_not_found
-from core.mcp.transport import NOT_SENT, TRANSPORT_ERROR, Transport
-from core.tool_spec import ToolSpec
+from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, Peer, RpcError, Transport, method_not_found
+from core.tools.content import TextBlock, ToolResult
+from core.tools.json_schema import is_larger
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from core.version import __version__
 

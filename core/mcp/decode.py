@@ -4,9 +4,12 @@ Everything here comes from a program that we do not trust: what has the wrong fo
 refused with the place named, and a result over the cap is cut with a note.
 """
 
+from collections.abc import Iterable
+
 from pydantic_core import to_json
 
-from core.content import (
+from core.mcp.wire import CUT_OFF, LEVELS_MAX
+from core.tools.content import (
     AudioBlock,
     ContentBlock,
     ImageBlock,
@@ -15,8 +18,8 @@ from core.content import (
     TextBlock,
     ToolResult,
 )
-from core.mcp.wire import CUT_OFF, LEVELS_MAX
-from core.tool_spec import ToolSpec
+from core.tools.schema_check import CompiledSchema, compile_schema
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
 TOOL_NAME_CHARACTERS_MAX = 256
@@ -209,3 +212,37 @@ def _text(value: Json) -> str | None:
 def _can_be_named(name: str) -> bool:
     """Whether a tool's name can stand in a prompt and on a line of the terminal."""
     return 0 < len(name) <= TOOL_NAME_CHARACTERS_MAX and name.isprintable()
+
+
+# Results against their tool's output schema (MCP 2025-11-25, "Output Schema").
+#
+# Schema and result both come from the server; `core.tools.schema_check` bounds what
+# their check costs.
+
+
+class OutputChecks:
+    """The output schemas of one session's tools; a validator is made when it is first needed."""
+
+    def __init__(self) -> None:
+        """Know no schema."""
+        self._schemas: dict[str, JsonObject] = {}
+        self._compiled: dict[str, CompiledSchema | None] = {}
+
+    def learn(self, tools: Iterable[ToolSpec]) -> None:
+        """Note the schemas of a new listing."""
+        self._schemas = {t.name: t.output_schema for t in tools if t.output_schema is not None}
+        self._compiled = {}
+
+    def breach(self, tool: str, result: ToolResult) -> str | None:
+        """What a result breaks of its tool's promise, as far as that can be told quickly."""
+        if tool not in self._schemas or result.is_error or result.omitted_bytes:
+            return None
+        if tool not in self._compiled:
+            self._compiled[tool] = compile_schema(self._schemas[tool])
+        compiled = self._compiled[tool]
+        if compiled is None:
+            return None
+        if result.structured is None:
+            return "it has no structured content"
+        breach = compiled.breach(result.structured)
+        return None if breach is None else str(breach)

@@ -17,10 +17,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from config.servers import ServerSpec
-from core.mcp.budget import ReadingBudget
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
 from core.mcp.http_stream import EventStream
-from core.mcp.transport import (
+from core.mcp.peer import (
     NOT_SENT,
     STRAY_TEXT_CHARACTERS_KEPT,
     TRANSPORT_ERROR,
@@ -30,6 +29,7 @@ from core.mcp.transport import (
 from core.mcp.wire import (
     MESSAGE_BYTES_MAX,
     MessageTooLong,
+    ReadingBudget,
     encode,
     error_reply,
     messages_in,
@@ -38,8 +38,7 @@ from core.mcp.wire import (
 from core.values import JsonObject
 
 if TYPE_CHECKING:
-    from core.mcp.http_connect import ClientFactory
-    from core.mcp.http_link import HttpAnswer, HttpLink
+    from core.mcp.http_link import ClientFactory, HttpAnswer, HttpLink
 
 REQUESTS_OPEN_MAX = 64
 """So many requests may wait for their answers at once, each with a stream; more are refused."""
@@ -66,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 
 class HttpTransport:
-    """Speaks to a server at a URL. A `core.mcp.transport.Transport`.
+    """Speaks to a server at a URL. A `core.mcp.peer.Transport`.
 
     A request that fails is answered by an error of our own, and the session goes on. It is lost
     only when the server no longer knows it.
@@ -350,8 +349,7 @@ def _to_nobody(message: JsonObject) -> None:
 def _new_link(
     spec: ServerSpec, faults: FaultWriter, client_factory: "ClientFactory | None"
 ) -> "HttpLink":
-    from core.mcp.http_connect import BadAddress, open_client
-    from core.mcp.http_link import HttpLink
+    from core.mcp.http_link import BadAddress, HttpLink, open_client
 
     try:
         return HttpLink(spec, (client_factory or open_client)(spec), faults)

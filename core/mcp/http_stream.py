@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from core.mcp.budget import ReadingBudget
+from core.base.sse import EventParser, EventTooLong
 from core.mcp.http_errors import HttpFault
-from core.mcp.sse import EventParser, EventTooLong
+from core.mcp.wire import ReadingBudget
 
 if TYPE_CHECKING:
     from core.mcp.http_link import HttpAnswer, HttpLink

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from core.base.private_files import make_private_folder, open_private
+from core.base.files import make_private_folder, open_private
 
 LOG_BYTES_MAX: Final = 1024 * 1024
 """A log over this size is cut."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from core.ranking import WORD
-from core.tool_spec import ToolSpec
+from core.tools.ranking import WORD
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
 DESCRIPTION_CHARACTERS: Final = 300

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from core.ranking import stem
+from core.tools.ranking import stem
 
 REQUEST_CHARACTERS_MAX: Final = 20_000
 """How much of a request is read: of a longer one as much of its beginning and of its end."""

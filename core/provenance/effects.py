@@ -11,14 +11,14 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from core.catalog import ToolCatalog
-from core.kept_results import call_key
 from core.provenance.arguments import texts_of
 from core.provenance.asked import Deed, Request, names_in
-from core.provenance.doubts import Doubt
+from core.provenance.checks import Doubt
 from core.provenance.known import Known
-from core.ranking import STOP_WORDS, WORD, stem
-from core.tool_spec import ToolSpec
+from core.run.kept_results import call_key
+from core.tools.catalog import ToolCatalog
+from core.tools.ranking import STOP_WORDS, WORD, stem
+from core.tools.spec import ToolSpec
 from core.values import JsonObject
 
 _READING: Final = (

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from core.catalog import ToolCatalog
-from core.kept_results import call_key
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.asked import Request, is_assent
-from core.provenance.checks import ArgumentCheck
-from core.provenance.doubts import DOUBTS_TOLD, Doubt, refusal
+from core.provenance.checks import DOUBTS_TOLD, ArgumentCheck, Doubt, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
 from core.provenance.known import Known
 from core.provenance.urls import addresses_in, parse_url
-from core.tool_spec import ToolSpec
+from core.run.kept_results import call_key
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
 QUICK_CHARACTERS: Final = 20_000

@@ -13,7 +13,7 @@ from core.ports import (
     ReplyEnd,
     TextDelta,
 )
-from modules.models.serving.pricing import FREE
+from modules.models.serving.prices import FREE
 from modules.offline.perception import perceive
 from modules.offline.planner import plan
 from modules.offline.refusal import Refusal, explain

@@ -15,8 +15,8 @@ from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
 from core.turn import ModelPurpose
 from core.values import JsonObject
-from modules.models.deltas.whole_reply import deltas_of
-from modules.models.serving.pricing import FREE
+from modules.models.serving.prices import FREE
+from modules.models.serving.reply import deltas_of
 
 MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 """Largest script file that is read."""

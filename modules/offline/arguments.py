@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from core.tool_spec import Parameter
+from core.tools.spec import Parameter
 from core.values import Json, JsonObject
 from modules.offline.pieces import Piece, list_of, number_of
 from modules.offline.ranking import CALL_WORDS, STOP_WORDS, Vocabulary, terms

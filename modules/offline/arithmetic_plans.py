@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.ports import DecisionInputs
-from core.tool_spec import ToolSpec
+from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
 from modules.offline.calls import CallStyle, Source

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from core.ranking import STOP_WORDS, stem
+from core.tools.ranking import STOP_WORDS, stem
 from modules.offline.arguments import SECOND_REQUEST
 from modules.offline.numerals import TEENS, UNITS
 from modules.offline.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS

@@ -4,8 +4,8 @@ import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.catalog import ToolCatalog
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import PlanStyle
 from core.values import Json
 

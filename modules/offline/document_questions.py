@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from core.catalog import ToolCatalog
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from modules.offline.arguments import SECOND_REQUEST
 from modules.offline.asking import (
     COUNTING,

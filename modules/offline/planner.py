@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.base.sentences import clause
+from core.base.text import clause
 from core.ports import DecisionInputs
 from core.turn import Attempt
 from modules.offline.arithmetic_plans import write_plan

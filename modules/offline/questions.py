@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from core.ranking import STOP_WORDS
+from core.tools.ranking import STOP_WORDS
 from modules.offline.numerals import TEENS, TENS, UNITS
 
 TERMS_MAX: Final = 12

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.provenance.effects import READING_STEMS
-from core.ranking import STOP_WORDS, WORD, stem, stems
-from core.tool_spec import ToolSpec
+from core.tools.ranking import STOP_WORDS, WORD, stem, stems
+from core.tools.spec import ToolSpec
 
 __all__ = ["CALL_WORDS", "STOP_WORDS", "ToolIndex", "Vocabulary", "terms"]
 

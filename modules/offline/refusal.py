@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from core.base.one_line import one_line
-from core.base.sentences import sentence
+from core.base.text import one_line, sentence
 
 EXCERPT_CHARACTERS: Final = 40
 """How much of the user's own text a message quotes."""

@@ -1,7 +1,7 @@
 """What a tool's parameter takes, read from its JSON Schema (2020-12, the common part)."""
 
-from core.catalog import ToolCatalog
-from core.tool_spec import Parameter, ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import Parameter, ToolSpec
 from core.values import Json, JsonObject
 from modules.offline.operations import Kind
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.ports import DecisionInputs
-from core.tool_spec import ToolSpec
+from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from modules.offline.arguments import Filling, fill
 from modules.offline.calls import CallStyle

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from core.ranking import stem
+from core.tools.ranking import stem
 from modules.offline.asking import (
     COUNTING,
     QUESTION_CHARACTERS_MAX,

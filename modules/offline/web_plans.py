@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from core.catalog import ToolCatalog
 from core.ports import DecisionInputs
-from core.ranking import stem
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.ranking import stem
+from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from core.values import Json
 from modules.offline.answering import NOTHING_NEAR, answer_lines

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from core.catalog import ToolCatalog
+from core.tools.catalog import ToolCatalog
 from modules.offline.asking import bare
 from modules.offline.grammar import MAX_REQUEST_CHARACTERS
 from modules.offline.refusal import Refusal

@@ -8,7 +8,7 @@ import importlib
 import re
 from typing import Final, Protocol, cast
 
-from core.ranking import stem
+from core.tools.ranking import stem
 
 FORMS_MAX: Final = 12
 """More forms of one word are several words that are spelled alike."""

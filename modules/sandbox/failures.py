@@ -20,9 +20,9 @@ from pydantic_monty import (
 )
 
 from core.turn import FailureKind, PlanFailure
-from modules.plans.names import NotParsed, parse
-from modules.plans.text import line_text, shorten
-from modules.sandbox.alternatives import (
+from modules.planning.names import NotParsed, parse
+from modules.planning.text import line_text, shorten
+from modules.sandbox.language.alternatives import (
     BUILTINS,
     CATCH,
     CONSTRUCTS,
@@ -31,11 +31,11 @@ from modules.sandbox.alternatives import (
     MODULES,
     OTHER_ERRORS,
 )
-from modules.sandbox.guard import GuardedPlan
+from modules.sandbox.language.builtin_functions import PYTHON_TYPES
+from modules.sandbox.language.guard import GuardedPlan
+from modules.sandbox.language.prelude import AVAILABLE_MODULES
+from modules.sandbox.language.provided import PROVIDED_MODULES
 from modules.sandbox.limits import SandboxLimits
-from modules.sandbox.prelude import AVAILABLE_MODULES
-from modules.sandbox.provided import PROVIDED_MODULES
-from modules.sandbox.provided.builtin_functions import PYTHON_TYPES
 
 PLAN_FILENAME = "<python-input-1>"
 """How the interpreter names a session's second feed: the plan (the first is the prelude)."""

@@ -7,7 +7,7 @@ Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) a
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from core.tool_spec import ToolSpec
+from core.tools.spec import ToolSpec
 from core.turn import PlanFailure, ToolCall
 from core.values import Json, JsonObject
 

@@ -4,7 +4,7 @@ The plan runs on a worker process of pydantic-monty (a Python interpreter withou
 processes or environment), driven from a thread. Whenever it waits for tools, control returns to
 the event loop, where the calls run as tasks, at once. So the loop is never blocked, a plan that
 waits costs no thread, and a plan that spins is ended by killing its worker.
-On Linux the workers are behind a second wall besides, see `modules.sandbox.walls`.
+On Linux the workers are behind a second wall besides, see `modules.sandbox.walls.launcher`.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from config.wall_names import WallName
-from core.catalog import ToolCatalog
-from core.deadlines import Deadlines
+from config.names import WallName
+from core.base.deadlines import Deadlines
 from core.errors import SandboxUnavailable
 from core.ports import CallTool
+from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.sandbox.calls import END_TIMEOUT_SECONDS, PlanCalls
 from modules.sandbox.limits import (
@@ -29,7 +29,7 @@ from modules.sandbox.limits import (
     SandboxResult,
     Waiting,
 )
-from modules.sandbox.walls import require_walls
+from modules.sandbox.walls.launcher import require_walls
 
 if TYPE_CHECKING:  # imported in a thread at first use: it costs 90 ms
     from modules.sandbox.session import PlanSession

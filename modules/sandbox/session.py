@@ -28,15 +28,22 @@ from pydantic_monty import (
     SyncSnapshot,
 )
 
-from core.catalog import ToolCatalog
 from core.errors import CallRefused
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
 from core.values import JsonObject
-from modules.plans.text import line_text, shorten
-from modules.sandbox.doors import Doors, UnknownFunction
+from modules.planning.text import line_text, shorten
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
-from modules.sandbox.guard import GuardedPlan, Unsupported, guard_plan
+from modules.sandbox.host_functions import Doors, UnknownFunction
+from modules.sandbox.language.guard import GuardedPlan, Unsupported, guard_plan
+from modules.sandbox.language.prelude import (
+    ENTRY_POINT,
+    EPILOGUE,
+    NO_SOLVE,
+    SEARCH_DOOR,
+    prelude_for,
+)
 from modules.sandbox.limits import (
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
@@ -46,7 +53,6 @@ from modules.sandbox.limits import (
     SandboxLimits,
     Waiting,
 )
-from modules.sandbox.prelude import ENTRY_POINT, EPILOGUE, NO_SOLVE, SEARCH_DOOR, prelude_for
 from modules.sandbox.values import NotJson, TooLarge, to_json
 from modules.sandbox.workers import limit_cpu
 

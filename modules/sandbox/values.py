@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from core.values import Json
-from modules.plans.text import shorten
+from modules.planning.text import shorten
 
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""

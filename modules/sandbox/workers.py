@@ -15,9 +15,9 @@ from typing import Self
 
 from pydantic_monty import Monty, MontyError
 
-from config.wall_names import WallName
+from config.names import WallName
 from modules.sandbox.limits import SandboxLimits
-from modules.sandbox.walls import (
+from modules.sandbox.walls.launcher import (
     CPU_GRACE_SECONDS,
     PLANS_PER_WORKER,
     Launcher,

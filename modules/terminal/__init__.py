@@ -1,1 +1,1 @@
-"""The terminal: the only place that imports prompt_toolkit."""
+"""The terminal: the only place that imports prompt_toolkit and rich."""

@@ -5,8 +5,11 @@ import re
 from collections.abc import Sequence
 
 from core.base.redaction import names_a_secret
-from core.mcp.form import ChoiceField, ChoicesField, FormField, TextField
-from core.mcp.form_answers import (
+from core.mcp.form import (
+    ChoiceField,
+    ChoicesField,
+    FormField,
+    TextField,
     Unfit,
     expectation,
     fitting_answer,

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias, assert_never
 
+from core.base.json_preview import json_start
 from core.base.redaction import Redactor
-from core.base.sentences import clause, sentence
+from core.base.text import clause, sentence
 from core.events import (
     Clarified,
     Event,
@@ -34,7 +35,6 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
-from core.json_preview import json_start
 from core.turn import ModelPurpose, PlanFailed, ToolCall
 from core.values import Json
 from modules.terminal.live_line import LiveLine

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
-from core.provenance.doubts import Doubt
+from core.provenance.checks import Doubt
 from modules.terminal.console import (
     Cancelled,
     Console,
@@ -26,8 +26,15 @@ from modules.terminal.console import (
     TerminalConsole,
 )
 from modules.terminal.form_dialog import filled_in, is_confirmed
-from modules.terminal.leave import ARGUMENTS_MAX, call_arguments, leave_text, url_warnings
-from modules.terminal.quoting import changes_text, on_one_line, quoted
+from modules.terminal.quoting import (
+    ARGUMENTS_MAX,
+    call_arguments,
+    changes_text,
+    leave_text,
+    on_one_line,
+    quoted,
+    url_warnings,
+)
 
 MESSAGE_CHARACTERS_MAX = 8_000
 """A question with a longer message is declined: nobody reads that at a prompt."""

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from core.base.private_files import make_private_folder, open_private
+from core.base.files import make_private_folder, open_private
 from core.errors import CortexError, ExitCode, exit_code_of
-from modules.request import MAX_REQUEST_CHARACTERS
+from modules.session.request import MAX_REQUEST_CHARACTERS
 from modules.terminal.streams import StdoutLost
 
 if TYPE_CHECKING:

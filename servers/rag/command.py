@@ -1,8 +1,8 @@
 """Documents by hand: the program behind `agent.py docs` and `/docs`.
 
 Runs alone too: `python -m servers.rag.command search "notice period"`. Where the documents and
-their index lie says `servers.rag.options`. Exits with 0, 1 where the world failed, 2 for bad usage
-or options, 3 where a search found nothing, 130 when interrupted.
+their index lie says `servers.rag.library.options`. Exits with 0, 1 where the world failed, 2 for
+bad usage or options, 3 where a search found nothing, 130 when interrupted.
 """
 
 import argparse
@@ -35,12 +35,12 @@ def run(arguments: Sequence[str]) -> int:
     if found.tied:
         threading.Thread(target=_end_with_stdin, name="tie", daemon=True).start()
 
-    from servers.rag.faults import RagError
-    from servers.rag.managing import Refused, manage
-    from servers.rag.options import OptionsError, read_options
-    from servers.rag.telling import Teller
+    from servers.rag.errors import RagError
+    from servers.rag.library.management import Refused, manage
+    from servers.rag.library.options import OptionsError, read_options
+    from servers.rag.library.reporter import Reporter
 
-    teller = Teller(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
+    teller = Reporter(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
     try:
         return manage(found, read_options(), teller)
     except (OptionsError, Refused) as error:
@@ -88,7 +88,7 @@ def _end_with_stdin() -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Reads the words, as `modules.commands.docs_parser` writes them too."""
+    """Reads the words, as `modules.cli.docs_parser` writes them too."""
     whole = argparse.ArgumentParser(
         prog="python -m servers.rag.command", description="Documents by hand.", allow_abbrev=False
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from servers.web.faults import WebError
+from servers.web.errors import WebError
 
 OPTIONS_VARIABLE = "CORTEX_WEB"
 KEY_VARIABLES = {"brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}

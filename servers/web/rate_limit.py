@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from servers.web.faults import RateLimited
+from servers.web.errors import RateLimited
 
 WINDOW_SECONDS = 60.0
 

@@ -18,12 +18,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from statistics import median
 
-from core.catalog import ToolCatalog
-from core.json_schema import as_object
 from core.ports import DecisionInputs, PlanReply
-from core.ranking import ToolIndex
 from core.strategy import CHARACTERS_PER_TOKEN, Situation, conservative_plan
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.json_schema import as_object
+from core.tools.ranking import ToolIndex
+from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult, Plan
 from core.values import Json, JsonObject
 from modules.tools import describe_tool, summarize_tools

@@ -1,4 +1,4 @@
-"""The escape table of `tests/sandbox/escapes` against executors of plans: what gets out of which.
+"""The escape table of `tests/modules/sandbox/escapes` against executors of plans: what gets out.
 
 Each executor runs each attempt in a process of its own; our second wall is tried alone, as the
 unit tests do it: a CPython with everything useful imported is taken over, and stands behind it.
@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from config.wall_names import WALL_NAMES
-from modules.sandbox.walls import NoLauncher
+from config.names import WALL_NAMES
+from modules.sandbox.walls.launcher import NoLauncher
 from tests.benchmarks.drivers.attempts import Trial
 from tests.benchmarks.environments import NotInstalled, installed_versions
 from tests.benchmarks.executors import EXECUTORS, Attacked, Executor, ExecutorFailed
 from tests.benchmarks.plan_texts import ONE_LINE, USUAL_WORK
 from tests.benchmarks.table import Row, listed
-from tests.sandbox.escapes.runners import ForkServer, worker_policy
-from tests.sandbox.escapes.table import ATTEMPTS, Attempt, Planted, Proof
+from tests.modules.sandbox.escapes.runners import ForkServer, worker_policy
+from tests.modules.sandbox.escapes.table import ATTEMPTS, Attempt, Planted, Proof
 
 PLAN_SECONDS = 6.0
 MEMORY_BYTES = 2 * 1024**3

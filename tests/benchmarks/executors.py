@@ -14,7 +14,7 @@ from threading import Timer
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
-from modules.sandbox.prelude import AVAILABLE_MODULES
+from modules.sandbox.language.prelude import AVAILABLE_MODULES
 from tests.benchmarks.drivers.attempts import Ending, Trial
 from tests.benchmarks.environments import Environment, NotInstalled, own_environment, prepare
 from tests.command_line import ROOT, environment

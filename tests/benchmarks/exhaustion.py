@@ -1,4 +1,4 @@
-"""The exhaustion table of `tests/sandbox` against executors of plans: what each contains by itself.
+"""The exhaustion table of `tests/modules/sandbox` against executors of plans: what each contains.
 
 A plan is contained if it ended by itself in time, with a value or an error, and the process that
 ran it grew by no more than a bound. What the harness had to end is not: its time limit, and its
@@ -24,8 +24,8 @@ from tests.benchmarks.executors import (
     ExecutorFailed,
 )
 from tests.benchmarks.table import Row
-from tests.sandbox.exhaustion import FAMILIES
-from tests.sandbox.exhaustion_of_host import HOST_FAMILIES
+from tests.modules.sandbox.exhaustion import FAMILIES
+from tests.modules.sandbox.exhaustion_of_host import HOST_FAMILIES
 
 EVERY = 6
 PLAN_SECONDS = 10.0

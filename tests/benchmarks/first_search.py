@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from servers.rag.library import DocumentLibrary
-from servers.rag.options import DocumentOptions
+from servers.rag.library.library import DocumentLibrary
+from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import SearchMode
-from servers.rag.search import WORDS_ALONE
+from servers.rag.search.searcher import WORDS_ALONE
 from tests.benchmarks.table import Row, at_most, spread
 from tests.command_line import ROOT, environment
 

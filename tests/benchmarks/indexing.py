@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from servers.rag.chunker import chunk_document
+from servers.rag.chunking.chunker import chunk_document
 from servers.rag.embedding.opening import open_embedder
-from servers.rag.faults import EmbedderUnavailable
-from servers.rag.indexing.session import Parts, Session, open_session
-from servers.rag.library import DocumentLibrary, open_parts, tell_nobody
-from servers.rag.options import DocumentOptions
+from servers.rag.errors import EmbedderUnavailable
+from servers.rag.library.engine import Engine, Parts, open_engine
+from servers.rag.library.library import DocumentLibrary, open_parts, tell_nobody
+from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
 
@@ -67,11 +67,11 @@ def _many(home: Path, files: int) -> list[Row]:
     ]
 
 
-def _open(options: DocumentOptions) -> Session:
-    return open_session(options, open_parts(options, {}), {}, tell_nobody)
+def _open(options: DocumentOptions) -> Engine:
+    return open_engine(options, open_parts(options, {}), {}, tell_nobody)
 
 
-def _changed(home: Path, session: Session) -> list[float]:
+def _changed(home: Path, session: Engine) -> list[float]:
     """Change one file again and again, and bring the index up to date."""
     path = home / "documents/0/0.md"
     taken: list[float] = []

@@ -19,14 +19,14 @@ from typing import cast
 from config.models_file import ModelEntry
 from config.schema import AgentProfile, AgentSection
 from config.servers import ServerSpec
-from core.dispatch.tool_cache import ToolCache
+from core.dispatch.known_tools import ToolCache
 from core.events import Event, ModelAsked, ModelWriting, Perceived, RunStarted
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.session import MultiMCP
 from core.values import JsonObject
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
-from modules.models.openai import OpenAIModel
+from modules.models.hosted.openai import OpenAIModel
 from modules.sandbox import Sandbox
 from tests.benchmarks import prompt_tokens
 from tests.benchmarks.drivers.model_server import WITHOUT_END

@@ -15,14 +15,14 @@ from typing import cast
 
 from config.schema import AgentProfile, AgentSection
 from config.servers import ServerSpec
-from core.catalog import ToolCatalog
 from core.ports import DecisionInputs
 from core.session import MultiMCP
 from core.strategy import CHARACTERS_PER_TOKEN
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
-from modules.decision_prompt import decision_prompt
 from modules.models.choosing.discovery import LOCAL_MODEL_VARIABLE, can_run_local
+from modules.planning.prompt.decision import decision_prompt
 from modules.tools import summarize_tools
 from tests.benchmarks.start_up import DRIVERS, run_driver
 from tests.benchmarks.table import Row, at_most

@@ -18,8 +18,8 @@ import trafilatura
 
 from servers.web.fetching.fetcher import open_fetcher
 from servers.web.options import WebOptions
-from servers.web.reading.content_fetcher import WebContentFetcher
-from servers.web.reading.reader import WebPageReader, open_reader
+from servers.web.pages.content_fetcher import WebContentFetcher
+from servers.web.pages.reader import WebPageReader, open_reader
 from tests.benchmarks.reading_pages import PAGES, grown
 from tests.benchmarks.table import Row, at_most, middle_half
 from tests.evals.reading.sites import semantic

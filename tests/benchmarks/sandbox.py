@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from modules.sandbox.limits import SandboxLimits
-from modules.sandbox.walls import examine_walls
+from modules.sandbox.walls.launcher import examine_walls
 from tests.benchmarks import sandbox_loop
 from tests.benchmarks.contest import Contender, Contest, Outcome
 from tests.benchmarks.drivers.first_plan import WALLED

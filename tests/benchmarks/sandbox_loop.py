@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from core.catalog import ToolCatalog
-from core.content import TextBlock, ToolResult
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import TextBlock, ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import Plan
 from core.values import JsonObject
 from modules.action import run_plan

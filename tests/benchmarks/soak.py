@@ -19,16 +19,16 @@ from modules.sandbox import Sandbox
 from modules.sandbox.limits import MIB
 from modules.sandbox.pool import EXECUTOR_THREADS
 from tests.benchmarks.table import Row, at_most
-from tests.sandbox.exhaustion import FAMILIES, LIMITS, PATIENT_LIMITS
-from tests.sandbox.exhaustion_of_host import HOST_FAMILIES
-from tests.sandbox.fuzz import LIMITS as FUZZ_LIMITS
-from tests.sandbox.fuzz import Case, cases, survive
-from tests.sandbox.fuzz_plans import any_text, grammar_made, mutated
-from tests.sandbox.heartbeat import Heartbeat
-from tests.sandbox.host_state import Holdings, children, holdings, resident_bytes
-from tests.sandbox.sandbox_tools import CATALOG, Tools
-from tests.sandbox.soak import LIMITS as SOAK_LIMITS
-from tests.sandbox.soak import soak
+from tests.modules.sandbox.exhaustion import FAMILIES, LIMITS, PATIENT_LIMITS
+from tests.modules.sandbox.exhaustion_of_host import HOST_FAMILIES
+from tests.modules.sandbox.fuzz import LIMITS as FUZZ_LIMITS
+from tests.modules.sandbox.fuzz import Case, cases, survive
+from tests.modules.sandbox.fuzz_plans import any_text, grammar_made, mutated
+from tests.modules.sandbox.heartbeat import Heartbeat
+from tests.modules.sandbox.host_state import Holdings, children, holdings, resident_bytes
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools
+from tests.modules.sandbox.soak import LIMITS as SOAK_LIMITS
+from tests.modules.sandbox.soak import soak
 
 PLANS = 10_000
 WARM_UP_PLANS = 500

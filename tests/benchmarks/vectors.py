@@ -12,7 +12,7 @@ from typing import TypedDict, cast
 
 import numpy as np
 
-from servers.rag.vectors.kinds import FLAT_MAX, FP16_MAX, KindName
+from servers.rag.vectors.faiss_kinds import FLAT_MAX, FP16_MAX, KindName
 from tests.benchmarks.table import Row, at_most, middle_half
 from tests.benchmarks.vector_sets import VectorSet, make_set
 from tests.command_line import ROOT, environment

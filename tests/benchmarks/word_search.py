@@ -15,8 +15,7 @@ from typing import ParamSpec
 import numpy as np
 
 from servers.rag.index import Index
-from servers.rag.index.english import STOP_WORDS
-from servers.rag.index.words import query_terms
+from servers.rag.index.word_table import STOP_WORDS, query_terms
 from servers.rag.passages import Chunk, DocumentEntry, Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
 

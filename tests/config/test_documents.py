@@ -10,8 +10,8 @@ from config.schema import AgentProfile, DocumentsSection
 from config.server_list import raw_server_list, secret_values, server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places, SettingsError, check_profile, read_document
-from servers.rag import options as server_side
-from servers.rag.options import DocumentOptions, read_options
+from servers.rag.library import options as server_side
+from servers.rag.library.options import DocumentOptions, read_options
 
 HOME = Path("/srv/home")
 PROFILE = ROOT / "config" / "profiles.yaml"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from config.mcp_document import MAX_SERVERS
 from config.mcp_forms import FORMS
 from config.mcp_json import McpFile, project_folder, read_mcp_file
-from config.server_id import is_server_id, server_id_of
-from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, plan_name
+from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, is_server_id, plan_name, server_id_of
 from config.settings import MAX_CONFIG_BYTES, SettingsError
 
 HIDDEN = "s3cr3t-value"

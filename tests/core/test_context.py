@@ -2,7 +2,7 @@
 
 from config.schema import ServerEntry
 from core.context import Subtask
-from core.memory_item import MemoryItem
+from core.turn import MemoryItem
 from tests.doubles import FakeMemory, FakeParts, context, profile
 
 

@@ -6,8 +6,6 @@ import contextlib
 import pytest
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
-from core.content import ToolResult
 from core.context import AgentContext
 from core.errors import CallRefused, ExitCode, ModelUnavailable, ServerLost, ToolTimeout
 from core.events import (
@@ -26,6 +24,8 @@ from core.events import (
 from core.loop import AgentLoop, collect
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
 from core.turn import (
     ActionResult,
     Declined,

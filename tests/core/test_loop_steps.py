@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
 from core.context import AgentContext
 from core.errors import BudgetSpent, ExitCode, ModelUnavailable
 from core.events import Clarified, Event, Notice, Observed, Retrying
 from core.loop import AgentLoop, collect
-from core.observation import (
+from core.ports import CallTool, ModelTraits
+from core.provenance.borders import Borders
+from core.run.observation import (
     MIN_OBSERVATION_CHARACTERS,
     NOBODY_TO_ASK,
     OBSERVATION_CHARACTERS,
@@ -19,8 +20,7 @@ from core.observation import (
     observation_room,
     unread_text,
 )
-from core.ports import CallTool, ModelTraits
-from core.provenance.borders import Borders
+from core.tools.catalog import ToolCatalog
 from core.turn import (
     AskedBack,
     Declined,

@@ -10,15 +10,30 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.content import AudioBlock, ImageBlock, LinkBlock, ResourceBlock, TextBlock, ToolResult
 from core.dispatch.hooks import DispatcherHooks
-from core.dispatch.tool_cache import ToolCache
+from core.dispatch.known_tools import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
 from core.mcp.hooks import Question, Reply
 from core.process.spawn import spawn
 from core.session import MCP, QUESTIONS_PER_RUN, MultiMCP
-from core.tool_spec import ToolSpec
-from tests.core.fixture_servers import QUICK, ROOT, SERVERS, ask, dispatcher, is_gone, server
+from core.tools.content import (
+    AudioBlock,
+    ImageBlock,
+    LinkBlock,
+    ResourceBlock,
+    TextBlock,
+    ToolResult,
+)
+from core.tools.spec import ToolSpec
+from tests.core.dispatch.fixture_servers import (
+    QUICK,
+    ROOT,
+    SERVERS,
+    ask,
+    dispatcher,
+    is_gone,
+    server,
+)
 
 
 async def test_tools_are_listed_over_all_pages_and_described() -> None:

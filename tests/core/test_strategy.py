@@ -5,8 +5,6 @@ from dataclasses import replace
 import pytest
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
-from core.memory_item import MemoryItem
 from core.ports import DecisionInputs, PlanReply
 from core.strategy import (
     CHARACTERS_PER_TOKEN,
@@ -17,8 +15,9 @@ from core.strategy import (
     find_recent_successful_tools,
     select_decision_prompt_path,
 )
-from core.tool_spec import ToolSpec
-from core.turn import PerceptionResult, Plan
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import MemoryItem, PerceptionResult, Plan
 from tests.doubles import tool
 
 EXPLORATORY = StrategyProfile(planning_mode="exploratory", exploration_mode="parallel")

@@ -15,8 +15,8 @@ from config.schema import AgentProfile
 from core import errors
 from core.base.json_types import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
-from modules.arguments import COMMANDS
-from modules.commands.parser import actions_of
+from modules.cli.arguments import COMMANDS
+from modules.cli.parser import actions_of
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from core.errors import CallRefused, ModelUnavailable, ServerError
 from core.ports import CountingModel, Dispatcher, ModelRequest
-from core.tool_spec import ToolSpec
+from core.tools.spec import ToolSpec
 from core.turn import Usage
 from core.values import JsonObject
 from modules.decision import RETRY_TEMPERATURES

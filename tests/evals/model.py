@@ -9,7 +9,7 @@ from pathlib import Path
 from config.models_file import ModelEntry
 from config.settings import Places
 from core.ports import ModelRequest, ModelTraits, ReplyDelta, TextModel
-from modules.models.local import LocalModel
+from modules.models.local.client import LocalModel
 
 LOCAL = "local:"
 

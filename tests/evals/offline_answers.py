@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from servers.rag.search import WORD_WEIGHT, Searcher
-from servers.rag.wording import passages_text
+from servers.rag.library.wording import passages_text
+from servers.rag.search.searcher import WORD_WEIGHT, Searcher
 from tests.evals.report import show
 from tests.evals.retrieval.collections import Item, Paper, Span
 from tests.evals.retrieval.engine import indexed, whole
 from tests.evals.retrieval.sets import data_folder
 from tests.evals.retrieval.squad import load_papers
-from tests.modules.test_offline_documents import bench
+from tests.modules.offline.test_documents import bench
 
 ARTICLES: Final = 48
 """XQuAD's; their paragraphs follow each other, five of each."""

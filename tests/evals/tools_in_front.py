@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.schema import AgentProfile
-from core.catalog import ToolCatalog
 from core.ports import DecisionInputs, PlanReply
 from core.strategy import Situation, decide
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult, Plan
 from modules.tools import describe_tool
 from tests.benchmarks import catalogue

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.content import ToolResult
 from core.mcp.hooks import OnProgress
-from core.tool_spec import ToolSpec
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     AskedBack,
@@ -23,7 +23,7 @@ from modules.action import (
     run_python_sandbox,
 )
 from modules.sandbox import Sandbox, SandboxLimits
-from tests.sandbox.sandbox_tools import CATALOG, Tools, solve
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, solve
 
 VALUES: list[tuple[Json, str]] = [
     ({"result": 42}, "42"),

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from config.schema import PersonaSection, StrategyProfile
-from core.catalog import ToolCatalog
-from core.memory_item import MemoryItem
 from core.ports import (
     DecisionInputs,
     ImageInput,
@@ -17,10 +15,12 @@ from core.ports import (
     TextInput,
 )
 from core.provenance.borders import Borders
+from core.tools.catalog import ToolCatalog
 from core.turn import (
     Attempt,
     Declined,
     Exchange,
+    MemoryItem,
     PerceptionResult,
     Plan,
     PlanFailure,
@@ -28,7 +28,7 @@ from core.turn import (
 )
 from core.values import Json
 from modules.decision import RETRY_TEMPERATURES, PlanWriter, generate_plan
-from modules.decision_prompt import (
+from modules.planning.prompt.decision import (
     AGAIN,
     DONE_CALLS,
     KEPT_CALLS,

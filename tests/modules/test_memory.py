@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError, UsageError
-from core.memory_item import SANDBOX_STEP
-from core.turn import Exchange
+from core.turn import SANDBOX_STEP, Exchange
 from modules.memory import (
     MemoryItem,
     MemoryManager,

@@ -16,13 +16,13 @@ from core.events import ModelReplaced
 from core.ports import CountingModel, ModelReply, ModelRequest, ModelTraits, ReplyEnd
 from core.turn import Usage
 from modules.model_manager import ModelManager, choose_model
-from modules.models.recorded import RecordingModel
+from modules.models.recorded.model import RecordingModel
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import EVERY_MODEL_WRITES, RunLimits
-from modules.models.serving.chosen import ChosenModel
-from modules.models.serving.pricing import FREE, priced
+from modules.models.serving.prices import FREE, priced
 from modules.models.serving.reply import MAX_REPLY_CHARACTERS
-from tests.modules.model_doubles import HandClock, Heard, HeldModel, transient
+from modules.models.serving.watched import ChosenModel
+from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")
 STRONG = replace(DECISION, prefer_strongest=True)

@@ -10,7 +10,7 @@ from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, PerceptionInputs
 from core.turn import PerceptionResult
 from modules.perception import extract_perception, parse_perception, run_perception
-from modules.reply_schema import reply_schema
+from modules.planning.reply.reply_schema import reply_schema
 from tests.doubles import FakeDispatcher, FakeModel, FakeParts, context, tool
 
 SERVERS = {"math": "arithmetic", "web": "search"}

@@ -3,15 +3,15 @@
 import asyncio
 from dataclasses import replace
 
-from core.catalog import ToolCatalog
-from core.content import ToolResult
 from core.loop import AgentLoop, collect
 from core.ports import CallTool, OnRepaired
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
 from core.turn import ActionResult, Plan, RunOutcome
 from modules.action import run_plan
 from modules.sandbox import Sandbox
 from tests.doubles import FakeDispatcher, FakeParts, context, tool, value_result
-from tests.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve
+from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve
 
 ADD = replace(tool("add", a="integer", b="integer"), read_only=True)
 NOTE = tool("note", text="string")

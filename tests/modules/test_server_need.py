@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.catalog import ToolCatalog
+from core.tools.catalog import ToolCatalog
+from modules.composition import shipped_tools
 from modules.server_need import servers_to_ask
-from modules.shipped_tools import shipped_tools
 
 HERE = Path()
 CLOCK = ServerSpec("time", ("uvx", "mcp-server-time"), HERE)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.catalog import ToolCatalog
 from core.errors import ConfigurationError
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.values import JsonObject
 from modules.tools import (
     DESCRIPTION_CHARS,

@@ -1,5 +1,5 @@
 """What the tests of processes share with those of commands."""
 
-from tests.commands.conftest import hand
+from tests.modules.cli.conftest import hand
 
 __all__ = ["hand"]

@@ -14,9 +14,9 @@ import pytest
 from core.errors import ExitCode
 from core.session import MCP
 from core.version import __version__
-from modules.arguments import EXIT_CODES_HELP, parse_arguments
-from modules.commands.finding import find_command
-from modules.commands.parser import parse_command
+from modules.cli.arguments import EXIT_CODES_HELP, parse_arguments
+from modules.cli.finding import find_command
+from modules.cli.parser import parse_command
 from tests.command_line import (
     ROOT,
     agent,
@@ -29,7 +29,7 @@ from tests.command_line import (
     without_servers,
     write_profile,
 )
-from tests.commands.by_hand import SERVERS, Hand, entry
+from tests.modules.cli.by_hand import SERVERS, Hand, entry
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from core.version import __version__
-from modules.arguments import help_text
+from modules.cli.arguments import help_text
 from modules.terminal.answer import LABEL
-from tests.documentation.picture import PICTURE, shown_by
 from tests.command_line import (
     INDIA,
     ROOT,
@@ -32,6 +31,7 @@ from tests.command_line import (
     without_servers,
     write_profile,
 )
+from tests.documentation.picture import PICTURE, shown_by
 
 ANSWER = "7.599822246093079e+33"
 

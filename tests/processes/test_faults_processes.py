@@ -1,4 +1,4 @@
-"""Every fault that a server process can have, each with a real one (`tests.core.fault_checks`)."""
+"""Every fault that a server process can have, each with a real process."""
 
 import asyncio
 import gc
@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from config.servers import RESULT_BYTES_MAX, ServerSpec
+from core.dispatch.connections import ServerConnection
 from core.dispatch.life import ConnectionSettings
-from core.dispatch.persistent import ServerConnection
 from core.errors import ServerError, ServerLost, ToolTimeout
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
-from core.tool_spec import ToolSpec
-from tests.core.fault_checks import assert_tells, open_descriptors, processes_with, unharmed
-from tests.core.fixture_servers import QUICK, ROOT, SERVERS, ask, server
+from core.tools.spec import ToolSpec
+from tests.core.dispatch.fault_checks import (
+    assert_tells,
+    open_descriptors,
+    processes_with,
+    unharmed,
+)
+from tests.core.dispatch.fixture_servers import QUICK, ROOT, SERVERS, ask, server
 
 MB = 1_000_000
 REPLY = '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"TEXT"}]}}'

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
+from core.dispatch.connections import PerCallConnection, ServerConnection
 from core.dispatch.life import ConnectionSettings
-from core.dispatch.per_call import PerCallConnection
-from core.dispatch.persistent import ServerConnection
 from core.errors import ServerLost, ServerStartError, ToolTimeout
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.process.spawn import spawn
 from core.process.watchdog import Watchdog
-from core.tool_spec import ToolSpec
-from tests.core.connections import Clock, connected, flaky, killed, starts, text_of
-from tests.core.fixture_servers import QUICK, SERVERS, is_gone, server
+from core.tools.spec import ToolSpec
+from tests.core.dispatch.connections import Clock, connected, flaky, killed, starts, text_of
+from tests.core.dispatch.fixture_servers import QUICK, SERVERS, is_gone, server
 
 
 async def test_the_first_start_ever_that_fails_is_told_at_once(tmp_path: Path) -> None:
@@ -176,7 +175,7 @@ async def test_a_wedged_server_is_recycled_and_its_other_calls_are_told(
 async def test_a_verdict_that_takes_long_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.dispatch.persistent.VERDICT_SECONDS", 0.01)
+    monkeypatch.setattr("core.dispatch.connections.VERDICT_SECONDS", 0.01)
     spec = replace(server("able"), tool_timeout_seconds={"block": 0.05})
     async with connected(spec) as connection:
         with pytest.raises(ToolTimeout, match="unless it answers a ping soon, it is recycled"):

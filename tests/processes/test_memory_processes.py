@@ -33,7 +33,7 @@ def run_script(script: str, path: Path) -> str:
 
 WRITER = """
 import sys
-from core.memory_item import MemoryItem
+from core.turn import MemoryItem
 from modules.memory import MemoryManager
 memory = MemoryManager.open("shared", sys.argv[1])
 print("ready", flush=True)
@@ -80,7 +80,7 @@ def test_two_processes_that_write_one_session_lose_nothing(tmp_path: Path) -> No
 
 KILLER = """
 import json, os, signal, sys
-from core.memory_item import MemoryItem
+from core.turn import MemoryItem
 from modules.memory import MemoryManager
 
 def write_until_killed(told):
@@ -118,8 +118,8 @@ def test_a_writer_killed_at_any_moment_leaves_every_finished_item(tmp_path: Path
 
 DIE_AT_EVERY_CALL = """
 import json, os, pathlib, signal, sys
-from core.memory_item import MemoryItem
-from modules.memory_file import MemoryFile, MemoryRecord
+from core.turn import MemoryItem
+from modules.session.file import MemoryFile, MemoryRecord
 
 path = pathlib.Path(sys.argv[1])
 items = [MemoryItem(timestamp=0, type="run_metadata", text=t) for t in ("one", "two")]
@@ -173,7 +173,7 @@ def test_a_write_that_fails_half_way_is_a_storage_error_and_leaves_the_old_file(
     script = (
         "import resource, sys\n"
         "from core.errors import StorageError\n"
-        "from core.memory_item import MemoryItem\n"
+        "from core.turn import MemoryItem\n"
         "from modules.memory import MemoryManager\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "memory = MemoryManager.open('full', sys.argv[1])\n"

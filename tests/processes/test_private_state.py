@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tests.command_line import agent, environment, plan, script, write_profile
-from tests.commands.by_hand import SERVERS
+from tests.modules.cli.by_hand import SERVERS
 
 KEY = "k\"e'y\\of/ours 123"
 """Each writer escapes it in its own way."""

@@ -11,7 +11,15 @@ from core.dispatch.hooks import DispatcherHooks
 from core.errors import CallRefused, ServerLost, ToolTimeout
 from core.process.server_log import LOG_BYTES_MAX
 from core.session import MultiMCP
-from tests.core.fixture_servers import QUICK, ROOT, all_gone, ask, dispatcher, is_gone, server
+from tests.core.dispatch.fixture_servers import (
+    QUICK,
+    ROOT,
+    all_gone,
+    ask,
+    dispatcher,
+    is_gone,
+    server,
+)
 
 
 async def test_failing_servers_are_named_and_the_others_work(tmp_path: Path) -> None:

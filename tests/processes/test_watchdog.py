@@ -17,7 +17,7 @@ from core.process.grace import StopGrace
 from core.process.spawn import guarded, spawn, terminate
 from core.process.watchdog import Watchdog
 from core.process.watchdog_program import living
-from tests.core.fixture_servers import is_gone
+from tests.core.dispatch.fixture_servers import is_gone
 
 ROOT = Path(__file__).parents[2]
 QUICK = StopGrace(stdin_seconds=0.3, term_seconds=0.1, kill_seconds=5.0)

@@ -17,11 +17,10 @@ from typing import Protocol, cast
 
 from pydantic import BaseModel
 
-from core.catalog import ToolCatalog
 from core.provenance.guard import Provenance, ProvenanceGuard
-from core.provenance.known import Known
-from core.provenance.policy import ProvenancePolicy
-from core.tool_spec import ToolSpec
+from core.provenance.known import Known, ProvenancePolicy
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
 VERSION = "v1.2"

@@ -4,20 +4,19 @@ import json
 from dataclasses import dataclass, replace
 
 from config.schema import StrategyProfile
-from core.catalog import ToolCatalog
 from core.context import AgentContext
 from core.events import Event, ToolCallRefused
 from core.loop import AgentLoop, collect
 from core.ports import CallTool, OnRepaired
 from core.provenance.guard import Provenance
-from core.provenance.known import Known
-from core.provenance.policy import ProvenancePolicy
+from core.provenance.known import Known, ProvenancePolicy
+from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, Exchange, Plan, RunOutcome
 from modules.action import run_plan
 from modules.sandbox import Sandbox
 from tests.doubles import FakeMemory, FakeModel, FakeParts, profile
+from tests.modules.sandbox.sandbox_tools import solve
 from tests.provenance_attacks.world import POLICY, STORY, World
-from tests.sandbox.sandbox_tools import solve
 
 READ = (
     f'page = await tools.convert_webpage_url_into_markdown(url="{STORY}")\n'

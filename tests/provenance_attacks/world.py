@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from config.listing_tools import LISTING_TOOLS
-from core.content import ToolResult
-from core.dispatch.status import ServerStatus
+from config.names import LISTING_TOOLS
+from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress
-from core.provenance.policy import ProvenancePolicy
-from core.tool_spec import ToolSpec
+from core.provenance.known import ProvenancePolicy
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.doubles import text_result, tool
 

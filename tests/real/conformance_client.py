@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))  # run as a script, from whatever directory
 
 from config.servers import ServerSpec  # noqa: E402 - needs the path above
 from core.dispatch.hooks import DispatcherHooks  # noqa: E402 - as above
-from core.mcp.form_answers import defaults_of  # noqa: E402 - as above
+from core.mcp.form import defaults_of  # noqa: E402 - as above
 from core.mcp.hooks import Question, Reply  # noqa: E402 - as above
 from core.session import MultiMCP  # noqa: E402 - as above
 from core.values import JsonObject  # noqa: E402 - as above

@@ -10,9 +10,9 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from servers.rag.faults import IndexUnusable
-from servers.rag.library import DocumentLibrary
-from servers.rag.options import DocumentOptions
+from servers.rag.errors import IndexUnusable
+from servers.rag.library.library import DocumentLibrary
+from servers.rag.library.options import DocumentOptions
 
 FILES, WORDS = 60, 4_000
 

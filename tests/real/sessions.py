@@ -13,7 +13,7 @@ from core.dispatch.hooks import DispatcherHooks
 from core.mcp.hooks import Question, Reply
 from core.session import MultiMCP
 from modules.tools import describe_tool
-from tests.core.fixture_servers import all_gone, is_gone
+from tests.core.dispatch.fixture_servers import all_gone, is_gone
 
 START_SECONDS = 40.0
 """Bound on starting all servers of a session, side by side, on a busy machine."""

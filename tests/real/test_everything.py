@@ -13,8 +13,8 @@ from contextlib import ExitStack
 import pytest
 import pytest_asyncio
 
-from core.content import ImageBlock, LinkBlock, ResourceBlock, TextBlock
 from core.mcp.hooks import Reply
+from core.tools.content import ImageBlock, LinkBlock, ResourceBlock, TextBlock
 from tests.real.over_http import over_http
 from tests.real.parts import npm_server
 from tests.real.sessions import ONLY_AS_A_TASK, Session, assert_all_described, session

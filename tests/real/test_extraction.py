@@ -12,9 +12,9 @@ from typing import Protocol, cast
 
 import pytest
 
-from servers.rag.extraction.limits import Limits
-from servers.rag.extraction.worker import ExtractionWorker
-from servers.rag.faults import ExtractionError
+from servers.rag.errors import ExtractionError
+from servers.reading.limits import Limits
+from servers.reading.process.worker import ExtractionWorker
 from tests.command_line import ROOT
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import packed
@@ -146,8 +146,8 @@ def test_what_unpacks_to_more_than_memory_holds_is_ended(tmp_path: Path) -> None
 PARENT = """
 import sys, threading
 from pathlib import Path
-from servers.rag.extraction.limits import Limits
-from servers.rag.extraction.reader_process import ReaderProcess
+from servers.reading.limits import Limits
+from servers.reading.process.reader_process import ReaderProcess
 process = ReaderProcess("none", Limits(), {})
 process.read(Path(sys.argv[1]), is_careful=False)
 print(process.pid, flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.content import AudioBlock, ImageBlock, ResourceBlock
+from core.tools.content import AudioBlock, ImageBlock, ResourceBlock
 from core.values import JsonObject
 from tests.real.parts import npm_server
 from tests.real.sessions import Session, assert_all_described, session

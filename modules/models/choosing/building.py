@@ -24,8 +24,8 @@ from modules.models.choosing.discovery import (
 from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
 from modules.models.credentials.api_key import ApiKey
 from modules.models.credentials.keys import KeyFinder, missing_key
-from modules.models.serving.chosen import ChosenModel
-from modules.models.serving.pricing import FREE
+from modules.models.serving.prices import FREE
+from modules.models.serving.watched import ChosenModel
 
 DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
 """What is asked for where Ollama has no model yet: its error then says how to get it."""
@@ -97,7 +97,7 @@ def build(wanted: Wanted, name: str, means: Means) -> Built:
 
             return Built(ChosenModel(ScriptedModel.from_file(path), FREE), wanted)
         case ReplayFile(path):
-            from modules.models.recorded import ReplayedModel
+            from modules.models.recorded.model import ReplayedModel
 
             return Built(ChosenModel(ReplayedModel(Path(path).expanduser()), FREE), wanted)
         case ModelEntry():
@@ -158,11 +158,11 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
         case "gemini" | "anthropic" | "openai":
             return _service(entry, entry.type, key, name)
         case "ollama":
-            from modules.models.ollama import OllamaModel
+            from modules.models.ollama.model import OllamaModel
 
             return OllamaModel(entry, means.environ, key)
         case "local":
-            from modules.models.local import LocalModel
+            from modules.models.local.client import LocalModel
 
             state = means.home / "cache" / "local_models" if means.home is not None else None
             return LocalModel(entry, state)
@@ -177,16 +177,16 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
 def _service(entry: ModelEntry, service: Service, key: ApiKey | None, name: str) -> TextModel:
     """The backend of a service that wants a key; an OpenAI-compatible server may want none."""
     if service == "openai" and (key is not None or entry.base_url is not None):
-        from modules.models.openai import OpenAIModel
+        from modules.models.hosted.openai import OpenAIModel
 
         return OpenAIModel(entry, key)
     if key is None:
         raise missing_key(entry, name)
     if service == "gemini":
-        from modules.models.gemini import GeminiModel
+        from modules.models.hosted.gemini import GeminiModel
 
         return GeminiModel(entry, key)
-    from modules.models.anthropic import AnthropicModel
+    from modules.models.hosted.anthropic import AnthropicModel
 
     return AnthropicModel(entry, key)
 
@@ -194,8 +194,8 @@ def _service(entry: ModelEntry, service: Service, key: ApiKey | None, name: str)
 def _with_ollama_model(entry: ModelEntry, environ: Mapping[str, str]) -> ModelEntry:
     if entry.model is not None:
         return entry
-    from modules.models.ollama_server.listing import HOST_VARIABLE
-    from modules.models.ollama_server.probe import find_ollama
+    from modules.models.ollama.listing import HOST_VARIABLE
+    from modules.models.ollama.probe import find_ollama
 
     asked = environ if entry.base_url is None else {**environ, HOST_VARIABLE: entry.base_url}
     found = find_ollama(asked)

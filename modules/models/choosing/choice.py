@@ -46,7 +46,7 @@ from modules.models.credentials.keys import (
     key_from_environment,
     key_variable,
 )
-from modules.models.serving.chosen import ChosenModel
+from modules.models.serving.watched import ChosenModel
 
 if TYPE_CHECKING:
     from modules.models.credentials.keyring_store import OpenBackend
@@ -106,7 +106,7 @@ def choose_models(
 
 def _recorded(choice: Choice, file: Path, environ: Mapping[str, str]) -> Choice:
     from core.base.redaction import Redactor
-    from modules.models.recorded import RecordingModel
+    from modules.models.recorded.model import RecordingModel
 
     redactor = Redactor(environ, choice.secrets)
     models = tuple(

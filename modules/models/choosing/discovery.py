@@ -57,8 +57,8 @@ def find_running(environ: Mapping[str, str], timeout_seconds: float | None = Non
     """
     import threading
 
-    from modules.models.ollama_server.listing import HOST_VARIABLE
-    from modules.models.ollama_server.probe import find_ollama
+    from modules.models.ollama.listing import HOST_VARIABLE
+    from modules.models.ollama.probe import find_ollama
 
     ollama: list[str] = []
     seconds = timeout_seconds or _patience(HOST_VARIABLE, environ)

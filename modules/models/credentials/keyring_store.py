@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
-from config.atomic_write import folder_locked, write_atomically
 from config.settings import SettingsError, read_text
+from core.base.files import folder_locked, write_atomically
 from core.errors import ConfigurationError, StorageError
 from modules.models.credentials.api_key import ApiKey
 from modules.models.credentials.keys import LIST_FILE, KeyringSilent

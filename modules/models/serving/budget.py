@@ -1,4 +1,4 @@
-"""What one run may use of its models: tokens, and money."""
+"""What one run may use of its models, and how many tokens one reply may have."""
 
 from dataclasses import dataclass, replace
 from math import inf
@@ -7,7 +7,22 @@ from config.models_file import Price
 from core.errors import BudgetSpent, ConfigurationError
 from core.ports import ModelRequest
 from core.turn import Usage
-from modules.models.serving.pricing import TOKENS_PER_PRICE
+from modules.models.serving.prices import TOKENS_PER_PRICE
+
+
+def output_limit(
+    request: ModelRequest, entry_tokens: int | None, thinking_tokens: int = 0
+) -> int | None:
+    """The least of all that bounds a reply, thinking included; None where nothing does.
+
+    A request says what its text needs, and `thinking_tokens` come on top of that. What may be
+    billed is final: `hard_output_tokens`, and the entry's `max_output_tokens` as `entry_tokens`.
+    """
+    text = request.max_output_tokens
+    needed = None if text is None else text + thinking_tokens
+    limits = (needed, request.hard_output_tokens, entry_tokens)
+    return min((limit for limit in limits if limit is not None), default=None)
+
 
 EVERY_MODEL_WRITES = 8_192
 """Output tokens that every current model can write. A bound beyond its own limit makes a service

@@ -1,10 +1,11 @@
-"""Puts a stream of deltas together to a whole reply."""
+"""A reply as one piece and as the stream of deltas that it comes in."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 
 from core.errors import ModelUnavailable
 from core.ports import (
+    FinishReason,
     ModelReply,
     NativeToolCall,
     ReplyDelta,
@@ -71,3 +72,20 @@ async def collect_reply(
         truncated=end.finish == "length",
         model=model.name,
     )
+
+
+def deltas_of(reply: ModelReply) -> Iterator[ReplyDelta]:
+    """The deltas that `collect_reply` puts together to `reply`, each part in one piece."""
+    if reply.thinking:
+        yield ThinkingDelta(reply.thinking)
+    if reply.text:
+        yield TextDelta(reply.text)
+    yield from reply.tool_calls
+    yield ReplyEnd(reply.usage, finish_of(reply))
+
+
+def finish_of(reply: ModelReply) -> FinishReason:
+    """Why a reply ended."""
+    if reply.declined:
+        return "refused"
+    return "length" if reply.truncated else "stop"

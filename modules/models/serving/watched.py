@@ -3,18 +3,28 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from core.dispatch.backoff import Backoff, Pace
+from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
+from core.dispatch.pacing import Backoff, Pace
 from core.errors import ModelUnavailable
 from core.events import ModelRetried
-from core.ports import ModelReply, ModelRequest
+from core.ports import ModelReply, ModelRequest, TextModel
 from core.turn import Usage
-from modules.models.serving.chosen import ChosenModel
-from modules.models.serving.pricing import priced
+from modules.models.serving.prices import priced
 from modules.models.serving.reply import collect_reply
-from modules.models.serving.request_watch import RequestWatch
-from modules.models.serving.run import ModelRun
+from modules.models.serving.run import ModelRun, RequestWatch
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A backend that was chosen; `price` is None where nobody knows it, which is not free."""
+
+    model: TextModel
+    price: Price | None = None
+    timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+    concurrent_requests: int = CONCURRENT_REQUESTS
+
 
 RETRIES = 3
 """Further tries of a request that failed for a reason that may pass."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from core.catalog import ToolCatalog
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 
 _READING: Final = re.compile(
     r"(?:read|show|open|print|display|cat|view)(?: me)?(?: the)?(?: contents? of)?(?: the)?"

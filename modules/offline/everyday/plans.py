@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from core.ports import DecisionInputs
-from core.tool_spec import ToolSpec
+from core.tools.spec import ToolSpec
 from modules.offline.asking import QUESTION_CHARACTERS_MAX, bare
 from modules.offline.everyday.dates import DATES
 from modules.offline.everyday.files import file_call

@@ -1,1 +1,1 @@
-"""The parts of the chunker: tokens, blocks, sections, seams, atoms, packing, and topics."""
+"""A document cut into chunks that follow its structure, or topics that a model finds."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import httpx2
 from pydantic import BaseModel, ValidationError
 
+from servers.rag.chunking.topics import REPLY_WORDS, TopicsUnavailable
 from servers.rag.embedding.ollama import ollama_address
-from servers.rag.topic_split import REPLY_WORDS, TopicsUnavailable
 
 DEFAULT_MODEL = "phi4"
 """As in the seed, which uses Microsoft's Phi."""

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from servers.rag.embedding.vocabulary import read_vocabulary
+from servers.rag.embedding.wordpiece import read_vocabulary
 
 WORD_CHARACTERS_MAX = 100
 """A longer word is unknown to BERT, which is one token."""

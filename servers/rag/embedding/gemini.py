@@ -9,10 +9,15 @@ from typing import Final
 
 from pydantic import BaseModel, FiniteFloat, ValidationError
 
-from servers.rag.embedding.prompts import TaskPrompts, prompts_for
-from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model
+from servers.rag.embedding.remote import (
+    RemoteEmbedder,
+    Task,
+    TaskPrompts,
+    checked_model,
+    prompts_for,
+)
 from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
-from servers.rag.faults import EmbedderUnavailable
+from servers.rag.errors import EmbedderUnavailable
 
 KEY_VARIABLE = "GEMINI_API_KEY"
 BASE_URL = "https://generativelanguage.googleapis.com"

@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from servers.rag.embedding.prompts import prompts_for
-from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model
+from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model, prompts_for
 from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
-from servers.rag.faults import EmbedderUnavailable
-from servers.rag.ollama_host import HOST_VARIABLE, ollama_base_url
-from servers.rag.options import OptionsError
+from servers.rag.errors import EmbedderUnavailable
+from servers.rag.library.options import OptionsError
+from servers.shared.ollama_host import HOST_VARIABLE, ollama_base_url
 
 KEY_VARIABLE = "OLLAMA_API_KEY"
 

@@ -11,8 +11,8 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, runtime_checkable
 from weakref import WeakSet
 
-from core.base.sentences import clause
-from servers.rag.faults import EmbedderUnavailable
+from core.base.text import clause
+from servers.rag.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     import httpx2

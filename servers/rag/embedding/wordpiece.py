@@ -11,6 +11,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
+
+from servers.rag.errors import EmbedderUnavailable
 
 TOKENIZER_VERSION = 1
 """Goes up with every change of what ids a text gets: vectors change with them."""
@@ -165,3 +168,37 @@ def _is_punctuation(character: str) -> bool:
     if character.isascii():
         return character.isprintable() and not character.isalnum() and character != " "
     return unicodedata.category(character)[0] == "P"
+
+
+# The vocabulary of BERT's uncased models, which lies beside this file (see `bert/SOURCE.md`).
+
+VOCABULARY_FILE = Path(__file__).parent / "bert" / "vocabulary.txt.gz"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+"""Of the text inside, as Google published it."""
+
+VOCABULARY_BYTES = 231_508
+
+
+def read_vocabulary(file: Path = VOCABULARY_FILE) -> dict[str, int]:
+    """The id of each piece.
+
+    Raises:
+        EmbedderUnavailable: the file is missing, or holds another vocabulary.
+    """
+    import gzip
+    import hashlib
+
+    try:
+        with gzip.open(file) as packed:
+            text = packed.read(VOCABULARY_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise EmbedderUnavailable(
+            f"the vocabulary {file} can't be read ({type(error).__name__}); install Cortex-R anew"
+        ) from None
+    if hashlib.sha256(text).hexdigest() != VOCABULARY_SHA256:
+        raise EmbedderUnavailable(
+            f"the vocabulary {file} is not the one that belongs to the weights; install Cortex-R "
+            "anew"
+        )
+    pieces = text.decode("utf-8").removesuffix("\n").split("\n")
+    return {piece: number for number, piece in enumerate(pieces)}

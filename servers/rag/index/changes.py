@@ -7,8 +7,8 @@ which count; what became of each is looked up when it is read. It is cut at its 
 import sqlite3
 from collections.abc import Iterable
 
-from servers.rag.index import meta
-from servers.rag.index.records import Changes
+from servers.rag.index import schema as meta
+from servers.rag.passages import Changes
 
 LOGGED_CHANGES_MAX = 100_000
 """Who is further behind than that has loaded all vectors anew as quickly."""

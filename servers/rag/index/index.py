@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from servers.rag.index import meta
+from servers.rag.index import schema as meta
 from servers.rag.index.changes import changes_since, log_changes
 from servers.rag.index.chunk_rows import (
     diff_chunks,
     forget_chunks,
+    read_batch,
     read_chunks,
     read_neighbours,
     read_texts_without_vectors,
+    read_vectors,
     write_chunks,
+    write_vectors,
 )
 from servers.rag.index.connections import Connections
 from servers.rag.index.document_rows import (
@@ -22,17 +25,21 @@ from servers.rag.index.document_rows import (
     read_entries,
     rename_row,
     write_document,
+    write_text,
 )
-from servers.rag.index.frequencies import Frequencies
-from servers.rag.index.making import adopt
-from servers.rag.index.opening import prepare
-from servers.rag.index.records import Changes, Document, IndexCounts, WordHit
-from servers.rag.index.texts import write_text
-from servers.rag.index.upkeep import is_sound, merge_words
-from servers.rag.index.vector_rows import read_batch, read_vectors, write_vectors
-from servers.rag.index.word_search import full_match, search_words
+from servers.rag.index.opening import adopt, is_sound, merge_words, prepare
+from servers.rag.index.word_search import Frequencies, full_match, search_words
 from servers.rag.index.word_table import WordTable, read_lengths
-from servers.rag.passages import Chunk, DocumentEntry, Extracted, StoredChunk
+from servers.rag.passages import (
+    Changes,
+    Chunk,
+    Document,
+    DocumentEntry,
+    Extracted,
+    IndexCounts,
+    StoredChunk,
+    WordHit,
+)
 
 if TYPE_CHECKING:
     import numpy as np

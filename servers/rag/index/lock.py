@@ -11,8 +11,8 @@ import fcntl
 import os
 from pathlib import Path
 
-from core.base.private_files import make_private_folder, open_private
-from servers.rag.faults import IndexUnusable
+from core.base.files import make_private_folder, open_private
+from servers.rag.errors import IndexUnusable
 
 LOCK_FILE = "index.lock"
 

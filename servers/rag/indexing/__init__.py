@@ -1,1 +1,1 @@
-"""Parts of the indexer: what lies in the folders, what changed, and how it gets into the index."""
+"""Keeps the index true to the folders: compares, reads, writes, embeds, in the background."""

@@ -1,9 +1,10 @@
-"""What differs between the folders and the index, told from names, sizes and times alone."""
+"""What differs between the folders and the index: new, changed, moved and missing files."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from servers.rag.indexing.scan import FoundFile, Scan
+from servers.rag.folders.scan import FoundFile, Scan
+from servers.rag.indexing.reading import NotReadable, Reading, Vanished, read_hash
 from servers.rag.passages import DocumentEntry
 
 
@@ -64,3 +65,36 @@ def _is_same(entry: DocumentEntry, file: FoundFile) -> bool:
         file.size_bytes,
         file.modified_ns,
     ) and entry.status != "skipped"
+
+
+def find_moves(
+    changes: Changes, hash_of: Callable[[str], str | None], bytes_max: int
+) -> list[tuple[str, FoundFile, Reading]]:
+    """Pairs of a document whose file is gone and a file with its content, and that reading.
+
+    They leave `changes.gone` and `changes.unread`. Only files whose size is that of a missing
+    document are opened.
+    """
+    missing: dict[int, list[DocumentEntry]] = {}
+    for entry in changes.gone:
+        if entry.status in ("indexed", "empty"):
+            missing.setdefault(entry.size_bytes, []).append(entry)
+    moves: list[tuple[str, FoundFile, Reading]] = []
+    for file in changes.unread:
+        candidates = missing.get(file.size_bytes)
+        if not candidates:
+            continue
+        try:
+            reading = read_hash(file.path, bytes_max)
+        except (NotReadable, Vanished):
+            continue  # told when it is its turn to be read
+        for entry in candidates:
+            if hash_of(entry.file) == reading.content_hash:
+                moves.append((entry.file, file, reading))
+                candidates.remove(entry)
+                break
+    moved_from = {old for old, _, _ in moves}
+    moved_to = {file.file for _, file, _ in moves}
+    changes.gone = [entry for entry in changes.gone if entry.file not in moved_from]
+    changes.unread = [file for file in changes.unread if file.file not in moved_to]
+    return moves

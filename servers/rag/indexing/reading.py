@@ -7,10 +7,22 @@ comparison looks at the content.
 """
 
 import hashlib
+import logging
 import os
+import queue
 import stat
+import threading
 import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from servers.rag.errors import ExtractionError
+from servers.rag.folders.scan import FoundFile
+from servers.rag.passages import Extracted
+from servers.rag.ports import Extractor
 
 YOUNG_NS = 2_000_000_000
 """Younger files may change unseen: the coarsest clock in use (FAT's) ticks every two seconds."""
@@ -87,3 +99,135 @@ def read_hash(path: str, bytes_max: int) -> Reading:
         except OSError as error:
             raise NotReadable(error.strerror or type(error).__name__) from None
     return Reading(digest.hexdigest(), about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino)
+
+
+# What came of reading one file; a file never ends the indexer.
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """Its text. `settled` is False where it changed meanwhile, so that it wants another look."""
+
+    file: FoundFile
+    reading: Reading
+    extracted: Extracted
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileUnchanged:
+    """Only its times are new; the content is the one in the index."""
+
+    file: FoundFile
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class FileFailed:
+    """It can't be read.
+
+    Without a `reading` it could not even be opened, which is tried again each time; with one,
+    it is its content that can't be read, and that has to change first.
+    """
+
+    file: FoundFile
+    reading: Reading | None
+    reason: str
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileGone:
+    """It was there a moment ago."""
+
+    file: FoundFile
+
+
+Outcome: TypeAlias = FileRead | FileUnchanged | FileFailed | FileGone
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads files one by one, whatever happens to them meanwhile."""
+
+    extractor: Extractor
+    bytes_max: int
+
+    def read(self, file: FoundFile, known_hash: str | None) -> Outcome:
+        """Hash a file and, unless it has the hash that is known of it, extract its text."""
+        try:
+            reading = read_hash(file.path, self.bytes_max)
+        except Vanished:
+            return FileGone(file)
+        except NotReadable as error:
+            return FileFailed(file, None, f"can't be opened: {error}", settled=False)
+        if reading.content_hash == known_hash:
+            return FileUnchanged(file, reading)
+        try:
+            extracted = self.extractor.extract(Path(file.path))
+        except ExtractionError as error:
+            return self._failed(file, reading, str(error))
+        except Exception as error:
+            logger.exception("reading %s failed", file.file)
+            return self._failed(file, reading, f"can't be read ({type(error).__name__})")
+        return FileRead(file, reading, extracted, settled=reading.still_holds(file.path))
+
+    def _failed(self, file: FoundFile, reading: Reading, reason: str) -> Outcome:
+        """A failure, or what explains it: the file went away meanwhile."""
+        if not os.path.lexists(file.path):
+            return FileGone(file)
+        return FileFailed(file, reading, reason, settled=reading.still_holds(file.path))
+
+
+# Does the slow half of some work on another thread, a bounded number of items ahead.
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+_LOOK_SECONDS = 0.2
+
+
+def read_ahead(
+    work: Callable[[ItemT], ResultT], items: Iterable[ItemT], ahead: int
+) -> Generator[ResultT]:
+    """What `work` makes of each item, in order; at most `ahead` results wait to be taken.
+
+    The generator must be closed when it is left early: the thread then ends after the item that
+    it is at, which is not waited for. An exception of `work` or `items` is raised here.
+    """
+    results: queue.Queue[ResultT | _End] = queue.Queue(maxsize=ahead)
+    left = threading.Event()
+
+    def hand_over(result: "ResultT | _End") -> None:
+        while not left.is_set():
+            with suppress(queue.Full):
+                results.put(result, timeout=_LOOK_SECONDS)
+                break
+
+    def run() -> None:
+        end = _End()
+        try:
+            for item in items:
+                if left.is_set():
+                    break
+                hand_over(work(item))
+        except Exception as error:  # noqa: BLE001 - raised again where the results are taken
+            end.error = error
+        hand_over(end)
+
+    threading.Thread(target=run, name="reading ahead", daemon=True).start()
+    try:
+        while not isinstance(result := results.get(), _End):
+            yield result
+        if result.error is not None:
+            raise result.error
+    finally:
+        left.set()
+
+
+class _End:
+    """No more results, and why if that is not for want of items."""
+
+    error: Exception | None = None

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from servers.rag.faults import RagError
+from servers.rag.errors import RagError
 from servers.rag.index import Index
 
 if TYPE_CHECKING:

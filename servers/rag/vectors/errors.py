@@ -1,6 +1,6 @@
 """What can go wrong with vectors, by who can do something about it."""
 
-from servers.rag.faults import RagError
+from servers.rag.errors import RagError
 
 
 class VectorsRefused(RagError):

@@ -1,4 +1,4 @@
-"""Nearest vectors with FAISS, in this process's memory."""
+"""A lock that is handed over in turn."""
 
 import os
 import threading
@@ -6,18 +6,48 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from servers.rag.vectors.checking import Rows, checked_query, checked_rows, ids_array
-from servers.rag.vectors.faiss_clusters import TRAINING_VECTORS_A_CLUSTER, ClustersInFaiss
-from servers.rag.vectors.faiss_rows import RowsInFaiss
+from servers.rag.vectors.faiss_kinds import (
+    TRAINING_VECTORS_A_CLUSTER,
+    ClustersInFaiss,
+    KindName,
+    Limits,
+    RowsInFaiss,
+    cluster_count,
+    suitable_kind,
+)
 from servers.rag.vectors.faiss_types import Library, load_faiss
-from servers.rag.vectors.kinds import KindName, Limits, cluster_count, suitable_kind
-from servers.rag.vectors.turns import Turns
+from servers.rag.vectors.store import Rows, checked_query, checked_rows, ids_array
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from servers.rag.ports import Vectors
+
+
+class FairLock:
+    """Keeps one that takes the lock again and again from starving another that waits for it.
+
+    `threading.Lock` goes to whoever asks first after it was released, and that is mostly the
+    thread that held it. Here one who waits already stands at the door, so that the holder finds
+    the door taken when it comes back.
+    """
+
+    def __init__(self) -> None:
+        self._door = threading.Lock()
+        self._room = threading.Lock()
+
+    def __enter__(self) -> None:
+        """Wait for one's turn."""
+        with self._door:
+            self._room.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Leave it to the next."""
+        self._room.release()
+
+
+# Nearest vectors with FAISS, in this process's memory.
 
 Held: TypeAlias = RowsInFaiss | ClustersInFaiss
 
@@ -46,7 +76,7 @@ class FaissIndex:
         self._limits = limits or Limits()
         self._faiss = faiss or load_faiss()
         self._changing = threading.Lock()
-        self._using = Turns()
+        self._using = FairLock()
         self._held: Held = self._empty("flat")
         self._highest = -1
         self._filling = False

@@ -1,22 +1,113 @@
-"""Nearest vectors with Milvus: Milvus Lite in this process, or a server or cluster.
+"""Where Milvus is: a server, or a file that Milvus Lite keeps in this process."""
 
-What one machine's memory no longer holds goes there.
-"""
-
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import importlib
+import logging
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from servers.rag.vectors.checking import checked_query, checked_rows, ids_array
-from servers.rag.vectors.milvus_address import Address
-from servers.rag.vectors.milvus_failures import Failures
-from servers.rag.vectors.milvus_types import Client, Hit
+from core.base.files import make_private_folder
+from servers.rag.vectors.errors import VectorsSettingError, VectorsUnavailable
+from servers.rag.vectors.milvus_types import Client, Hit, Import, Library, load_milvus
+from servers.rag.vectors.store import checked_query, checked_rows, ids_array
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from servers.rag.ports import Vectors
+
+SCHEMES = ("http", "https")
+FILE_SUFFIX = ".db"
+OWNER_DIGITS = 16
+"""Hexadecimal digits of an owner's hash in a collection's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What pymilvus gets as `uri`, and how people are told of it, without a password."""
+
+    uri: str
+    told: str
+    is_file: bool
+
+
+def parsed_address(text: str) -> Address:
+    """What comes after `milvus:` in the setting.
+
+    Raises:
+        VectorsSettingError: it is neither.
+    """
+    if "://" not in text:
+        return _file(text)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _wrong(text.rpartition("@")[2], str(error)) from None
+    if parts.scheme not in SCHEMES or host is None:
+        raise _wrong(text.rpartition("@")[2], "a server's address starts with http:// or https://")
+    return Address(text, host if port is None else f"{host}:{port}", is_file=False)
+
+
+def collection_name(owner: str, dimension: int) -> str:
+    """The collection of this owner's vectors: letters, digits and underscores, as Milvus asks."""
+    digest = sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
+    return f"cortex_r_{digest}_{dimension}"
+
+
+def _file(text: str) -> Address:
+    if not text.endswith(FILE_SUFFIX) or "\0" in text:
+        raise _wrong(text, f"the name of a Milvus Lite file ends in {FILE_SUFFIX}")
+    path = Path(text).expanduser().absolute()
+    return Address(str(path), path.name, is_file=True)
+
+
+def _wrong(text: str, why: str) -> VectorsSettingError:
+    return VectorsSettingError(f"vectors: milvus:{text}: {why}")
+
+
+# What goes wrong with Milvus, in one line.
+
+REASON_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The exceptions of pymilvus and of grpc (when a deadline passes), and where Milvus is."""
+
+    types: tuple[type[Exception], ...]
+    told: str
+
+    @contextmanager
+    def told_plainly(self) -> Generator[None]:
+        """Turn what a call of Milvus raises into one line.
+
+        Raises:
+            VectorsUnavailable: the call failed.
+        """
+        try:
+            yield
+        except self.types as error:
+            raise VectorsUnavailable(
+                f"Milvus at {self.told} can't be used now ({reason(error)}); "
+                "search goes on by words. Is it up and reachable?"
+            ) from error
+
+
+def reason(error: Exception) -> str:
+    """The first line of what an exception of theirs says."""
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    return str(message).strip().partition("\n")[0][:REASON_CHARACTERS]
+
+
+# Nearest vectors with Milvus: Milvus Lite in this process, or a server or cluster.
+#
+# What one machine's memory no longer holds goes there.
 
 SEARCH_TIMEOUT_SECONDS = 10.0
 CHANGE_TIMEOUT_SECONDS = 60.0
@@ -192,3 +283,64 @@ def _filters(ids: list[int]) -> Iterator[str]:
 def _parts(ids: list[int], size: int) -> Iterator[list[int]]:
     for start in range(0, len(ids), size):
         yield ids[start : start + size]
+
+
+# Connects to Milvus, or starts Milvus Lite. `pymilvus` is an extra, imported on request only.
+
+TOKEN_VARIABLE = "MILVUS_TOKEN"  # noqa: S105 — a variable's name, no password
+CONNECT_TIMEOUT_SECONDS = 10.0
+
+
+def open_milvus(
+    address: str,
+    dimension: int,
+    environ: Mapping[str, str],
+    owner: str,
+    import_module: Import = importlib.import_module,
+) -> MilvusIndex:
+    """The index in the owner's collection, which is made if need be.
+
+    `address` is what follows `milvus:` in the setting; a relative path counts from the working
+    folder. While it is imported, pymilvus takes variables from a `.env` file above its package.
+
+    Raises:
+        VectorsSettingError: it is no address.
+        VectorsUnavailable: a package is missing, nobody answers, or another process has the file.
+    """
+    place = parsed_address(address)
+    try:
+        library, grpc = load_milvus(import_module)
+        if place.is_file:
+            import_module("milvus_lite")
+    except ModuleNotFoundError as error:
+        raise VectorsUnavailable(
+            f"vectors: milvus:{place.told} needs the package {error.name}: "
+            "pip install 'cortex-r[milvus]'"
+        ) from None
+    for name in ("pymilvus", "milvus_lite"):  # else each failed call prints a traceback
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    failures = Failures((library.MilvusException, grpc.RpcError), place.told)
+    client = _connected(library, place, environ.get(TOKEN_VARIABLE, ""), failures)
+    try:
+        return MilvusIndex(client, place, collection_name(owner, dimension), dimension, failures)
+    except VectorsUnavailable:
+        client.close()
+        raise
+
+
+def _connected(library: Library, place: Address, token: str, failures: Failures) -> Client:
+    try:
+        if place.is_file:
+            make_private_folder(Path(place.uri).parent)
+        return library.MilvusClient(place.uri, token=token, timeout=CONNECT_TIMEOUT_SECONDS)
+    except OSError as error:
+        raise VectorsUnavailable(f"vectors: milvus:{place.told}: {error}") from error
+    except failures.types as error:
+        advice = (
+            "is it open in another process? Several at a time need a Milvus server"
+            if place.is_file
+            else "is it running? Without it, say vectors: faiss"
+        )
+        raise VectorsUnavailable(
+            f"vectors: milvus:{place.told} can't be opened ({reason(error)}): {advice}"
+        ) from error

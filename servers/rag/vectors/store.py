@@ -1,18 +1,98 @@
-"""An index of vectors that tells which chunks it holds, and how it is brought up to the truth."""
+"""An index of vectors: opened by its setting, checked, and brought up to the truth."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from servers.rag.ports import VectorIndex
-from servers.rag.vectors.checking import ids_array
+from servers.rag.vectors.errors import VectorsRefused, VectorsSettingError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from servers.rag.ports import Vectors
+
+LENGTH_TOLERANCE = 0.01
+"""How much longer than 1 a vector may be: half precision loses less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Chunk ids, each once, and their vectors: shapes (n,) and (n, dimension)."""
+
+    ids: "NDArray[np.int64]"
+    vectors: "Vectors"
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.ids)
+
+    def part(self, start: int, count: int) -> "Rows":
+        """At most `count` of them from `start` on, without a copy."""
+        return Rows(self.ids[start : start + count], self.vectors[start : start + count])
+
+
+def checked_rows(chunk_ids: Sequence[int], vectors: "Vectors", dimension: int) -> Rows:
+    """Ids with their vectors, fit for an index; of an id that comes twice the last vector holds.
+
+    Raises:
+        VectorsRefused: not one vector of this dimension for each id, an id below 0, or numbers
+            that are not finite or don't make a vector of length 1 (all zeros pass: such a vector
+            is near to nothing).
+    """
+    import numpy as np
+
+    ids = ids_array(chunk_ids)
+    rows = _finite(vectors, dimension)
+    if len(ids) != len(rows):
+        raise VectorsRefused(f"{len(rows)} vectors came for {len(ids)} chunks")
+    if len(ids) and int(ids.min()) < 0:
+        raise VectorsRefused(f"{int(ids.min())} can't be a chunk's id: ids start at 0")
+    _, last = np.unique(ids[::-1], return_index=True)
+    if len(last) == len(ids):
+        return Rows(ids, rows)
+    kept = np.sort(len(ids) - 1 - last)
+    return Rows(ids[kept], rows[kept])
+
+
+def checked_query(query: "Vectors", dimension: int) -> "Vectors":
+    """What is searched for, shape (1, dimension).
+
+    Raises:
+        VectorsRefused: it is of another shape, or as `checked_rows` says.
+    """
+    row = _finite(query, dimension)
+    if len(row) != 1:
+        raise VectorsRefused(f"a search takes one vector, and {len(row)} came")
+    return row
+
+
+def ids_array(chunk_ids: "Sequence[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Ids as FAISS and numpy take them, shape (n,)."""
+    import numpy as np
+
+    return np.ascontiguousarray(chunk_ids, dtype=np.int64).reshape(-1)
+
+
+def _finite(vectors: "Vectors", dimension: int) -> "Vectors":
+    """The vectors in 32 bits and one piece, if they can be compared."""
+    import numpy as np
+
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dimension:
+        raise VectorsRefused(
+            f"vectors of shape {rows.shape} don't fit an index of dimension {dimension}: "
+            "was the embedder changed without a new index?"
+        )
+    squares = np.einsum("ij,ij->i", rows, rows)
+    if not bool(np.isfinite(squares).all()):
+        raise VectorsRefused("a vector holds numbers that are not finite: the embedder is broken")
+    if len(squares) and float(squares.max()) > (1 + LENGTH_TOLERANCE) ** 2:
+        raise VectorsRefused("a vector is longer than 1, so that its product is no cosine")
+    return rows
 
 
 class VectorStore(VectorIndex, Protocol):
@@ -81,3 +161,39 @@ def fill(
         superfluous: list[int] = held[~came].tolist()
         store.remove(superfluous)
     return Filled(added, len(superfluous))
+
+
+FAISS = "faiss"
+MILVUS_PREFIX = "milvus:"
+
+
+def open_vectors(
+    setting: str,
+    dimension: int,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    owner: str = "",
+) -> "VectorStore":
+    """The index that the setting names: `faiss`, or `milvus:` with a file or a server's address.
+
+    FAISS is empty at first. What Milvus holds outlives the process, and several programs may
+    share one server: `owner` is any text that tells whose vectors these are, such as the path of
+    the SQLite file and the embedder's fingerprint; another owner means another collection. Both
+    are brought up to date by `fill`. `MILVUS_TOKEN` in the environment opens a server that asks
+    for one (`user:password`, or a key).
+
+    Raises:
+        VectorsSettingError: there is no such setting.
+        VectorsUnavailable: Milvus can't be used now; the message says what to do.
+    """
+    if setting == FAISS:
+        from servers.rag.vectors.faiss_index import FaissIndex
+
+        return FaissIndex(dimension)
+    if setting.startswith(MILVUS_PREFIX):
+        from servers.rag.vectors.milvus_index import open_milvus
+
+        return open_milvus(setting.removeprefix(MILVUS_PREFIX), dimension, environ, owner)
+    raise VectorsSettingError(
+        f"vectors: {setting!r} is not known; say faiss, milvus:FILE.db or milvus:http://HOST:19530"
+    )

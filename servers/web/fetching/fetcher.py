@@ -9,22 +9,30 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from servers.web.faults import AddressRefused, PageUnavailable, RateLimited
-from servers.web.fetching.answers import RETRY_STATUSES, Answer, status_fault
+from servers.web.errors import AddressRefused, PageUnavailable, RateLimited
 from servers.web.fetching.guard import AddressGuard, Resolver, system_resolver
-from servers.web.fetching.patience import WHOLE_PER_ATTEMPT, Pace, Patience
-from servers.web.fetching.requests import (
+from servers.web.fetching.http_messages import (
     PRODUCT,
     REDIRECT_STATUSES,
+    RETRY_STATUSES,
+    Answer,
     Request,
     first_request,
     next_request,
+    status_fault,
 )
-from servers.web.fetching.robots import ALLOW_ALL, REFUSE_ALL, TEXT_BYTES_MAX, parse_robots
-from servers.web.fetching.robots_cache import RobotsCache, Ruling
-from servers.web.options import WebOptions
+from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Pace, Patience
+from servers.web.fetching.robots import (
+    ALLOW_ALL,
+    REFUSE_ALL,
+    TEXT_BYTES_MAX,
+    RobotsCache,
+    Ruling,
+    parse_robots,
+)
+from servers.web.fetching.targets import Target, parse_target, shown_url
+from servers.web.options import WebOptions, read_options
 from servers.web.ports import Because, Fetched
-from servers.web.targets import Target, parse_target, shown_url
 
 if TYPE_CHECKING:
     from servers.web.fetching.transport import Connector, Intake, Progress
@@ -267,3 +275,14 @@ def _busy(target: Target, answer: Answer) -> RateLimited | PageUnavailable:
         )
     fault = status_fault(shown_url(target.url), answer.status)
     return RateLimited(str(fault)) if answer.status == 429 else fault
+
+
+def fetch_blocking(url: str, options: WebOptions | None = None) -> Fetched:
+    """What the server at a URL answers; blocks, in an event loop of its own.
+
+    Without `options` those of this process are taken.
+
+    Raises:
+        WebError: as `ports.Fetcher.fetch`, and if the options can't be read.
+    """
+    return asyncio.run(open_fetcher(options or read_options()).fetch(url))

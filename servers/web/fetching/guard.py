@@ -12,10 +12,10 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from servers.web.addresses import is_metadata, private_name, refusal
-from servers.web.faults import AddressRefused, PageUnavailable
+from servers.web.errors import AddressRefused, PageUnavailable
+from servers.web.fetching.addresses import is_metadata, private_name, refusal
+from servers.web.fetching.targets import DEFAULT_PORTS, Target, normal_host, shown_url
 from servers.web.options import OPTIONS_VARIABLE, OptionsError
-from servers.web.targets import DEFAULT_PORTS, Target, normal_host, shown_url
 
 ADDRESSES_MAX = 4
 """Connections that are tried to one host; all of its addresses are checked."""

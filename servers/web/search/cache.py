@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from servers.web.faults import SearchUnavailable
+from servers.web.errors import SearchUnavailable
 from servers.web.ports import SearchProvider, SearchResult
 
 MAX_RESULTS = 50

@@ -6,7 +6,7 @@ challenge with status 202 instead of results. That is told as a rate limit, neve
 
 from collections.abc import Sequence
 
-from servers.web.faults import RateLimited, SearchUnavailable, WebError
+from servers.web.errors import RateLimited, SearchUnavailable, WebError
 from servers.web.ports import Fetched, Fetcher, SearchResult
 from servers.web.search.duckduckgo_page import ResultsPage, read_results, start_of
 from servers.web.search.engine import CHANGE, WAIT_OR_CHANGE, Engine, ask

@@ -5,17 +5,21 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import assert_never
 
-from servers.web.faults import SearchUnavailable
+from servers.web.errors import SearchUnavailable
 from servers.web.options import KEY_VARIABLES, WebOptions
 from servers.web.ports import Fetcher, SearchProvider, SearchResult
 from servers.web.rate_limit import RateLimiter
-from servers.web.search.brave import BRAVE_URL, BraveSearcher
 from servers.web.search.cache import CachedProvider
 from servers.web.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoSearcher
+from servers.web.search.engine import BoundedPace, Pace, PacedFetcher
+from servers.web.search.json_engines import (
+    BRAVE_URL,
+    TAVILY_URL,
+    BraveSearcher,
+    SearxngSearcher,
+    TavilySearcher,
+)
 from servers.web.search.links import host_of, split_or_none, web_link
-from servers.web.search.pace import BoundedPace, Pace, PacedFetcher
-from servers.web.search.searxng import SearxngSearcher
-from servers.web.search.tavily import TAVILY_URL, TavilySearcher
 
 
 class UnreadyProvider:

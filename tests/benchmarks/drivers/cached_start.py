@@ -17,7 +17,7 @@ def main() -> None:
     import sys
     from pathlib import Path
 
-    from core.dispatch.tool_cache import ToolCache
+    from core.dispatch.known_tools import ToolCache
     from core.session import MultiMCP
     from tests.benchmarks.drivers.multi_mcp import spec_of
     from tests.benchmarks.drivers.turns import Target, say

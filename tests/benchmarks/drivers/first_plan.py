@@ -9,7 +9,7 @@ import importlib
 import sys
 import time
 
-from core.catalog import ToolCatalog
+from core.tools.catalog import ToolCatalog
 from modules.sandbox import Sandbox
 from tests.benchmarks.drivers.sandbox_plans import answer
 from tests.benchmarks.drivers.turns import say

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from servers.rag.indexing.session import Parts
-from servers.rag.library import DocumentLibrary, open_parts
-from servers.rag.options import DocumentOptions
+from servers.rag.library.engine import Parts
+from servers.rag.library.library import DocumentLibrary, open_parts
+from servers.rag.library.options import DocumentOptions
 from tests.benchmarks.drivers.document_task import PASSAGES_READ, TimedEmbedder, take_task
 
 

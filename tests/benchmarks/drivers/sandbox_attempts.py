@@ -11,7 +11,7 @@ import sys
 
 from modules.sandbox import Sandbox, SandboxLimits
 from tests.benchmarks.drivers.attempts import serve, told
-from tests.sandbox.sandbox_tools import CATALOG, Tools
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools
 
 LIMITS = SandboxLimits(cpu_seconds=2.0, wall_seconds=4.0)
 """Shorter than by default, so that they strike within the time that every executor has."""

@@ -5,9 +5,9 @@ The argument that a driver gets is passed over: there is no server. `add` is a f
 
 import asyncio
 
-from core.catalog import ToolCatalog
-from core.content import TextBlock, ToolResult
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.content import TextBlock, ToolResult
+from core.tools.spec import ToolSpec
 from core.values import JsonObject
 from modules.sandbox import Sandbox
 from tests.benchmarks.drivers.turns import take_turns

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from servers.rag.vectors.faiss_index import FaissIndex
-from servers.rag.vectors.kinds import CLUSTERS_SEARCHED, FLAT_MAX, FP16_MAX, KindName, Limits
+from servers.rag.vectors.faiss_kinds import CLUSTERS_SEARCHED, FLAT_MAX, FP16_MAX, KindName, Limits
 from servers.rag.vectors.store import fill
 from tests.benchmarks.vector_sets import DIMENSION, NEIGHBOURS, Vectors, stored_vectors
 

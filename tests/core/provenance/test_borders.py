@@ -1,11 +1,11 @@
 """Borders around text of tools: in which prompts they stand, and that no text can close them."""
 
-from core.catalog import ToolCatalog
-from core.observation import calls_told, next_input
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders, harmless
+from core.run.observation import calls_told, next_input
+from core.tools.catalog import ToolCatalog
 from core.turn import Attempt, Exchange, PerceptionResult, Plan, PlanFailure, ToolCall
-from modules.decision_prompt import decision_prompt
+from modules.planning.prompt.decision import decision_prompt
 from tests.doubles import profile
 
 BORDERS = Borders("n0nce")

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.catalog import ToolCatalog
 from core.provenance.asked import Request
 from core.provenance.effects import is_asked_for, may_change
-from core.tool_spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from tests.core.provenance.everyday_requests import ASK_FOR, ASK_FOR_NOTHING
 from tests.doubles import tool
 

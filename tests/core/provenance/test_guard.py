@@ -3,12 +3,11 @@
 import time
 from dataclasses import replace
 
-from core.catalog import ToolCatalog
-from core.provenance.doubts import Doubt
+from core.provenance.checks import Doubt
 from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
-from core.provenance.known import Known
-from core.provenance.policy import Approvals, Mode, ProvenancePolicy
-from core.tool_spec import ToolSpec
+from core.provenance.known import Approvals, Known, Mode, ProvenancePolicy
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.doubles import tool
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from servers.rag.extraction.captions.ocr import OcrCaptioner
-from servers.rag.extraction.file_extractor import FileExtractor
-from servers.rag.faults import ExtractionError
+from servers.rag.errors import ExtractionError
+from servers.reading.files import FileExtractor
+from servers.reading.pictures.ocr import OcrCaptioner
 from tests.benchmarks.table import Row, print_table
 from tests.evals.extraction import baselines, office_files, pdf_files, text_files
 from tests.evals.extraction.known import KnownDocument, Section, Table, known_document

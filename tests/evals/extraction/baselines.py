@@ -62,10 +62,10 @@ def with_layout(path: Path) -> str:
 
 def with_pdfium(path: Path) -> str:
     """By pdfium, as it is read where PyMuPDF is missing."""
-    from servers.rag.extraction import pdf_pdfium
-    from servers.rag.extraction.limits import Clock, Limits
-    from servers.rag.extraction.pictures import Pictures
-    from servers.rag.extraction.reading import Reading
+    from servers.reading.limits import Clock, Limits
+    from servers.reading.pdf import pdfium as pdf_pdfium
+    from servers.reading.pictures.pictures import Pictures
+    from servers.reading.source import Reading
 
     limits = Limits()
     clock = Clock(limits)

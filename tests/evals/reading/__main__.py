@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from servers.rag.extraction.html_page import without_targets
-from servers.web.reading.web_page import read_web_page
+from servers.reading.html.file_page import without_targets
+from servers.reading.html.page import read_web_page
 from tests.benchmarks.table import Row, print_table
 from tests.evals.extraction.scoring import f1, words_in
 from tests.evals.reading.content import KINDS, Kind, MainText, main_text

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from servers.rag.embedding import open_embedder
-from servers.rag.faults import RagError
+from servers.rag.errors import RagError
 from servers.rag.ports import Embedder
 from tests.benchmarks.table import print_machine
 from tests.evals.report import show

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from servers.rag.chunker import chunk_document
+from servers.rag.chunking.chunker import chunk_document
 from servers.rag.index import Index
 from servers.rag.passages import Chunk, DocumentEntry, Extracted, Passage, SearchMode
 from servers.rag.ports import Embedder, VectorIndex
-from servers.rag.search import Searcher
+from servers.rag.search.searcher import Searcher
 from servers.rag.vectors import open_vectors
 from tests.evals.retrieval.collections import Item, Paper
 from tests.evals.retrieval.ranking import DEPTH

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers.rag.search import WORD_WEIGHT
+from servers.rag.search.searcher import WORD_WEIGHT
 from tests.command_line import ROOT
 from tests.evals.retrieval.sets import DATA_VARIABLE, SETS
 

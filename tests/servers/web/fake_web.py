@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from servers.web.faults import WebError
+from servers.web.errors import WebError
 from servers.web.ports import SearchResult
 
 HITS = (

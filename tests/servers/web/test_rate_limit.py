@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from servers.web.faults import RateLimited
+from servers.web.errors import RateLimited
 from servers.web.rate_limit import WINDOW_SECONDS, RateLimiter
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from servers.rag.embedding.gemini import open_gemini
 from servers.rag.embedding.remote import RemoteEmbedder
-from servers.rag.faults import EmbedderUnavailable
+from servers.rag.errors import EmbedderUnavailable
 from tests.servers.rag.embedding.service_double import Answer, ServiceDouble, service_double
 
 KEY = "AIza-not-a-key"

@@ -13,9 +13,8 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from servers.rag.embedding.minilm import MiniLm
-from servers.rag.embedding.weights import WEIGHTS_BYTES, verify, weights_file
-from servers.rag.faults import EmbedderUnavailable
+from servers.rag.embedding.minilm import WEIGHTS_BYTES, MiniLm, verify, weights_file
+from servers.rag.errors import EmbedderUnavailable
 
 REFERENCE = Path(__file__).with_name("reference.json")
 COSINE_MIN = 0.998

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from servers.rag.embedding.ollama import ollama_address, open_ollama
-from servers.rag.embedding.prompts import prompts_for
-from servers.rag.embedding.remote import RemoteEmbedder
-from servers.rag.faults import EmbedderUnavailable
-from servers.rag.options import OptionsError
+from servers.rag.embedding.remote import RemoteEmbedder, prompts_for
+from servers.rag.errors import EmbedderUnavailable
+from servers.rag.library.options import OptionsError
 from tests.servers.rag.embedding.service_double import Answer, ServiceDouble, service_double
 
 TAGS = Answer({"models": [{"name": "nomic-embed-text:latest", "digest": "0a109f422b47e3a3"}]})

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from servers.rag.embedding import open_embedder
-from servers.rag.embedding.queries import REMEMBERED_QUERIES, RememberedQueries
-from servers.rag.faults import EmbedderUnavailable
-from servers.rag.options import OptionsError
+from servers.rag.embedding.opening import REMEMBERED_QUERIES, RememberedQueries
+from servers.rag.errors import EmbedderUnavailable
+from servers.rag.library.options import OptionsError
 
 if TYPE_CHECKING:
     from servers.rag.ports import Vectors

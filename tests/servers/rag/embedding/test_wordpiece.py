@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servers.rag.embedding.vocabulary import read_vocabulary
-from servers.rag.embedding.wordpiece import WordPiece
-from servers.rag.faults import EmbedderUnavailable
+from servers.rag.embedding.wordpiece import WordPiece, read_vocabulary
+from servers.rag.errors import EmbedderUnavailable
 
 BEGIN_ID, UNKNOWN_ID, END_ID = 101, 100, 102
 TOKENS_MAX = 256

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.faults import IndexUnusable
+from servers.rag.errors import IndexUnusable
 from servers.rag.index import IndexLock
 
 HOLDER = """

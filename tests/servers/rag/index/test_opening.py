@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.faults import IndexUnusable
+from servers.rag.errors import IndexUnusable
 from servers.rag.index import Index
-from servers.rag.index.connections import suspicion
-from servers.rag.index.errors import IndexBusy, IndexDamaged, IndexFull, unusable
+from servers.rag.index.connections import IndexBusy, IndexDamaged, IndexFull, suspicion, unusable
 from servers.rag.index.schema import FORMAT
 from tests.servers.rag.index.made import FINGERPRINT, found, put
 

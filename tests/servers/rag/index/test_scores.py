@@ -10,18 +10,17 @@ import pytest
 from servers.rag.index import Index
 from servers.rag.index.connections import connect
 from servers.rag.index.document_rows import find_document
-from servers.rag.index.frequencies import Frequencies
-from servers.rag.index.length_classes import (
+from servers.rag.index.schema import LENGTH_COLUMNS
+from servers.rag.index.word_search import Frequencies, search_words
+from servers.rag.index.word_table import (
     CLASS_LIMITS_WORDS,
     K1,
     B,
     Lengths,
     column_weights,
+    count_words,
     length_class,
 )
-from servers.rag.index.schema import LENGTH_COLUMNS
-from servers.rag.index.word_search import search_words
-from servers.rag.index.words import count_words
 from tests.servers.rag.index.made import put
 
 

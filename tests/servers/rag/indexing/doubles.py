@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from servers.rag.faults import EmbedderUnavailable, ExtractionError
-from servers.rag.options import DocumentOptions
+from servers.rag.errors import EmbedderUnavailable, ExtractionError
+from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import Extracted
 
 if TYPE_CHECKING:

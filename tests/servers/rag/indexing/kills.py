@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from servers.rag.index import Index
-from servers.rag.indexer import cut_by_structure
+from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, OnEvent
-from servers.rag.indexing.session import Parts, Session, open_session
+from servers.rag.library.engine import Engine, Parts, open_engine
 from tests.servers.rag.indexing.doubles import (
     LONG_AGO_NS,
     LetterEmbedder,
@@ -27,10 +27,10 @@ STEPS_PER_FILE = 1.5
 """A run has about as many steps; a kill that comes after its end costs nothing but time."""
 
 
-def session(home: Path, on_event: OnEvent = lambda _: None) -> Session:
+def session(home: Path, on_event: OnEvent = lambda _: None) -> Engine:
     """The engine over the folder `documents`, with a small embedder."""
     parts = Parts(PlainExtractor(), LetterEmbedder(), cut_by_structure, "plain")
-    return open_session(options(home), parts, {}, on_event)
+    return open_engine(options(home), parts, {}, on_event)
 
 
 def write_version(

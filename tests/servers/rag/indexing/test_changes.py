@@ -1,7 +1,7 @@
 """What is to be done, told from names, sizes and times alone."""
 
+from servers.rag.folders.scan import FoundFile, Scan
 from servers.rag.indexing.changes import compare
-from servers.rag.indexing.scan import FoundFile, Scan
 from servers.rag.passages import DocumentEntry, DocumentStatus
 
 

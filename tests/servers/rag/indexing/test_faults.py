@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from servers.rag.index import Index
-from servers.rag.index.errors import IndexFull
-from servers.rag.indexer import Indexer
+from servers.rag.index.connections import IndexFull
+from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.progress import IndexEvent, SyncReport
 from tests.servers.rag.indexing.doubles import LetterEmbedder, PlainExtractor, options, write
 from tests.servers.rag.indexing.kills import survive

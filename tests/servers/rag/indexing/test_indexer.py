@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.faults import EmbedderUnavailable
+from servers.rag.errors import EmbedderUnavailable
 from servers.rag.index import Index
-from servers.rag.indexer import Indexer
+from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.progress import (
     FileNoted,
     IndexEvent,
@@ -17,7 +17,7 @@ from servers.rag.indexing.progress import (
     IndexProgress,
     SyncReport,
 )
-from servers.rag.options import DocumentOptions
+from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import DocumentEntry
 from tests.servers.rag.indexing.doubles import (
     LONG_AGO_NS,

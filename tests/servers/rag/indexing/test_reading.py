@@ -1,12 +1,29 @@
 """A file's hash, and the signs by which a later change of it shows."""
 
+import logging
 import os
+import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from servers.rag.indexing.reading import NotReadable, Vanished, read_hash
+from servers.rag.errors import ExtractionError
+from servers.rag.folders.scan import FoundFile
+from servers.rag.indexing.reading import (
+    FileFailed,
+    FileGone,
+    FileRead,
+    FileReader,
+    FileUnchanged,
+    NotReadable,
+    Vanished,
+    read_ahead,
+    read_hash,
+)
+from servers.rag.passages import Extracted
 
 LONG_AGO_NS = 1_600_000_000_000_000_000
 
@@ -83,3 +100,155 @@ def test_what_is_gone_has_vanished(tmp_path: Path) -> None:
 def test_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
     with pytest.raises(NotReadable, match="grows"):
         read_hash(written(tmp_path / "a.md", "x" * 101), 100)
+
+
+# What comes of reading one file, whatever happens to it meanwhile.
+
+BEFORE_NS = 1_600_000_000_000_000_000
+
+
+class Extracting:
+    """An extractor that does something else while it reads."""
+
+    def __init__(self, meanwhile: Callable[[Path], None]) -> None:
+        self._meanwhile = meanwhile
+
+    def extract(self, path: Path) -> Extracted:
+        text = path.read_text(encoding="utf-8")
+        self._meanwhile(path)
+        return Extracted(text)
+
+
+def nothing(_: Path) -> None:
+    pass
+
+
+def reader(meanwhile: Callable[[Path], None] = nothing) -> FileReader:
+    return FileReader(Extracting(meanwhile), bytes_max=1_000)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> FoundFile:
+    path = tmp_path / "a.md"
+    path.write_text("text", encoding="utf-8")
+    os.utime(path, ns=(BEFORE_NS, BEFORE_NS))
+    return FoundFile("a.md", str(path), 4, BEFORE_NS)
+
+
+def test_a_file_that_holds_still_is_read(file: FoundFile) -> None:
+    outcome = reader().read(file, None)
+
+    assert isinstance(outcome, FileRead)
+    assert (outcome.extracted.markdown, outcome.settled) == ("text", True)
+
+
+def test_a_file_with_the_known_hash_is_not_extracted(file: FoundFile) -> None:
+    def fail(_: Path) -> None:
+        raise AssertionError("it was extracted")
+
+    outcome = reader(fail).read(file, read_hash(file.path, 100).content_hash)
+
+    assert isinstance(outcome, FileUnchanged)
+
+
+def test_a_file_that_is_written_meanwhile_is_not_settled(file: FoundFile) -> None:
+    def write(path: Path) -> None:
+        path.write_text("more text", encoding="utf-8")
+
+    outcome = reader(write).read(file, None)
+
+    assert isinstance(outcome, FileRead)
+    assert not outcome.settled
+
+
+def test_a_file_that_goes_away_meanwhile_is_gone(file: FoundFile) -> None:
+    def remove(path: Path) -> None:
+        path.unlink()
+        raise ExtractionError("can't be opened")
+
+    assert reader(remove).read(file, None) == FileGone(file)
+    assert reader().read(file, None) == FileGone(file)
+
+
+def test_a_damaged_file_is_a_failure_with_its_reason(file: FoundFile) -> None:
+    def refuse(_: Path) -> None:
+        raise ExtractionError("the PDF is encrypted")
+
+    outcome = reader(refuse).read(file, None)
+
+    assert isinstance(outcome, FileFailed)
+    assert (outcome.reason, outcome.settled) == ("the PDF is encrypted", True)
+    assert outcome.reading is not None
+
+
+def test_a_fault_of_an_extractor_fails_that_file_alone(
+    file: FoundFile, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Path) -> None:
+        raise ZeroDivisionError
+
+    with caplog.at_level(logging.ERROR):
+        outcome = reader(fail).read(file, None)
+
+    assert isinstance(outcome, FileFailed)
+    assert outcome.reason == "can't be read (ZeroDivisionError)"
+    assert "a.md" in caplog.text
+
+
+def test_what_cannot_be_opened_is_a_failure_without_a_reading(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+
+    outcome = reader().read(FoundFile("a.md", str(tmp_path / "a.md"), 0, 0), None)
+
+    assert isinstance(outcome, FileFailed)
+    assert outcome.reading is None
+    assert outcome.reason.startswith("can't be opened")
+
+
+# Work done ahead on another thread.
+
+SOON_SECONDS = 10.0
+
+
+def test_results_come_in_order() -> None:
+    assert list(read_ahead(lambda n: n * n, range(100), ahead=3)) == [n * n for n in range(100)]
+
+
+def test_no_more_is_done_ahead_than_allowed() -> None:
+    begun = threading.Semaphore(0)
+
+    def work(number: int) -> int:
+        begun.release()
+        return number
+
+    with closing(read_ahead(work, range(100), ahead=2)) as results:
+        next(results)
+        # One was taken, two wait, and a fourth is done but finds no room.
+        assert all(begun.acquire(timeout=SOON_SECONDS) for _ in range(4))
+        assert not begun.acquire(timeout=0.05)
+
+
+def test_an_exception_is_raised_where_the_results_are_taken() -> None:
+    results = read_ahead(lambda n: 1 // n, [1, 0], ahead=2)
+
+    assert next(results) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_leaving_early_ends_the_thread() -> None:
+    done: list[int] = []
+
+    def work(number: int) -> int:
+        done.append(number)
+        return number
+
+    before = set(threading.enumerate())
+    with closing(read_ahead(work, range(1000), ahead=1)) as results:
+        next(results)
+        mine = set(threading.enumerate()) - before
+    for thread in mine:
+        thread.join(SOON_SECONDS)
+
+    assert not any(thread.is_alive() for thread in mine)
+    assert len(done) <= 3

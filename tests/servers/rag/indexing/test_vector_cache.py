@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from servers.rag.index import Index
-from servers.rag.indexer import cut_by_structure
-from servers.rag.indexing.session import STILL_LOADING, STILL_STARTING, Parts, Session, open_session
+from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.vector_cache import VectorCache
-from servers.rag.library import tell_nobody
+from servers.rag.library.engine import STILL_LOADING, STILL_STARTING, Engine, Parts, open_engine
+from servers.rag.library.library import tell_nobody
 from servers.rag.vectors import open_vectors
 from servers.rag.vectors.errors import VectorsUnavailable
 from servers.rag.vectors.store import VectorStore
@@ -89,7 +89,7 @@ def test_nobody_waits_for_vectors_that_cannot_be_had(index: Index) -> None:
 
 
 @contextmanager
-def opened_again(home: Path, embedder: LetterEmbedder, ready_seconds: float) -> Generator[Session]:
+def opened_again(home: Path, embedder: LetterEmbedder, ready_seconds: float) -> Generator[Engine]:
     """A session in the background on an index that an earlier one has filled."""
     chosen = options(home)
     write(home / "documents/apple.md", "# Apple\n\nAn orchard of apples.")
@@ -97,9 +97,9 @@ def opened_again(home: Path, embedder: LetterEmbedder, ready_seconds: float) -> 
     def parts(embedder: LetterEmbedder) -> Parts:
         return Parts(PlainExtractor(), embedder, cut_by_structure, "plain")
 
-    with closing(open_session(chosen, parts(LetterEmbedder()), {}, tell_nobody)) as earlier:
+    with closing(open_engine(chosen, parts(LetterEmbedder()), {}, tell_nobody)) as earlier:
         earlier.sync()
-    session = open_session(chosen, parts(embedder), {}, tell_nobody, ready_seconds)
+    session = open_engine(chosen, parts(embedder), {}, tell_nobody, ready_seconds)
     with closing(session):
         session.start()
         yield session
@@ -130,7 +130,7 @@ def test_an_embedder_that_takes_too_long_to_start_is_named_as_what_is_missing(
 def test_words_alone_load_no_vectors(tmp_path: Path) -> None:
     with opened_again(tmp_path, LetterEmbedder(), 0) as started:
         parts = Parts(PlainExtractor(), LetterEmbedder(), cut_by_structure, "plain")
-        with closing(open_session(options(tmp_path), parts, {}, tell_nobody)) as session:
+        with closing(open_engine(options(tmp_path), parts, {}, tell_nobody)) as session:
             assert started.index.counts().chunks == 1
             assert session.search("orchard", 5, None, "words").note == ""
             assert session.cache is not None

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from servers.rag.ranking.candidates import Candidates, only_words
-from servers.rag.ranking.feedback import fuse_with_feedback
-from servers.rag.ranking.fusion import Candidate, Ranked, fuse
+from servers.rag.search.fusion import (
+    Candidate,
+    Candidates,
+    Ranked,
+    fuse,
+    fuse_with_feedback,
+    only_words,
+)
 from tests.servers.rag.search.memory_index import WordHit
 
 QUESTION = np.array([[1.0, 0.0, 0.0]], dtype=np.float32)

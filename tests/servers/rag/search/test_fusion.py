@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servers.rag.ranking.fusion import (
+from servers.rag.search.fusion import (
     FULL_MATCH_SHARE,
     Candidate,
     Ranked,

@@ -5,8 +5,14 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from servers.rag.passages import Passage
-from servers.rag.ranking.merging import PASSAGE_WORDS_MAX, Hit, count_words, select
-from servers.rag.ranking.near_duplicates import fingerprint, says_the_same
+from servers.rag.search.merging import (
+    PASSAGE_WORDS_MAX,
+    Hit,
+    count_words,
+    fingerprint,
+    says_the_same,
+    select,
+)
 from tests.servers.rag.search.memory_index import MemoryIndex
 
 WORDS = tuple(f"{letter}eta" for letter in "abcdefghijk")

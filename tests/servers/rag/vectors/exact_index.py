@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from servers.rag.vectors.checking import checked_query, checked_rows
+from servers.rag.vectors.store import checked_query, checked_rows
 
 
 class ExactIndex:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from servers.rag.vectors import Filled, fill, open_vectors
 from servers.rag.vectors.errors import VectorsSettingError
 from servers.rag.vectors.faiss_index import ROWS_A_TURN, FaissIndex
+from servers.rag.vectors.faiss_kinds import Limits
 from servers.rag.vectors.faiss_types import IdMap, Index, Library, load_faiss
-from servers.rag.vectors.kinds import Limits
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, Open, unit_vectors
 from tests.servers.rag.vectors.exact_index import ExactIndex
 

@@ -11,8 +11,8 @@ from servers.rag.vectors.milvus_index import (
     LIMIT_MAX,
     ROWS_A_CALL,
     MilvusIndex,
+    open_milvus,
 )
-from servers.rag.vectors.milvus_opening import open_milvus
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, unit_vectors
 from tests.servers.rag.vectors.fake_milvus import (
     FakeLibrary,

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from servers.web.faults import PageUnavailable
+from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import Exchange, Handler, Reply, loopback_web
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import httpcore2
 import pytest
 
-from servers.web.faults import AddressRefused, PageUnavailable
+from servers.web.errors import AddressRefused, PageUnavailable
 from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
 from servers.web.fetching.guard import system_resolver
 from servers.web.options import OptionsError, WebOptions

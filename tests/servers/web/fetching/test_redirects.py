@@ -2,9 +2,9 @@
 
 import pytest
 
-from servers.web.faults import AddressRefused, PageUnavailable
-from servers.web.fetching.requests import Request, first_request, next_request
-from servers.web.targets import parse_target
+from servers.web.errors import AddressRefused, PageUnavailable
+from servers.web.fetching.http_messages import Request, first_request, next_request
+from servers.web.fetching.targets import parse_target
 from tests.servers.web.loopback import Reply, loopback_web, page, redirect
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from servers.web.faults import PageUnavailable, RateLimited
+from servers.web.errors import PageUnavailable, RateLimited
 from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import (

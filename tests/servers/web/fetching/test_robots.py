@@ -4,17 +4,18 @@ import asyncio
 
 import pytest
 
-from servers.web.faults import AddressRefused, PageUnavailable
-from servers.web.fetching.robots import TEXT_BYTES_MAX, parse_robots
-from servers.web.fetching.robots_cache import (
+from servers.web.errors import AddressRefused, PageUnavailable
+from servers.web.fetching.robots import (
     FAULT_SECONDS,
     FRESH_SECONDS,
     SITES_MAX,
+    TEXT_BYTES_MAX,
     RobotsCache,
     Ruling,
+    parse_robots,
 )
+from servers.web.fetching.targets import Target, parse_target
 from servers.web.options import WebOptions
-from servers.web.targets import Target, parse_target
 from tests.servers.web.loopback import Exchange, Reply, loopback_web, page, redirect
 
 ONE_RULE = [

@@ -10,9 +10,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from servers.web.faults import PageUnavailable
-from servers.web.fetching.blocking import fetch_blocking
-from servers.web.fetching.fetcher import open_fetcher
+from servers.web.errors import PageUnavailable
+from servers.web.fetching.fetcher import fetch_blocking, open_fetcher
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import loopback_web, page, threaded_web
 

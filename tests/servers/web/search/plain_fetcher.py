@@ -4,7 +4,7 @@ import ssl
 
 import httpx2
 
-from servers.web.faults import PageUnavailable
+from servers.web.errors import PageUnavailable
 from servers.web.ports import Because, Fetched
 
 

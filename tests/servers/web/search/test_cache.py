@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from servers.web.faults import SearchUnavailable
+from servers.web.errors import SearchUnavailable
 from servers.web.ports import SearchResult
 from servers.web.search.cache import MAX_QUERY_CHARACTERS, CachedProvider
 

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from servers.web.faults import RateLimited, SearchUnavailable
+from servers.web.errors import RateLimited, SearchUnavailable
 from servers.web.ports import SearchResult
 from servers.web.search.duckduckgo import DuckDuckGoSearcher
 from servers.web.search.engine import MAX_ANSWER_BYTES

@@ -6,12 +6,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from servers.web.faults import RateLimited, SearchUnavailable, WebError
+from servers.web.errors import RateLimited, SearchUnavailable, WebError
 from servers.web.ports import Fetcher, SearchProvider, SearchResult
-from servers.web.search.brave import BraveSearcher
-from servers.web.search.json_answers import MAX_ROWS
-from servers.web.search.searxng import SearxngSearcher
-from servers.web.search.tavily import TavilySearcher
+from servers.web.search.json_engines import MAX_ROWS, BraveSearcher, SearxngSearcher, TavilySearcher
 from tests.servers.web.loopback import LoopbackWeb, Reply, page
 from tests.servers.web.search.plain_fetcher import EchoingFetcher, PlainFetcher
 

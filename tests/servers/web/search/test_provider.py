@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter
 
-from servers.web.faults import AddressRefused, RateLimited, SearchUnavailable, WebError
+from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
 from servers.web.options import WebOptions
 from servers.web.ports import Because, Fetched
 from servers.web.search import missing_setting, open_provider

@@ -7,8 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.web.ports import SearchResult
-from servers.web.search.plain_text import plain_text
-from servers.web.search.results import NOTHING_FOUND, format_results_for_llm, without_tags
+from servers.web.search.results import (
+    NOTHING_FOUND,
+    format_results_for_llm,
+    plain_text,
+    without_tags,
+)
 
 
 @pytest.mark.parametrize(

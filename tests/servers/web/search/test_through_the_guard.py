@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from servers.web.faults import AddressRefused, RateLimited
+from servers.web.errors import AddressRefused, RateLimited
 from servers.web.fetching.fetcher import open_fetcher
 from servers.web.options import WebOptions
 from servers.web.search import open_provider

@@ -1,0 +1,369 @@
+"""The two kinds of connections to a server: one that lasts, and one made anew for every call."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from config.servers import ServerSpec
+from core.dispatch import call_errors
+from core.dispatch.hooks import ServerStatus
+from core.dispatch.life import Check, ConnectionSettings, Life, OnTools
+from core.dispatch.pacing import Turns
+from core.dispatch.starter import Starter
+from core.errors import ServerError, ServerLost
+from core.mcp.client import CallNotDelivered
+from core.mcp.hooks import OnProgress
+from core.mcp.peer import SessionLost, TransportDown
+from core.process.shutdown import discard_server
+from core.process.spawn import SpawnedServer, guarded
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
+from core.values import JsonObject
+
+VERDICT_SECONDS = 0.25
+"""How long the error of a call that timed out waits to say whether the server answers a ping."""
+
+
+async def ignore_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
+    """Do nothing with a new listing."""
+
+
+def allow_all(tool: str) -> None:
+    """Let every tool be called."""
+
+
+class ServerConnection:
+    """A long-lived session with one server."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        settings: ConnectionSettings,
+        spawned: SpawnedServer | None = None,
+        on_tools: OnTools = ignore_tools,
+        check: Check = allow_all,
+    ) -> None:
+        """Start nothing yet.
+
+        `spawned` is a process to adopt at the first start; `on_tools` hears what each new
+        session lists, before any call goes out on it, and what it lists when its tools change.
+        `check` is asked right before each call is sent: a start may have listed the tool anew.
+        """
+        self.spec = spec
+        self._turns = Turns(spec.concurrent_calls)
+        self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
+        self._spawned = spawned and guarded(spawned, settings.watchdog)
+        self._on_tools = on_tools
+        self._check = check
+        self._starter = Starter(spec, settings.pace, self._begin_life)
+        self._closed = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the server runs and can be called at once."""
+        life = self._starter.life
+        return life is not None and life.is_up
+
+    async def start(self) -> list[ToolSpec]:
+        """Start the server unless it runs; the tools that its session listed.
+
+        Cancelling the caller leaves the start to go on.
+
+        Raises:
+            ServerStartError: it did not start, or not in time.
+        """
+        return (await self._running()).tools
+
+    async def call(
+        self,
+        tool: ToolSpec | str,
+        arguments: JsonObject,
+        on_progress: OnProgress | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> ToolResult:
+        """Call a tool, on a server that is started or restarted if need be.
+
+        If the server is lost meanwhile, a tool that says that it is read-only or idempotent is
+        called once more; of a mere name neither is known. The tool's time, or `seconds`, runs
+        from when it waits for its turn, for each of the two calls anew, and not while the server
+        starts or the user is asked something.
+
+        Raises:
+            CallRefused: the arguments can't be sent.
+            ServerStartError: the server did not start.
+            ServerLost: it went away during the call.
+            ToolTimeout: no answer in time; a call that had been sent was cancelled.
+        """
+        name = tool if isinstance(tool, str) else tool.name
+        bound = self.spec.timeout_of(name) if seconds is None else seconds
+        harmless = not isinstance(tool, str) and (tool.read_only or tool.idempotent)
+        call = _Call(name, arguments, bound, on_progress, may_be_repeated=harmless)
+        await self._running()  # what a start takes is not the call's time
+        try:
+            left = await self._turns.take(bound)
+        except TimeoutError:
+            raise call_errors.never_sent_in_time(self.spec, name, self._evidence()) from None
+        try:
+            return await self._make(call, left)
+        finally:
+            self._turns.give_back()
+
+    async def ping(self) -> float:
+        """Seconds that the server takes to answer a ping; it is started if need be.
+
+        Raises:
+            ServerStartError: it did not start.
+            ServerLost: it did not answer, and is recycled, or it went away.
+        """
+        life = await self._running()
+        began = time.perf_counter()
+        checking = life.check_health()
+        await asyncio.wait({checking})
+        if checking.cancelled() or not checking.result():
+            raise ServerLost(
+                self.spec.id, f"server '{self.spec.id}' {await life.loss()}{life.evidence()}"
+            )
+        return time.perf_counter() - began
+
+    def status(self) -> ServerStatus:
+        """How the server is; starts nothing."""
+        life, problem = self._starter.life, self._starter.problem
+        if life is None or not life.is_up:
+            text = self.spec.problem if problem is None else str(problem)
+            state = "down" if text is None else "failed"
+            log_path = life.spawned.log_path if life is not None and life.spawned else None
+            return ServerStatus(self.spec.id, state, log_path=log_path, problem=text)
+        info, spawned = life.client.info, life.spawned
+        return ServerStatus(
+            self.spec.id,
+            "up",
+            title=info.name if info else "",
+            version=info.version if info else "",
+            protocol_version=info.protocol_version if info else "",
+            tools=len(life.tools),
+            left_out=tuple(life.client.skipped),
+            start_seconds=life.start_seconds,
+            log_path=spawned.log_path if spawned else None,
+            pid=spawned.process.pid if spawned else None,
+        )
+
+    async def aclose(self) -> None:
+        """End the server, in order and in bounded time; safe to call twice."""
+        self._closed = True
+        await self._starter.aclose()
+        if (spawned := self._take_spawned()) is not None:
+            await discard_server(spawned, self._settings.grace)
+        self._settings.watchdog.retire()
+
+    async def _make(self, call: "_Call", left: float) -> ToolResult:
+        """Call, and once more if the server is lost and that can do no harm."""
+        life = await self._running()
+        try:
+            return await self._try(life, call, left)
+        except _Lost as lost:
+            first = lost
+        # One that was refused by a server that is there would be refused again.
+        is_hopeless = not first.was_sent and life.is_up
+        if self._closed or is_hopeless or (first.was_sent and not call.may_be_repeated):
+            raise await first.told(self.spec, call.name)
+        life = await self._running_again(first, call.name)
+        try:
+            return await self._try(life, call, call.seconds)
+        except _Lost as second:
+            again = first.was_sent
+            raise await second.told(self.spec, call.name, was_repeated=again) from None
+
+    async def _try(self, life: Life, call: "_Call", left: float) -> ToolResult:
+        self._check(call.name)
+        try:
+            result = await life.client.call(call.name, call.arguments, left, call.on_progress)
+        except TimeoutError:
+            is_well = await _verdict(life)
+            waited = call.seconds - left
+            raise call_errors.timed_out(
+                self.spec, call.name, waited, is_well, life.evidence()
+            ) from None
+        except CallNotDelivered as error:
+            raise _Lost(life, was_sent=error.was_sent, fault=str(error)) from error
+        except SessionLost as error:
+            # A transport that is down says so before it has sent anything.
+            was_sent = not isinstance(error.__cause__, TransportDown)
+            raise _Lost(life, was_sent=was_sent) from error
+        life.has_answered = True
+        return result
+
+    async def _running(self) -> Life:
+        if self._closed:
+            raise call_errors.closed(self.spec)
+        return await self._starter.running()
+
+    async def _running_again(self, first: "_Lost", tool: str) -> Life:
+        """The server after a loss, for the call to be repeated.
+
+        Raises:
+            ServerLost: it can't be had again, or the tool is not what it was.
+            ServerStartError: the same, and nothing had been sent.
+        """
+        before = _definition(first.life, tool)
+        try:
+            life = await self._running()
+        except ServerError as error:
+            if not first.was_sent:
+                raise
+            loss = await first.told(self.spec, tool)
+            raise ServerLost(self.spec.id, f"{loss}; it is not back: {error}") from error
+        if first.was_sent and _definition(life, tool) != before:
+            loss = await first.told(self.spec, tool)
+            text = "it was not repeated, because the server describes the tool differently now"
+            raise ServerLost(self.spec.id, f"{loss}; {text}")
+        return life
+
+    def _begin_life(self, start_seconds_max: float) -> Life:
+        spawned = self._take_spawned()
+        return Life(self.spec, self._settings, spawned, self._on_tools, start_seconds_max)
+
+    def _evidence(self) -> str:
+        return "" if self._starter.life is None else self._starter.life.evidence()
+
+    def _take_spawned(self) -> SpawnedServer | None:
+        spawned, self._spawned = self._spawned, None
+        return spawned
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call: `seconds` is the time that it has, waiting for its turn included."""
+
+    name: str
+    arguments: JsonObject
+    seconds: float
+    on_progress: OnProgress | None
+    may_be_repeated: bool
+
+
+class _Lost(Exception):
+    """The server went away from under a call, or the call was lost on the way."""
+
+    def __init__(self, life: Life, *, was_sent: bool, fault: str | None = None) -> None:
+        """`fault` is what the transport says of this one call; None: the server itself is gone."""
+        super().__init__()
+        self.life = life
+        self.was_sent = was_sent
+        self._fault = fault
+
+    async def told(self, spec: ServerSpec, tool: str, *, was_repeated: bool = False) -> ServerLost:
+        """The error for the caller; waits a moment to learn how the server ended."""
+        if self._fault is not None:
+            return call_errors.failed_on_the_way(
+                spec,
+                tool,
+                self._fault,
+                self.life.evidence(),
+                was_sent=self.was_sent,
+                was_repeated=was_repeated,
+            )
+        how = await self.life.loss()
+        evidence = self.life.evidence()
+        if self.was_sent or was_repeated:
+            return call_errors.lost(spec, tool, how, evidence, was_repeated=was_repeated)
+        return call_errors.never_sent(spec, tool, how, evidence)
+
+
+async def _verdict(life: Life) -> bool | None:
+    """Whether the server answers a ping, if that shows soon; the check goes on without us."""
+    checking = life.check_health()
+    await asyncio.wait({checking}, timeout=VERDICT_SECONDS)
+    if not checking.done() or checking.cancelled():
+        return None
+    return checking.result()
+
+
+def _definition(life: Life, name: str) -> ToolSpec | None:
+    return next((tool for tool in life.tools if tool.name == name), None)
+
+
+class PerCallConnection:
+    """A fresh process for each call: clean state at a thousandfold cost."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        settings: ConnectionSettings,
+        spawned: SpawnedServer | None = None,
+        on_tools: OnTools = ignore_tools,
+        check: Check = allow_all,
+    ) -> None:
+        """As `ServerConnection`; `spawned` serves the first use."""
+        self.spec = spec
+        self._turns = Turns(spec.concurrent_calls)
+        self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
+        self._on_tools = on_tools
+        self._check = check
+        self._spare = self._new(spawned) if spawned else None
+        self._running: set[ServerConnection] = set()
+        self._last = ServerStatus(spec.id, "down")
+        self._closed = False
+
+    async def start(self) -> list[ToolSpec]:
+        """List the tools with a process of its own; raises as `ServerConnection.start`."""
+        async with self._one() as connection:
+            return await connection.start()
+
+    async def call(
+        self, tool: ToolSpec | str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
+        """Call a tool with a process of its own; raises as `ServerConnection.call`.
+
+        So many processes run at once as the server may have calls.
+        """
+        name = tool if isinstance(tool, str) else tool.name
+        try:
+            left = await self._turns.take(self.spec.timeout_of(name))
+        except TimeoutError:
+            raise call_errors.never_sent_in_time(self.spec, name, "") from None
+        try:
+            async with self._one() as connection:
+                return await connection.call(tool, arguments, on_progress, seconds=left)
+        finally:
+            self._turns.give_back()
+
+    async def ping(self) -> float:
+        """Seconds that a process of its own takes to answer; raises as `ServerConnection.ping`."""
+        async with self._one() as connection:
+            return await connection.ping()
+
+    def status(self) -> ServerStatus:
+        """How its last process was; it is `up` only while one runs."""
+        running = (connection.status() for connection in self._running)
+        return next((status for status in running if status.state == "up"), self._last)
+
+    async def aclose(self) -> None:
+        """End all processes; safe to call twice."""
+        self._closed = True
+        spare, self._spare = self._spare, None
+        everyone = [*self._running, *([spare] if spare else [])]
+        await asyncio.gather(*(connection.aclose() for connection in everyone))
+
+    def _new(self, spawned: SpawnedServer | None = None) -> ServerConnection:
+        return ServerConnection(self.spec, self._settings, spawned, self._on_tools, self._check)
+
+    @asynccontextmanager
+    async def _one(self) -> AsyncGenerator[ServerConnection]:
+        if self._closed:
+            raise call_errors.closed(self.spec)
+        spare, self._spare = self._spare, None
+        connection = spare or self._new()
+        self._running.add(connection)
+        try:
+            yield connection
+        except ServerError as error:
+            self._last = replace(self._last, state="failed", problem=str(error))
+            raise
+        else:
+            self._last = replace(connection.status(), state="down", pid=None)
+        finally:
+            await connection.aclose()
+            self._running.discard(connection)

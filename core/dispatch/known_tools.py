@@ -1,0 +1,217 @@
+"""Which tools are known: of the servers of this run, and on disk from the runs before."""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from config.servers import ServerSpec
+from core.base.files import make_private_folder, open_private
+from core.dispatch.tool_pins import ALLOW_OPTION
+from core.errors import CallRefused
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.values import Json, JsonObject
+
+
+class ToolRegistry:
+    """The tools of all servers in the order of the configuration; replaced server by server."""
+
+    def __init__(self, server_ids: Iterable[str]) -> None:
+        """Know no tool of any server."""
+        self._order = tuple(server_ids)
+        self._refused: dict[str, Collection[str]] = {}
+        self.server_tools: dict[str, list[ToolSpec]] = {}
+        """The known tools by server id, in the order of the configuration."""
+        self.tool_map: dict[str, ToolSpec] = {}
+        """The known tools by bare name, or by `server.tool` where a name is shared."""
+        self.catalog = ToolCatalog(())
+
+    def learn(self, server: str, tools: list[ToolSpec], refused: Collection[str]) -> None:
+        """Replace what is known of a server; `refused` are tools whose changes nobody accepted."""
+        known = {**self.server_tools, server: tools}
+        self._refused[server] = refused
+        self.server_tools = {name: known[name] for name in self._order if name in known}
+        self.catalog = ToolCatalog(tool for tools in self.server_tools.values() for tool in tools)
+        self.tool_map = {
+            tool.qualified_name if self.catalog.is_ambiguous(tool) else tool.name: tool
+            for tool in self.catalog
+        }
+
+    def resolve(self, name: str) -> ToolSpec:
+        """The tool that a name means.
+
+        Raises:
+            CallRefused: no such tool, or several, or one that was left out because it changed.
+        """
+        for owner, refused in self._refused.items():
+            for bare in refused:
+                # The full name first: no other server's tool may answer in its place.
+                if name == f"{owner}.{bare}" or (name == bare and name not in self.catalog):
+                    raise CallRefused(
+                        f"'{owner}.{bare}' is left out: its definition is not the one that was "
+                        f"first used; accept the new one with {ALLOW_OPTION}"
+                    )
+        return self.catalog.resolve(name)
+
+
+CACHE_FORMAT = 3
+"""Goes up when `ToolSpec` or this file's form changes; other numbers count as absent."""
+
+FRESH_SECONDS = 24 * 60 * 60.0
+"""How long a listing is taken at its word: what a URL or `npx` leads to changes unseen."""
+
+_log = logging.getLogger(__name__)
+
+
+class ToolCache:
+    """The tool lists under one folder, made when first written."""
+
+    def __init__(self, folder: Path) -> None:
+        """Touch nothing yet."""
+        self._folder = folder
+
+    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
+        """The tools that the server listed last, if nothing has changed since; else None."""
+        stored = self._stored(spec)
+        tools = None if stored is None else stored.get("tools")
+        if not isinstance(tools, list):
+            return None
+        specs = [_from_json(spec.id, tool) for tool in tools]
+        known = [tool for tool in specs if tool is not None]
+        return known if len(known) == len(specs) else None
+
+    def left_out(self, spec: ServerSpec) -> tuple[str, ...]:
+        """What of that listing could not be used, and why."""
+        stored = self._stored(spec)
+        found = None if stored is None else stored.get("left_out")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    def is_old(self, spec: ServerSpec) -> bool:
+        """Whether the server last confirmed its list longer than `FRESH_SECONDS` ago."""
+        if spec.bundled:
+            return False  # its files are all that its tools depend on
+        try:
+            return time.time() - self._path(spec).stat().st_mtime > FRESH_SECONDS
+        except OSError:
+            return True
+
+    def store(self, spec: ServerSpec, tools: list[ToolSpec], left_out: Sequence[str] = ()) -> None:
+        """Keep a listing; readers see the old file or the new one, never a part."""
+        content = {
+            "fingerprint": fingerprint(spec),
+            "tools": [_to_json(tool) for tool in tools],
+            "left_out": [*left_out],
+        }
+        path = self._path(spec)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            make_private_folder(self._folder)
+            with os.fdopen(open_private(draft, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+                file.write(json.dumps(content).encode())
+            draft.replace(path)
+        except OSError as error:
+            _log.debug("tool list of '%s' is not cached: %s", spec.id, error)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+    def _stored(self, spec: ServerSpec) -> JsonObject | None:
+        """The file's content, if nothing has changed since."""
+        try:
+            stored: Json = json.loads(self._path(spec).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        is_valid = isinstance(stored, dict) and stored.get("fingerprint") == fingerprint(spec)
+        return stored if isinstance(stored, dict) and is_valid else None
+
+    def _path(self, spec: ServerSpec) -> Path:
+        start = json.dumps([spec.id, spec.command, str(spec.cwd), spec.url])
+        return self._folder / f"{hashlib.sha256(start.encode()).hexdigest()[:32]}.json"
+
+
+def fingerprint(spec: ServerSpec) -> str:
+    """A hash of everything that may change what a server offers and can be seen without it.
+
+    Values of environment variables and headers are left out: they are secrets.
+    """
+    seen = [
+        CACHE_FORMAT,
+        sys.version,
+        sorted(spec.env),
+        sorted(spec.headers),
+        [[str(path), *_time_and_size(path)] for path in sorted(set(_files(spec)))],
+    ]
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+
+
+def _files(spec: ServerSpec) -> Iterator[Path]:
+    """The program, the files that its command names, and the scripts' neighbours.
+
+    A file is named as a path or as `-m module`.
+    """
+    words = spec.command
+    if words and (program := shutil.which(words[0])) is not None:
+        yield Path(program)
+    modules = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "-m"]
+    stems = [spec.cwd.joinpath(*name.split(".")) for name in modules]
+    candidates = [spec.cwd / word for word in words]
+    candidates += [stem.with_name(f"{stem.name}.py") for stem in stems]
+    candidates += [stem / "__main__.py" for stem in stems]
+    for path in candidates:
+        with suppress(OSError, ValueError):  # too long or not expressible: not a file then
+            if path.is_file():
+                yield path
+                if path.suffix == ".py":
+                    yield from path.parent.glob("*.py")
+
+
+def _time_and_size(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
+
+
+def _to_json(tool: ToolSpec) -> JsonObject:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "read_only": tool.read_only,
+        "says_effects": tool.says_effects,
+        "idempotent": tool.idempotent,
+    }
+
+
+def _from_json(server: str, value: Json) -> ToolSpec | None:
+    match value:
+        case {
+            "name": str() as name,
+            "description": str() as description,
+            "input_schema": dict() as input_schema,
+            "output_schema": (dict() | None) as output_schema,
+            "read_only": bool() as read_only,
+            "says_effects": bool() as says_effects,
+            "idempotent": bool() as idempotent,
+        }:
+            return ToolSpec(
+                server=server,
+                name=name,
+                description=description,
+                input_schema=cast("JsonObject", input_schema),
+                output_schema=cast("JsonObject | None", output_schema),
+                read_only=read_only,
+                says_effects=says_effects,
+                idempotent=idempotent,
+            )
+        case _:
+            return None

@@ -1,0 +1,133 @@
+"""What a run says at its end: its answer with the sources of it, or plainly why there is none."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from core.base.json_preview import json_start
+from core.base.text import sentence
+from core.turn import PlanFailure, Step, ToolCall
+from core.values import Json
+
+PARTIAL_RESULT_CHARACTERS = 500
+"""How much of a tool's result is told when a run has no answer."""
+
+NO_PLAN_ANSWER = "Could not generate valid solve()"
+"""What a run says when the model never wrote a plan, in the mission's own words."""
+
+INTERRUPTED = "interrupted before there was an answer"
+"""What a run says that was stopped."""
+
+
+def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
+    """All plans of the last of `steps` failed, the last one with `failure`."""
+    if failure.kind == "no_plan":
+        return NO_PLAN_ANSWER
+    plans = _counted(steps[-1].attempt, "plan")
+    why = sentence(str(failure))
+    return (
+        f"No answer: {plans} for step {steps[-1].number} failed, the last so: {why}"
+        f"{_refused(steps, str(failure))}{_partial(steps)}"
+    )
+
+
+def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
+    """The steps are spent, and the last one wanted another."""
+    return (
+        f"No answer within {_counted(max_steps, 'step')}: the last one still asked for further "
+        f"processing.{_refused(steps)}{_partial(steps)}"
+    )
+
+
+def after_budget(steps: Sequence[Step], why: str) -> str:
+    """The run may use no more of the model."""
+    return f"No answer: {sentence(why)}{_partial(steps)}"
+
+
+def _refused(steps: Sequence[Step], told: str = "") -> str:
+    """Why the newest call that was not allowed was not made, unless that was `told`."""
+    for step in reversed(steps):
+        for call in reversed(step.result.calls):
+            if call.refused:
+                reason = str(call.result)
+                return "" if reason in told else f" Refused: {sentence(reason)}"
+    return ""
+
+
+def _partial(steps: Sequence[Step]) -> str:
+    """The newest result of a tool that there is, as a sentence."""
+    for step in reversed(steps):
+        for call in reversed(step.result.calls):
+            if call.ok:
+                shown = json_start(call.result, PARTIAL_RESULT_CHARACTERS)
+                return f" Best partial result: {call.tool} gave {shown}."
+    return ""
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+SOURCES_NAMED = 5
+"""How many sources an answer names that names none itself."""
+
+SEARCHED_CHARACTERS = 200_000
+"""How much of one result is searched for source marks."""
+
+NAME_CHARACTERS = 300
+"""Longest name of a source."""
+
+MARKS_READ = 200
+"""How many source marks of one result are looked at."""
+
+_MARK = re.compile(r"\[Source: ([^\]\n]{1,300})\]")
+"""How document tools mark each piece of text: `[Source: file, ID: chunk]`."""
+
+
+def with_sources(answer: str, steps: Sequence[Step]) -> str:
+    """The answer, followed by its sources if tools read any and it names none of them."""
+    calls = [call for step in steps for call in step.result.calls if call.ok]
+    sources = list(islice(_distinct(calls), SOURCES_NAMED))
+    if not sources or any(_names(answer, source) for source in sources):
+        return answer
+    return f"{answer}\n\nSources: {'; '.join(sources)}"
+
+
+def _distinct(calls: Iterable[ToolCall]) -> Iterator[str]:
+    seen: set[str] = set()
+    for call in calls:
+        for source in _sources(call):
+            if source not in seen:
+                seen.add(source)
+                yield source
+
+
+def _sources(call: ToolCall) -> Iterator[str]:
+    """The files that a document tool's text names; the address of a page that was read."""
+    if not isinstance(call.result, str):
+        return
+    for found in islice(_MARK.finditer(call.result[:SEARCHED_CHARACTERS]), MARKS_READ):
+        yield found[1].partition(", ID:")[0].strip()
+    if (address := _address(call.arguments)) is not None:
+        yield address
+
+
+def _address(arguments: Json) -> str | None:
+    """The http address among a call's arguments, which may stand in the `input` wrapper."""
+    if not isinstance(arguments, dict):
+        return None
+    for name, value in arguments.items():
+        if name in ("url", "uri") and isinstance(value, str) and len(value) <= NAME_CHARACTERS:
+            return value if value.startswith(("http://", "https://")) else None
+    return _address(arguments.get("input"))
+
+
+def _names(answer: str, source: str) -> bool:
+    """Whether the answer names the source: a file by its name, a page by its address or host.
+
+    A page's last part is often a word or a number that any answer may hold.
+    """
+    scheme, mark, place = source.rstrip("/").partition("://")
+    name = place.partition("/")[0] if mark else scheme.rpartition("/")[2]
+    whole_name = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
+    return bool(name) and re.search(whole_name, answer) is not None

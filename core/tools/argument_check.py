@@ -1,0 +1,157 @@
+"""The arguments of a call held against its tool's input schema, before anything is sent.
+
+What is refused is told in the names that a plan uses: those of the tool's signature, the `input`
+wrapper left away. Two slips of models are put right instead of refused, because their meaning
+is beyond doubt: `None` for an argument that may be left out and isn't allowed to be null is left
+out ("the default"), and text that spells a number as JSON does ("3") becomes that number where the
+schema takes numbers and no text.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from core.errors import CallRefused
+from core.tools.json_schema import as_object, resolve
+from core.tools.schema_check import CompiledSchema, LinearPatterns, compile_schema
+from core.tools.schema_faults import MISSING, Fault, Place, quoted
+from core.tools.schema_plain import PlainObject, plain_object
+from core.tools.schema_walk import walk_schema
+from core.tools.spec import ToolSpec
+from core.values import Json, JsonObject
+
+FAULTS_TOLD: Final = 8
+"""How many faults of a call are told one by one."""
+
+PLACE_PARTS_TOLD: Final = 12
+"""How many keys and indices of a place are told."""
+
+
+def argument_check(tool: ToolSpec) -> "ArgumentCheck":
+    """The check of this tool, made once and kept with it as a cached property would be."""
+    kept = vars(tool).get("_argument_check")
+    if isinstance(kept, ArgumentCheck):
+        return kept
+    check = ArgumentCheck(tool)
+    vars(tool)["_argument_check"] = check
+    return check
+
+
+class ArgumentCheck:
+    """One tool's input schema, and what was compiled of it; usable from several threads."""
+
+    def __init__(self, tool: ToolSpec) -> None:
+        """Compile nothing yet: most schemas are simple enough to be walked as they are."""
+        self._tool = tool.name
+        self._schema = tool.input_schema
+        self._wrapper = tool.wrapper
+        self._arguments = {p.name: p.argument for p in tool.parameters}
+        self._optional = frozenset(p.name for p in tool.parameters if not p.required)
+        self._plain = self._at_a_glance()
+        self._patterns = LinearPatterns()
+        self._compiled: tuple[CompiledSchema | None] | None = None
+
+    def checked(self, arguments: JsonObject) -> JsonObject:
+        """Arguments in the server's form, slips put right; the same object if there were none.
+
+        A schema that can't be read, or would take too long, is left to the server to apply.
+
+        Raises:
+            CallRefused: some don't fit; the message names each and what is expected.
+        """
+        if self._plain is not None and self._plain.fits(self._unwrapped(arguments)):
+            return arguments
+        verdict = walk_schema(self._schema, arguments, self._patterns)
+        if verdict.faults:
+            mended = self._mended(arguments, verdict.faults)
+            if mended is not arguments:
+                arguments, verdict = mended, walk_schema(self._schema, mended, self._patterns)
+        if verdict.faults:
+            raise CallRefused(self._refusal(verdict.faults))
+        if not verdict.certain:
+            self._ask_validator(arguments)
+        return arguments
+
+    def _at_a_glance(self) -> PlainObject | None:
+        """The arguments' own schema, if it is simple and nothing around it says more."""
+        outer = plain_object(self._schema, self._schema)
+        if outer is None or self._wrapper is None:
+            return outer
+        properties = as_object(resolve(self._schema, self._schema).get("properties"))
+        return plain_object(properties.get(self._wrapper), self._schema)
+
+    def _unwrapped(self, arguments: JsonObject) -> Json:
+        if self._wrapper is None:
+            return arguments
+        return arguments.get(self._wrapper) if len(arguments) == 1 else None
+
+    def _ask_validator(self, arguments: JsonObject) -> None:
+        if self._compiled is None:
+            self._compiled = (compile_schema(self._schema),)
+        (compiled,) = self._compiled
+        if compiled is not None and (breach := compiled.breach(arguments)) is not None:
+            raise CallRefused(f"{self._tool}(): {self._named(breach.place)}: {breach.message}")
+
+    def _mended(self, arguments: JsonObject, faults: Sequence[Fault]) -> JsonObject:
+        for fault in faults:
+            if fault.meant is not None:
+                arguments = as_object(_replaced(arguments, fault.place, fault.meant))
+            elif self._may_be_left_out(arguments, fault.place):
+                arguments = as_object(_without(arguments, fault.place))
+        return arguments
+
+    def _may_be_left_out(self, arguments: JsonObject, place: Place) -> bool:
+        """Whether an optional argument, itself and not a part of it, was given as None."""
+        inner = self._inner(place)
+        if len(inner) != 1 or inner[0] not in self._optional:
+            return False
+        value: Json = arguments
+        for part in place:
+            value = value.get(str(part)) if isinstance(value, dict) else value
+        return value is None
+
+    def _inner(self, place: Place) -> Place:
+        """A place without the wrapper."""
+        return place[1:] if self._wrapper is not None and place[:1] == (self._wrapper,) else place
+
+    def _refusal(self, faults: Sequence[Fault]) -> str:
+        told = [self._told(fault) for fault in faults[:FAULTS_TOLD]]
+        more = [f"and {len(faults) - FAULTS_TOLD} more faults"] if len(faults) > FAULTS_TOLD else []
+        return f"{self._tool}(): {'; '.join([*told, *more])}"
+
+    def _told(self, fault: Fault) -> str:
+        if fault.words == MISSING and not self._inner(fault.place):
+            return f"the arguments are missing, the object '{self._wrapper}'"
+        return f"{self._named(fault.place)} {fault.words}"
+
+    def _named(self, place: Place) -> str:
+        """A place as an author of plans would write it: argument 'items[2].price'."""
+        inner = self._inner(place)
+        return f"argument '{''.join(self._parts(inner))}'" if inner else "the arguments"
+
+    def _parts(self, place: Place) -> Iterator[str]:
+        name = str(place[0])
+        yield quoted(self._arguments.get(name, name))[1:-1]
+        for part in place[1:PLACE_PARTS_TOLD]:
+            is_name = isinstance(part, str) and part.isascii() and part.isidentifier()
+            yield f".{quoted(part)[1:-1]}" if is_name else f"[{quoted(part)}]"
+        if len(place) > PLACE_PARTS_TOLD:
+            yield "…"
+
+
+def _replaced(value: Json, place: Place, new: Json) -> Json:
+    """A copy of a value with another one at that place; what lies beside it is shared."""
+    if not place:
+        return new
+    part, rest = place[0], place[1:]
+    if isinstance(value, list) and isinstance(part, int):
+        return [*value[:part], _replaced(value[part], rest, new), *value[part + 1 :]]
+    known, name = as_object(value), str(part)
+    return {**known, name: _replaced(known.get(name), rest, new)}
+
+
+def _without(value: Json, place: Place) -> Json:
+    """A copy of an object without the key at that place, which lies in objects only."""
+    name, rest, known = str(place[0]), place[1:], as_object(value)
+    if rest:
+        return {**known, name: _without(known.get(name), rest)}
+    return {key: item for key, item in known.items() if key != name}

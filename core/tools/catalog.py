@@ -1,0 +1,255 @@
+"""The catalogue of tools: resolves names, and knows which tools a plan was offered.
+
+Nothing here needs a running server, so that planning can start from the cached
+tool lists alone.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from core.errors import CallRefused
+from core.tools.ranking import ToolIndex
+from core.tools.spec import ToolSpec, as_identifier
+
+NEAREST_NAMES_SHOWN = 3
+"""How many similar names an unknown-tool error offers."""
+
+
+class _Names:
+    """All tools that are known, by every name; shared by the catalogues that offer some of them."""
+
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        self.tools = tuple(_told_apart(tools))
+        self.by_qualified = {tool.qualified_name: tool for tool in self.tools}
+        self.by_name: dict[str, list[ToolSpec]] = {}
+        servers = {
+            name for tool in self.tools for name in (tool.server, as_identifier(tool.server))
+        }
+        for tool in self.tools:
+            self.by_qualified.setdefault(_path(tool), tool)
+            for name in {tool.name, tool.identifier}:
+                if not _poses_as_anothers(name, tool, servers):
+                    self.by_name.setdefault(name, []).append(tool)
+        self.namespaces = {as_identifier(t.server) for t in self.tools if self.is_shared(t)}
+
+    @cached_property
+    def index(self) -> ToolIndex:
+        """What ranks the tools; built when it is first needed."""
+        return ToolIndex(self.tools)
+
+    def is_shared(self, tool: ToolSpec) -> bool:
+        """Whether another tool has its name or identifier."""
+        return any(len(self.by_name.get(name, ())) > 1 for name in (tool.name, tool.identifier))
+
+    def own(self, tool: ToolSpec) -> ToolSpec:
+        """The catalogue's copy of a tool, which may have an alias."""
+        return self.by_qualified.get(tool.qualified_name, tool)
+
+    def candidates(self, name: str) -> list[ToolSpec]:
+        """Every tool that `name` may mean; one for most."""
+        tool = self.by_qualified.get(name)
+        return self.by_name.get(name, []) if tool is None else [tool]
+
+
+class ToolCatalog:
+    """The tools on offer, reachable by bare name, `server.tool`, or Python identifier.
+
+    A catalogue may know more tools than it offers (`offering`). A name means the same tool
+    whether it is offered or not; one that isn't is refused with the advice to search for it.
+    """
+
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        """Index the tools and offer them all; order is kept.
+
+        Of tools with the same server and name the first counts: no call could mean another.
+        """
+        self._names = _Names(tools)
+        self._offered = {tool.qualified_name: tool for tool in self._names.tools}
+
+    def offering(self, tools: Iterable[ToolSpec]) -> "ToolCatalog":
+        """A catalogue that knows the same tools and offers these of them, in this order."""
+        names = self._names
+        wanted = [names.own(tool) for tool in tools if tool.qualified_name in names.by_qualified]
+        catalog = ToolCatalog(())
+        catalog._names = names
+        catalog._offered = {tool.qualified_name: tool for tool in wanted}
+        return catalog
+
+    def __iter__(self) -> Iterator[ToolSpec]:
+        """The tools on offer, in the order given."""
+        return iter(self._offered.values())
+
+    def __len__(self) -> int:
+        """Number of tools on offer."""
+        return len(self._offered)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether `name` resolves to exactly one tool, and that is on offer."""
+        return isinstance(name, str) and self.get(name) is not None
+
+    @property
+    def known(self) -> tuple[ToolSpec, ...]:
+        """Every tool, on offer or not, in the order first given."""
+        return self._names.tools
+
+    @property
+    def left_out(self) -> int:
+        """How many tools are known but not on offer."""
+        return len(self.known) - len(self)
+
+    def get(self, name: str) -> ToolSpec | None:
+        """The one tool on offer that `name` means, else None."""
+        tool = self.lookup(name)
+        return tool if tool is not None and self.offers(tool) else None
+
+    def lookup(self, name: str) -> ToolSpec | None:
+        """The one tool that `name` means, on offer or not, else None."""
+        candidates = self._names.candidates(name)
+        return candidates[0] if len(candidates) == 1 else None
+
+    def offers(self, tool: ToolSpec) -> bool:
+        """Whether the tool is on offer."""
+        return tool.qualified_name in self._offered
+
+    def has_name(self, name: str) -> bool:
+        """Whether some tool, on offer or not, has this bare name; even if several share it."""
+        return name in self._names.by_name
+
+    def rank(self, request: str) -> dict[str, float]:
+        """How well each known tool fits the request; see `core.tools.ranking.ToolIndex.scores`."""
+        return self._names.index.scores(request)
+
+    def is_near(self, request: str) -> bool:
+        """Whether some known tool has more than a passing word in common with the request."""
+        return self._names.index.is_near(request)
+
+    def is_tool_near(self, request: str, tool: ToolSpec) -> bool:
+        """The same for one tool."""
+        return self._names.index.is_tool_near(request, tool)
+
+    def search(self, words: str, limit: int) -> list[ToolSpec]:
+        """The known tools, offered or not, that fit the words; the best first, `limit` at most."""
+        return self._names.index.search(words, limit)
+
+    def is_ambiguous(self, tool: ToolSpec) -> bool:
+        """Whether a plan must name the tool's server too.
+
+        So it is if another server offers a tool of the same name, and if the bare name is
+        that of a server whose own tools must be reached through it.
+        """
+        own = self._names.own(tool)
+        return self._names.is_shared(own) or own.identifier in self._names.namespaces
+
+    def plan_name(self, tool: ToolSpec) -> str:
+        """What a plan writes after `tools.`: the identifier, or `server.identifier`."""
+        own = self._names.own(tool)
+        return _path(own) if self.is_ambiguous(own) else own.identifier
+
+    def resolve(self, name: str) -> ToolSpec:
+        """The tool on offer that `name` means.
+
+        Raises:
+            CallRefused: no such tool (the nearest names are given), several servers have one
+                (all are named), or it is not on offer (how to find it is said).
+        """
+        candidates = self._names.candidates(name)
+        if len(candidates) > 1:
+            names = " or ".join(tool.qualified_name for tool in candidates)
+            raise CallRefused(f"'{name}' is offered by several servers; say {names}")
+        if not candidates:
+            raise CallRefused(self._unknown(name))
+        if not self.offers(candidates[0]):
+            raise CallRefused(f"{self.not_offered(candidates[0])}{self._near(name)}")
+        return candidates[0]
+
+    def not_offered(self, tool: ToolSpec) -> str:
+        """What a plan that calls a tool without having been offered it is told."""
+        words = " ".join(self.plan_name(tool).replace(".", "_").split("_"))
+        return (
+            f"'{self.plan_name(tool)}' exists but was not offered to this plan; find it first: "
+            f'await search_tools("{words.strip()}")'
+        )
+
+    def nearest(self, name: str) -> list[str]:
+        """The names of tools on offer that look most like `name`, a few at most."""
+        names: dict[str, None] = {}
+        for tool in self:
+            names |= {name: None for name in (tool.name, tool.identifier) if name in self}
+        for tool in self:
+            names |= dict.fromkeys((tool.qualified_name, _path(tool)))
+        return difflib.get_close_matches(name, names, NEAREST_NAMES_SHOWN, 0.5)
+
+    def _unknown(self, name: str) -> str:
+        offered = "" if self._offered else " (no tools are on offer)"
+        return f"there is no tool '{name}'{self._near(name)}{offered}"
+
+    def _near(self, name: str) -> str:
+        near = self.nearest(name)
+        return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+class CatalogKeeper:
+    """Gives the catalogue of a list of tools, the same one while the list stays the same.
+
+    So what a catalogue builds from its tools is built once a list, not once a prompt.
+    """
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        self._tools: list[ToolSpec] = []
+        self._catalog = ToolCatalog(())
+
+    def catalog_of(self, tools: Sequence[ToolSpec]) -> ToolCatalog:
+        """The catalogue that offers all of these tools."""
+        if self._tools != [*tools]:
+            self._tools, self._catalog = [*tools], ToolCatalog(tools)
+        return self._catalog
+
+
+def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:
+    """The tools without repeats, with an alias where two of a server would look the same.
+
+    A name that is an identifier already keeps it: of `a-b` and `a_b` the first becomes `a_b_2`.
+    """
+    known: dict[str, ToolSpec] = {}
+    for tool in tools:
+        known.setdefault(tool.qualified_name, tool)
+    taken = {_path(tool) for tool in known.values() if _keeps_its_name(tool)}
+    tried: Counter[str] = Counter()
+    for tool in known.values():
+        if not _keeps_its_name(tool):
+            tool = _with_free_alias(tool, taken, tried)
+            taken.add(_path(tool))
+        yield tool
+
+
+def _poses_as_anothers(name: str, tool: ToolSpec, servers: set[str]) -> bool:
+    """Whether a bare name reads like `server.tool` of another server.
+
+    It never means this tool then: a call meant for the other server must not end up here when
+    that has no such tool any more.
+    """
+    server, dot, _ = name.partition(".")
+    return (
+        dot != "" and server in servers and server not in (tool.server, as_identifier(tool.server))
+    )
+
+
+def _keeps_its_name(tool: ToolSpec) -> bool:
+    return tool.alias is not None or tool.identifier == tool.name
+
+
+def _with_free_alias(tool: ToolSpec, taken: set[str], tried: Counter[str]) -> ToolSpec:
+    """The tool under the first free name; `tried` remembers how far each name was counted."""
+    path, free = _path(tool), tool
+    while _path(free) in taken:
+        tried[path] += 1
+        free = replace(tool, alias=as_identifier(f"{tool.identifier}_{tried[path] + 1}"))
+    return free
+
+
+def _path(tool: ToolSpec) -> str:
+    return f"{as_identifier(tool.server)}.{tool.identifier}"

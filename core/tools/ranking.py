@@ -1,0 +1,188 @@
+"""Which tools fit a request best, by its words.
+
+Okapi BM25 (Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, "Okapi at TREC-3", 1994) over
+each tool's name, server, title, description, parameter names and their descriptions. A word counts
+by the part it stands in before its frequency is dampened (Robertson, Zaragoza and Taylor, "Simple
+BM25 Extension to Multiple Weighted Fields", 2004). Stemming is light: plural and verb endings only.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from core.tools.json_schema import as_object
+from core.tools.spec import ToolSpec
+
+SATURATION: Final = 1.5
+"""BM25's k1: how soon more of the same word stops to count."""
+
+LENGTH_PENALTY: Final = 0.3
+"""BM25's b: how much a long description dampens each of its words, 0 not at all, 1 in full."""
+
+NAME_WEIGHT: Final = 2.0
+"""What a word counts in the tool's or the server's name; in the description it counts 1."""
+
+PARAMETER_WEIGHT: Final = 0.3
+"""What a word counts in the name or the description of a parameter."""
+
+REQUEST_CHARACTERS_MAX: Final = 4_000
+"""How much of a request is read; an observation may stand behind it."""
+
+DESCRIPTION_CHARACTERS_MAX: Final = 1_500
+"""How much of a tool's description is read."""
+
+PARAMETERS_MAX: Final = 30
+"""How many parameters of a tool are read."""
+
+PARAMETER_CHARACTERS_MAX: Final = 150
+"""How much of a parameter's description is read."""
+
+_STOP_TEXT: Final = (
+    "a am an and are as at be been by can could exactly for from get give hello help here "
+    "hey hi i i'd in into is it its just let let's me my need now of ok okay on or our out please "
+    "show so tell thank thanks that the their them there these this those to up us want was we "
+    "were what what's will with would you your about out via using kindly"
+)
+STOP_WORDS: Final = frozenset(_STOP_TEXT.split())
+"""Words that say nothing about which tool is meant, nor how it is to be used.
+
+No words like "all", "if" and "or": a tool that does not know them must not be called.
+"""
+
+WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+"""A word, also of `snake_case` and `camelCase`."""
+
+PASSING_MATCH: Final = 1.1
+"""A score below this share of what the rarest word counts, once in a description, says nothing."""
+
+_ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "e")
+_SHORTEST_STEM: Final = 3
+
+
+def stem(word: str) -> str:
+    """The word without its ending, where at least three letters stay."""
+    lower = word.lower()
+    for ending in _ENDINGS:
+        if lower.endswith(ending) and len(lower) - len(ending) >= _SHORTEST_STEM:
+            cut = lower[: -len(ending)]
+            return f"{cut}y" if ending == "ies" else cut
+    return lower
+
+
+def stems(text: str) -> Iterator[str]:
+    """The stems of the words in `text`, in order, no stop words."""
+    for match in WORD.finditer(text):
+        word = match[0].lower()
+        if word not in STOP_WORDS:
+            yield stem(word)
+
+
+def rank(request: str, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """All the tools, those first that fit the request best; equal ones as they stood."""
+    return ToolIndex(tools).rank(request)
+
+
+class ToolIndex:
+    """The words of a list of tools, made once and asked often.
+
+    For each stem it holds the tools that have it, with the weight that the stem has there.
+    """
+
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        """Read the tools."""
+        self._tools = tuple(tools)
+        self._holders: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        self._lengths: list[float] = []
+        known = _KnownStems()
+        for position, tool in enumerate(self._tools):
+            weights = _weighted_words(tool, known)
+            self._lengths.append(sum(weights.values()))
+            for word, weight in weights.items():
+                self._holders[word].append((position, weight))
+        self._mean_length = sum(self._lengths) / max(len(self._lengths), 1)
+
+    def scores(self, request: str) -> dict[str, float]:
+        """The BM25 sum of each tool that shares a word with the request, by qualified name."""
+        return {
+            self._tools[position].qualified_name: score
+            for position, score in self._sums(request).items()
+        }
+
+    def rank(self, request: str) -> list[ToolSpec]:
+        """All the tools, those first that fit the request best; equal ones as they stood."""
+        sums = self._sums(request)
+        order = sorted(range(len(self._tools)), key=lambda position: -sums.get(position, 0.0))
+        return [self._tools[position] for position in order]
+
+    def search(self, words: str, limit: int) -> list[ToolSpec]:
+        """The tools that share a word with `words`, the best first, `limit` at most."""
+        sums = self._sums(words)
+        return [self._tools[p] for p in sorted(sums, key=lambda p: (-sums[p], p))[:limit]]
+
+    def is_near(self, request: str) -> bool:
+        """Whether some tool shares more with the request than one word of its description."""
+        return self._is_passed(max(self._sums(request).values(), default=0.0))
+
+    def is_tool_near(self, request: str, tool: ToolSpec) -> bool:
+        """The same for one tool."""
+        return self._is_passed(self.scores(request).get(tool.qualified_name, 0.0))
+
+    def _is_passed(self, score: float) -> bool:
+        return score > 0 and score >= PASSING_MATCH * _telling(len(self._tools), 1)
+
+    def _sums(self, request: str) -> dict[int, float]:
+        """Scores above 0, by the tools' positions; a word that comes twice counts once."""
+        sums: dict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(stems(request[:REQUEST_CHARACTERS_MAX])):
+            for position, part in self._parts(self._holders.get(word, ())):
+                sums[position] += part
+        return sums
+
+    def _parts(self, held: Sequence[tuple[int, float]]) -> Iterator[tuple[int, float]]:
+        """What a word adds to the sum of each tool that has it."""
+        telling = _telling(len(self._tools), len(held))
+        for position, weight in held:
+            relative = self._lengths[position] / self._mean_length
+            length = 1 - LENGTH_PENALTY + LENGTH_PENALTY * relative
+            yield position, telling * weight * (SATURATION + 1) / (weight + SATURATION * length)
+
+
+def _telling(tools: int, holders: int) -> float:
+    """What a word says about which tool is meant, if `holders` of all tools have it."""
+    return math.log(1 + (tools - holders + 0.5) / (holders + 0.5))
+
+
+class _KnownStems(dict[str, str]):
+    """Stems of words, each worked out once; stop words have the empty one."""
+
+    def __missing__(self, word: str) -> str:
+        """Work it out and keep it."""
+        lower = word.lower()
+        stemmed = self[word] = "" if lower in STOP_WORDS else stem(lower)
+        return stemmed
+
+
+def _weighted_words(tool: ToolSpec, known: _KnownStems) -> dict[str, float]:
+    """The stems of all that a tool says of itself, with the weight of the parts they stand in."""
+    weights: dict[str, float] = defaultdict(float)
+    for text, weight in _texts(tool):
+        for word in WORD.findall(text):
+            weights[known[word]] += weight
+    weights.pop("", None)
+    return weights
+
+
+def _texts(tool: ToolSpec) -> Iterator[tuple[str, float]]:
+    """The parts of what a tool says, each with the weight of its words."""
+    yield f"{tool.name} {tool.server}", NAME_WEIGHT
+    yield tool.description[:DESCRIPTION_CHARACTERS_MAX], 1.0
+    properties = as_object(tool.input_schema.get("properties"))
+    if len(properties) < 2:  # perhaps a wrapper
+        properties = as_object(tool.arguments_schema.get("properties"))
+    parts: list[str] = []
+    for name, schema in list(properties.items())[:PARAMETERS_MAX]:
+        described = as_object(schema).get("description")
+        parts += [name, described[:PARAMETER_CHARACTERS_MAX] if isinstance(described, str) else ""]
+    yield " ".join(parts), PARAMETER_WEIGHT

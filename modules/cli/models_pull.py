@@ -1,0 +1,156 @@
+"""`models pull`: have Ollama download a model, and tell how far it is."""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+
+from config.models_file import ModelEntry, ModelsFile
+from config.server_list import ServerList
+from config.settings import Places, load_models
+from core.errors import ExitCode, UsageError
+from modules.cli.models_command import PullModel
+from modules.cli.models_rows import size_text
+from modules.cli.surroundings import Surroundings
+from modules.models.choosing.names import resolve
+from modules.models.credentials.keys import find_key
+from modules.models.ollama.api import OllamaApi, PullProgress
+from modules.terminal.live_line import LiveLine
+from modules.terminal.streams import Complaints
+
+STAGE = "models"
+LINE_EVERY_PERCENT = 10
+"""How often a log is told of a download; a terminal's line is always the newest."""
+
+MIN_LOGGED_BYTES = 10 * 1024 * 1024
+"""Smaller parts of a model, such as its licence, get no lines of their own in a log."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w./:-]{0,199}", re.ASCII)
+"""A model's name as Ollama takes it (types/model/name.go), roughly; the server checks it."""
+
+
+async def pull_model(
+    command: PullModel, places: Places, complaints: Complaints, environ: Mapping[str, str]
+) -> ExitCode:
+    """Download it, telling progress on stderr; cancelling stops the download.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: the name is none, or that of a model that is not Ollama's.
+        ModelUnavailable: Ollama can't be reached, or failed.
+        StdoutLost: nobody reads the output.
+    """
+    options = command.options
+    models = load_models(places.config_file("models.json"))
+    entry = _entry(command.name, models)
+    api = OllamaApi(
+        entry.model or "", environ, entry.base_url, find_key(entry, environ, places.home)
+    )
+    around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
+    report = _report_for(around, is_quiet=options.quiet)
+    began = time.monotonic()
+    try:
+        async with aclosing(api.pull()) as progresses:
+            async for progress in progresses:
+                report.tell(progress)
+    except asyncio.CancelledError:
+        report.end()
+        complaints.say(STAGE, "the download has stopped; the next pull goes on where it was")
+        raise
+    finally:
+        report.end()
+        await api.aclose()
+    if options.json:
+        around.print_json(
+            {
+                "model": f"ollama:{api.model}",
+                "size_bytes": report.size_bytes,
+                "seconds": round(time.monotonic() - began, 3),
+            }
+        )
+    else:
+        tip = "" if options.quiet else f'; try it: agent.py --model ollama:{api.model} "15% of 80"'
+        around.print(f"pulled {api.model} ({size_text(report.size_bytes)}){tip}")
+    return ExitCode.ANSWERED
+
+
+def _entry(name: str, models: ModelsFile) -> ModelEntry:
+    """The Ollama entry that a name means: as with --model, and else a name of Ollama's own.
+
+    Raises:
+        UsageError: it is none, or that of another backend.
+    """
+    found = resolve(name, models)
+    match found:
+        case ModelEntry(type="ollama", model=str()):
+            pass
+        case ModelEntry(type="ollama"):
+            raise UsageError(
+                "say which model Ollama should download, such as: agent.py models pull qwen3:4b "
+                "(https://ollama.com/library)"
+            )
+        case ModelEntry():
+            raise UsageError(
+                f"'{name}' is answered by {found.type}, which has nothing to download; a model of "
+                "Ollama's is meant by ollama:NAME"
+            )
+        case _:
+            found = ModelEntry(type="ollama", model=name)
+    if _NAME.fullmatch(found.model or "") is None:
+        raise UsageError(
+            f"{name[:100]!r} can't be the name of a model; names are like qwen3:4b "
+            "(https://ollama.com/library)"
+        )
+    return found
+
+
+class PullReport:
+    """Tells a download's progress: as a line that is written over, or in a few lines for a log."""
+
+    def __init__(self, live: LiveLine, log: Callable[[str], None]) -> None:
+        """Tell nothing yet."""
+        self._live = live
+        self._log = log
+        self._sizes: dict[str, int] = {}
+        self._logged: tuple[str, int] = ("", -1)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all parts that were told of."""
+        return sum(self._sizes.values())
+
+    def tell(self, progress: PullProgress) -> None:
+        """Tell one report of the server."""
+        total, done = progress.total_bytes, progress.completed_bytes
+        if not total:
+            self._live.show(progress.status)
+            self._tell_once(progress.status, 0, progress.status)
+            return
+        self._sizes[progress.digest] = total
+        percent = min(100, 100 * (done or 0) // total)
+        text = f"{progress.status}: {percent}% of {size_text(total)}"
+        self._live.show(text)
+        if total >= MIN_LOGGED_BYTES:
+            self._tell_once(progress.digest, percent // LINE_EVERY_PERCENT, text)
+
+    def end(self) -> None:
+        """Leave the terminal's line empty; safe to call twice."""
+        self._live.clear()
+
+    def _tell_once(self, what: str, how_far: int, text: str) -> None:
+        if self._logged != (what, how_far):
+            self._logged = (what, how_far)
+            self._log(text)
+
+
+def _report_for(around: Surroundings, *, is_quiet: bool) -> PullReport:
+    """A terminal gets the live line, a log the other lines, and who wants quiet neither."""
+    is_terminal = around.stderr is not None and around.stderr.isatty()
+
+    def log(text: str) -> None:
+        if not is_quiet and not is_terminal:
+            around.complaints.say(STAGE, text)
+
+    return PullReport(LiveLine(around.stderr, is_terminal=is_terminal and not is_quiet), log)

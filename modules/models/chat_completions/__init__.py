@@ -1,1 +1,0 @@
-"""The parts of the OpenAI backend: its protocol's requests and replies."""

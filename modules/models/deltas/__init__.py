@@ -1,1 +1,0 @@
-"""Pieces of replies: thinking kept apart, and whole replies as streams."""

@@ -1,1 +1,0 @@
-"""The child process that runs weights with llama.cpp."""

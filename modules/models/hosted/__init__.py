@@ -1,0 +1,1 @@
+"""Models of services elsewhere, and of servers that speak OpenAI's protocol."""

@@ -1,0 +1,190 @@
+"""Replies of OpenAI's chat completions protocol as deltas: streamed chunks, or one whole body.
+
+Follows OpenAI's API reference, "The chat completion chunk object" (2026-11), and what others add:
+thinking as `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning` (OpenRouter, Groq,
+Ollama), or as parts of the content (Mistral). All of it is untrusted: what has another form than
+the protocol gives it is passed over.
+"""
+
+from core.ports import (
+    FinishReason,
+    NativeToolCall,
+    ReplyDelta,
+    ReplyEnd,
+    TextDelta,
+    ThinkingDelta,
+)
+from core.turn import Usage
+from core.values import Json, JsonObject
+from modules.models.hosted.reply import json_value
+from modules.models.serving.reply import MAX_NATIVE_CALLS
+from modules.models.thinking import ThinkingSplitter
+
+ARGUMENT_CHARACTERS_MAX = 200_000
+"""So much of the arguments of all tool calls of a reply is kept."""
+
+TOKENS_MAX = 1_000_000_000
+"""A larger count of tokens is none."""
+
+WITHHELD = "[The service's content filter stopped the reply.]"
+
+_FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "refused"}
+"""All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
+
+
+class ReplyReader:
+    """Reads one reply; `finish` is None until the model has said why it stops."""
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self.finish: FinishReason | None = None
+        self._usage = Usage(model_calls=1)
+        self._splitter = ThinkingSplitter()
+        self._calls = _ToolCalls()
+        self._declined = False
+        self._filtered = False
+
+    def feed(self, chunk: JsonObject) -> list[ReplyDelta]:
+        """What a chunk adds, or a whole body."""
+        self._usage = usage_in(chunk.get("usage")) or self._usage
+        choice = first_choice(chunk)
+        if choice is None:
+            return []
+        deltas = self._written(choice)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.finish = _FINISHES.get(reason, "stop")
+            self._filtered = reason == "content_filter"
+        return deltas
+
+    def end(self) -> list[ReplyDelta]:
+        """What is known only at the end: the rest of the text, tool calls, and the end itself."""
+        deltas: list[ReplyDelta] = [*self._splitter.end(), *self._calls.deltas()]
+        if self._filtered:
+            deltas.append(TextDelta(WITHHELD))
+        finish: FinishReason = "refused" if self._declined else self.finish or "stop"
+        return [*deltas, ReplyEnd(self._usage, finish)]
+
+    def _written(self, choice: JsonObject) -> list[ReplyDelta]:
+        message = choice.get("delta")
+        message = message if isinstance(message, dict) else choice.get("message")
+        if not isinstance(message, dict):
+            return []
+        deltas: list[ReplyDelta] = []
+        if thought := _text(message.get("reasoning_content")) or _text(message.get("reasoning")):
+            deltas.append(ThinkingDelta(thought))
+        deltas += self._content(message.get("content"))
+        if refusal := _text(message.get("refusal")):
+            self._declined = True
+            deltas.append(TextDelta(refusal))
+        self._calls.feed(message.get("tool_calls"))
+        return deltas
+
+    def _content(self, content: Json) -> list[ReplyDelta]:
+        if isinstance(content, str):
+            return [*self._splitter.feed(content)]
+        deltas: list[ReplyDelta] = []
+        for part in content if isinstance(content, list) else []:
+            match part:
+                case {"type": "text", "text": str() as text} if text:
+                    deltas.append(TextDelta(text))
+                case {"type": "thinking", "thinking": list() as thoughts}:
+                    deltas += [ThinkingDelta(text) for text in map(_part_text, thoughts) if text]
+                case _:
+                    continue
+        return deltas
+
+
+class _ToolCalls:
+    """Tool calls that come in pieces: each names its call by index, or follows the last."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self._whole: dict[int, JsonObject] = {}
+        self._room = ARGUMENT_CHARACTERS_MAX
+
+    def feed(self, pieces: Json) -> None:
+        for piece in pieces if isinstance(pieces, list) else []:
+            if isinstance(piece, dict) and isinstance(function := piece.get("function"), dict):
+                self._take(self._index(piece, function), function)
+
+    def deltas(self) -> list[ReplyDelta]:
+        """The calls in order; one whose arguments are no object comes as text, as it stands."""
+        return [self._delta(index, self._names[index]) for index in sorted(self._names)]
+
+    def _index(self, piece: JsonObject, function: JsonObject) -> int:
+        index = piece.get("index")
+        if isinstance(index, int) and not isinstance(index, bool):
+            return index
+        last = max(self._names, default=-1)
+        return last + 1 if _text(function.get("name")) or last < 0 else last
+
+    def _take(self, index: int, function: JsonObject) -> None:
+        if index not in self._names:
+            if len(self._names) >= MAX_NATIVE_CALLS:
+                return
+            self._names[index] = ""
+            self._arguments[index] = []
+        # Some servers repeat the name in every piece, none sends it in parts.
+        self._names[index] = self._names[index] or _text(function.get("name"))
+        match function.get("arguments"):
+            case str() as text if len(text) <= self._room:
+                self._room -= len(text)
+                self._arguments[index].append(text)
+            case dict() as arguments:
+                self._whole[index] = arguments
+            case _:
+                return
+
+    def _delta(self, index: int, name: str) -> ReplyDelta:
+        if (arguments := self._whole.get(index)) is not None:
+            return NativeToolCall(name, arguments)
+        text = "".join(self._arguments[index])
+        value = json_value(text.encode("utf-8", "replace")) if text.strip() else {}
+        if isinstance(value, str):  # some models quote the object once more
+            value = json_value(value.encode("utf-8", "replace"))
+        return NativeToolCall(name, value) if isinstance(value, dict) else TextDelta(name + text)
+
+
+def first_choice(chunk: JsonObject) -> JsonObject | None:
+    """The one reply that was asked for, or what a chunk says of it."""
+    match chunk.get("choices"):
+        case [dict() as choice, *_]:
+            return choice
+        case _:
+            return None
+
+
+def usage_in(raw: Json) -> Usage | None:
+    """The tokens of a `usage` object; None where it is none.
+
+    What is written counts as it is billed: where thinking is left out of `completion_tokens`
+    (xAI, Gemini's compatible service), `total_tokens` has it.
+    """
+    if not isinstance(raw, dict):
+        return None
+    read, written = _tokens(raw.get("prompt_tokens")), _tokens(raw.get("completion_tokens"))
+    details = raw.get("prompt_tokens_details")
+    cached = _tokens(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    cached = cached or _tokens(raw.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
+    return Usage(
+        model_calls=1,
+        input_tokens=read,
+        output_tokens=max(written, _tokens(raw.get("total_tokens")) - read),
+        cached_tokens=min(cached, read),
+    )
+
+
+def _tokens(value: Json) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if 0 <= value <= TOKENS_MAX else 0
+
+
+def _part_text(part: Json) -> str:
+    return _text(part.get("text")) if isinstance(part, dict) else ""
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,217 @@
+"""Requests of OpenAI's chat completions protocol, in the dialect that one server takes.
+
+Follows OpenAI's API reference, "Create chat completion" (2026-11). Servers that speak the protocol
+leave parts out, and models of OpenAI's own refuse parameters that others need; which, they say
+in an error that names the parameter (`param`, or in the message).
+"""
+
+import base64
+import re
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, assert_never
+
+from config.models_file import ModelEntry, ThinkingEffort
+from core.ports import ImageInput, ModelRequest
+from core.values import Json, JsonObject
+from modules.models.hosted.errors import ServiceError
+
+SCHEMA_NAME = "reply"
+"""What the schema is called in a request; it has to be called something."""
+
+SCHEMA_LEVELS_MAX = 30
+"""A schema of more levels is not asked to be held to strictly."""
+
+SchemaForm: TypeAlias = Literal["strict", "json_schema", "json_object"]
+"""How a server is held to a schema, best first: OpenAI's strict mode, which takes only some
+schemas; its ordinary one; and that of llama_cpp.server, which others take for any JSON."""
+
+LimitName: TypeAlias = Literal["max_completion_tokens", "max_tokens"]
+
+_EFFORTS: dict[ThinkingEffort, tuple[str, ...]] = {
+    "off": ("none", "minimal"),  # models before gpt-5.1 know no "none", those since no "minimal"
+    "low": ("low",),
+    "medium": ("medium",),
+    "high": ("high",),
+}
+
+_REFUSABLE = (
+    "response_format",
+    "temperature",
+    "max_completion_tokens",
+    "max_tokens",
+    "reasoning_effort",
+    "stream_options",
+    "stream",
+)
+"""The parameters that can be left out, or said otherwise."""
+
+_LENGTH = re.compile(r"context[ _](?:length|window|size)|too (?:large|long|many)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server takes, as far as it has not refused it.
+
+    Of tuples the first is used, and none where they are empty: `schemas` are forms of
+    `response_format`, `limits` names of the bound on output tokens, `efforts` values of
+    `reasoning_effort`. `usage` is `stream_options`, `system` the system message.
+    """
+
+    schemas: tuple[SchemaForm, ...] = ("strict", "json_schema", "json_object")
+    limits: tuple[LimitName, ...] = ("max_tokens", "max_completion_tokens")
+    efforts: tuple[str, ...] = ()
+    temperature: bool = True
+    stream: bool = True
+    usage: bool = True
+    system: bool = True
+
+
+def first_dialect(entry: ModelEntry) -> Dialect:
+    """What to begin with: OpenAI itself wants `max_completion_tokens`, which others ignore."""
+    efforts = () if entry.thinking is None else _EFFORTS[entry.thinking]
+    if entry.base_url is None:
+        return Dialect(limits=("max_completion_tokens", "max_tokens"), efforts=efforts)
+    return Dialect(efforts=efforts)
+
+
+def request_body(
+    model: str, request: ModelRequest, output_tokens_max: int | None, dialect: Dialect
+) -> JsonObject:
+    """The JSON to send."""
+    body: JsonObject = {"model": model, "messages": _messages(request, dialect)}
+    if dialect.stream:
+        body["stream"] = True
+        if dialect.usage:
+            body["stream_options"] = {"include_usage": True}
+    if dialect.temperature:
+        body["temperature"] = request.temperature
+    if output_tokens_max is not None and dialect.limits:
+        body[dialect.limits[0]] = output_tokens_max
+    if dialect.efforts:
+        body["reasoning_effort"] = dialect.efforts[0]
+    if request.schema is not None and dialect.schemas:
+        body["response_format"] = _response_format(request.schema, dialect.schemas)
+    return body
+
+
+def adapted(dialect: Dialect, body: JsonObject, error: ServiceError) -> Dialect | None:
+    """The dialect without what `error` names of `body`; None where it names nothing of it.
+
+    Every step takes something away, so this comes to an end.
+    """
+    match _named(body, error):
+        case "response_format":
+            used = _form(body)
+            return replace(dialect, schemas=dialect.schemas[dialect.schemas.index(used) + 1 :])
+        case "max_completion_tokens" | "max_tokens":
+            return replace(dialect, limits=dialect.limits[1:])
+        case "reasoning_effort":
+            return replace(dialect, efforts=dialect.efforts[1:])
+        case "temperature":
+            return replace(dialect, temperature=False)
+        case "stream_options":
+            return replace(dialect, usage=False)
+        case "stream":
+            return replace(dialect, stream=False)
+        case "system":
+            return replace(dialect, system=False)
+        case _:
+            return None
+
+
+def is_about_length(error: ServiceError) -> bool:
+    """Whether it is this request that is too long: that says nothing of the next one.
+
+    Servers name `max_tokens` then too, which with the prompt does not fit into their context.
+    """
+    return _LENGTH.search(f"{error.code} {error.message}") is not None
+
+
+def _messages(request: ModelRequest, dialect: Dialect) -> list[Json]:
+    """The stable part of the prompt as the system message, which caches go by, then the rest."""
+    system, user = request.system, request.user
+    if not dialect.system or not user.strip():
+        system, user = "", request.prompt
+    content: Json = user
+    if request.images:
+        content = [{"type": "text", "text": user}, *map(_image_part, request.images)]
+    messages: list[Json] = [{"role": "user", "content": content}]
+    return [{"role": "system", "content": system}, *messages] if system.strip() else messages
+
+
+def _image_part(image: ImageInput) -> Json:
+    data = base64.b64encode(image.data).decode("ascii")
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}}
+
+
+def _response_format(schema: JsonObject, forms: tuple[SchemaForm, ...]) -> JsonObject:
+    form = forms[0]
+    if form == "strict" and not _can_be_strict(schema):
+        form = "json_schema"
+    match form:
+        case "strict":
+            named: JsonObject = {"name": SCHEMA_NAME, "schema": schema, "strict": True}
+            return {"type": "json_schema", "json_schema": named}
+        case "json_schema":
+            return {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema}}
+        case "json_object":
+            return {"type": "json_object", "schema": schema}
+        case _:
+            assert_never(form)
+
+
+def _form(body: JsonObject) -> SchemaForm:
+    """The form of a body's `response_format`."""
+    match body["response_format"]:
+        case {"json_schema": {"strict": True}}:
+            return "strict"
+        case {"json_schema": _}:
+            return "json_schema"
+        case _:
+            return "json_object"
+
+
+def _can_be_strict(schema: Json, levels: int = SCHEMA_LEVELS_MAX) -> bool:
+    """Whether strict mode takes a schema ("Structured Outputs", supported schemas).
+
+    Every object must name all of its properties as required and permit no others; defaults are
+    not for it.
+    """
+    if levels == 0:
+        return False
+    if isinstance(schema, list):
+        return all(_can_be_strict(part, levels - 1) for part in schema)
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        properties, required = schema.get("properties"), schema.get("required")
+        if not isinstance(properties, dict) or not isinstance(required, list):
+            return False
+        if schema.get("additionalProperties") is not False or {*properties} - {*map(str, required)}:
+            return False
+    return "default" not in schema and all(
+        _can_be_strict(part, levels - 1) for part in schema.values()
+    )
+
+
+def _named(body: JsonObject, error: ServiceError) -> str | None:
+    """Which parameter of `body` an error is about; `param` outweighs the message."""
+    sent = [name for name in _REFUSABLE if name in body]
+    root = re.split(r"[.\[]", error.param, maxsplit=1)[0]
+    if root == "reasoning" and "reasoning_effort" in sent:
+        return "reasoning_effort"
+    if root in sent:
+        return root
+    # A word as common as "stream" counts as a name only where it is a parameter of its own.
+    found = (n for n in sent if n != "stream" and re.search(rf"(?<!\w){n}(?!\w)", error.message))
+    if (name := next(found, None)) is not None:
+        return name
+    return "system" if "system role" in error.message.lower() and _has_system(body) else None
+
+
+def _has_system(body: JsonObject) -> bool:
+    match body["messages"]:
+        case [{"role": "system"}, *_]:
+            return True
+        case _:
+            return False

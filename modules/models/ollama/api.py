@@ -1,0 +1,294 @@
+"""The endpoints of an Ollama server that are used here: list, show, chat, embed and pull.
+
+Formats are those of docs/api.md and docs/openapi.yaml of ollama/ollama (August 2026); the paths in
+the methods name the sections. Whatever a server sends is read through `modules.models.hosted.http`.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+from typing import Final
+
+from core.errors import ConfigurationError, ModelUnavailable
+from core.values import Json, JsonObject
+from modules.models.credentials.api_key import ApiKey
+from modules.models.hosted.errors import Advice, ServiceRefusal
+from modules.models.hosted.http import ModelWire
+from modules.models.hosted.reply import WireReply, json_value
+from modules.models.ollama.facts import OllamaFacts, loaded_context, model_facts
+from modules.models.ollama.listing import (
+    HOST_VARIABLE,
+    InstalledModel,
+    full_name,
+    installed_models,
+    is_address,
+    ollama_address,
+)
+
+KEY_VARIABLE = "OLLAMA_API_KEY"
+"""Ollama's own variable for a server that wants a key, such as https://ollama.com."""
+
+NEAREST_NAMES_SHOWN = 3
+NAMES_SHOWN = 10
+STATUS_CHARACTERS_MAX = 200
+MAX_DIMENSIONS = 16_384
+"""More numbers than any embedding has."""
+
+WHOLE_NUMBERS_MAX = 2**53
+"""Larger ones are no counts, and no floats either."""
+
+_NO_MEMORY: Final = re.compile(
+    r"system memory|out of (?:device )?memory|(?:not enough|insufficient) memory"
+    r"|malloc failed|failed to allocate|allocation failed",
+    re.IGNORECASE,
+)
+"""Decided by the text, as Ollama does itself (llm/status.go): its API has no code for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """How far a download is: bytes of one part of the model where they are known."""
+
+    status: str
+    digest: str = ""
+    total_bytes: int | None = None
+    completed_bytes: int | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether this is the last report, of a model that is installed now."""
+        return self.status == "success"
+
+
+class OllamaApi:
+    """One server, asked on behalf of one model; connects when first used."""
+
+    def __init__(
+        self,
+        model: str,
+        environ: Mapping[str, str],
+        base_url: str | None = None,
+        key: ApiKey | None = None,
+    ) -> None:
+        """The server at `base_url`, else where OLLAMA_HOST of `environ` says.
+
+        `key` goes with every request; without one, that in OLLAMA_API_KEY does to where OLLAMA_HOST
+        says, over https only.
+
+        Raises:
+            ConfigurationError: OLLAMA_HOST is no address.
+        """
+        address = _address(environ, base_url)
+        self.model = model
+        self.place = address.partition("://")[2].partition("/")[0]
+        self._subject = f"model ollama:{model}"
+        self._wire = ModelWire(
+            self._subject,
+            address,
+            Advice(
+                unreachable="start Ollama there with: ollama serve (where it is, OLLAMA_HOST or "
+                "base_url in config/models.json says), or choose another model with --model",
+                unknown=self._how_to_pull(),
+                no_key=f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a "
+                "variable as api_key_env in config/models.json",
+            ),
+            key or _usual_key(environ, address, base_url),
+        )
+
+    async def installed(self) -> tuple[InstalledModel, ...]:
+        """The models that are there (`GET /api/tags`).
+
+        Raises:
+            ModelUnavailable: the server can't be reached, or is none of Ollama's.
+        """
+        async with self._wire.get("/api/tags") as reply:
+            return installed_models(await reply.json())
+
+    async def facts(self) -> OllamaFacts:
+        """What the server knows of the model (`POST /api/show`).
+
+        Raises:
+            ModelUnavailable: see `installed`; or it is not installed.
+        """
+        async with self._wire.post("/api/show", {"model": self.model}) as reply:
+            return model_facts(await reply.json())
+
+    async def loaded_context(self) -> int | None:
+        """The context with which the model is in memory (`GET /api/ps`), None if it is not.
+
+        Raises:
+            ModelUnavailable: see `installed`.
+        """
+        async with self._wire.get("/api/ps") as reply:
+            return loaded_context(await reply.json(), full_name(self.model))
+
+    def chat(self, body: JsonObject) -> AbstractAsyncContextManager[WireReply]:
+        """Begin a chat (`POST /api/chat`); raises as `ModelWire.post`."""
+        return self._wire.post("/api/chat", {"model": self.model, **body})
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, all of one length (`POST /api/embed`).
+
+        What is longer than the model's context is cut at its end.
+
+        Raises:
+            ModelUnavailable: see `facts`; or the reply holds no such vectors.
+        """
+        body: JsonObject = {"model": self.model, "input": [*texts], "truncate": True}
+        async with self._wire.post("/api/embed", body) as reply:
+            vectors = _vectors((await reply.json()).get("embeddings"))
+        if vectors is None or len(vectors) != len(texts):
+            raise ModelUnavailable(
+                f"{self._subject} sent no embeddings for {len(texts)} texts; is it a model for "
+                "them, such as nomic-embed-text?"
+            )
+        return vectors
+
+    async def pull(self) -> AsyncGenerator[PullProgress, None]:
+        """Have the server download the model (`POST /api/pull`); the last report says success.
+
+        Giving it up stops the download; the next one goes on where it was.
+
+        Raises:
+            ModelUnavailable: the server can't be reached, knows no such model, or failed.
+        """
+        try:
+            async with (
+                self._wire.post("/api/pull", {"model": self.model}) as reply,
+                aclosing(reply.lines()) as lines,
+            ):
+                async for line in lines:
+                    progress = _progress(object_in(reply, line))
+                    yield progress
+                    if progress.is_success:
+                        return
+                raise reply.broke_off()
+        except ServiceRefusal as refusal:
+            raise ModelUnavailable(
+                f"{self._subject} can't be pulled by {self.place}: "
+                f"{_one_line(refusal.error.message) or f'HTTP {refusal.status}'}; look its name up "
+                "at https://ollama.com/library, and see to that machine's network and disk"
+            ) from None
+
+    async def explained(self, refusal: ServiceRefusal) -> ModelUnavailable:
+        """What a refusal means, where more can be said than the status does."""
+        if _NO_MEMORY.search(refusal.error.message):
+            return ModelUnavailable(
+                f"{self._subject} does not fit into memory: {_one_line(refusal.error.message)}; "
+                "choose a smaller one (agent.py models), close other programs, or set a smaller "
+                "context_tokens in config/models.json"
+            )
+        if refusal.status == 404:
+            return await self._not_installed(refusal)
+        return refusal
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice."""
+        await self._wire.aclose()
+
+    async def _not_installed(self, refusal: ServiceRefusal) -> ModelUnavailable:
+        try:
+            names = [model.name for model in await self.installed()]
+        except ModelUnavailable:  # what was refused first says more
+            return refusal
+        near = difflib.get_close_matches(self.model, names, NEAREST_NAMES_SHOWN, 0.5)
+        base = self.model.partition(":")[0]
+        near = near or [name for name in names if name.partition(":")[0] == base]
+        if near:
+            there = f"did you mean {' or '.join(near[:NEAREST_NAMES_SHOWN])}? if not,"
+        elif names:
+            there = (
+                f"there are: {', '.join(names[:NAMES_SHOWN])}{', …' * bool(names[NAMES_SHOWN:])};"
+            )
+        else:
+            there = "no model is yet;"
+        return ModelUnavailable(
+            f"{self._subject} is not installed at {self.place}; {there} {self._how_to_pull()}"
+        )
+
+    def _how_to_pull(self) -> str:
+        return f"get it with: agent.py models pull {self.model} (or ollama pull {self.model})"
+
+
+def object_in(reply: WireReply, line: bytes) -> JsonObject:
+    """The object that a line of a stream is.
+
+    Raises:
+        ModelUnavailable: it is none, or reports a failure.
+    """
+    document = json_value(line)
+    if not isinstance(document, dict):
+        raise reply.unreadable(line)
+    if (failure := reply.error_in(document)) is not None:
+        raise failure
+    return document
+
+
+def count_in(document: JsonObject, key: str) -> int | None:
+    """A number of tokens or bytes; None if there is none that can be."""
+    match document.get(key):
+        case bool():
+            return None
+        case int(count) if 0 <= count < WHOLE_NUMBERS_MAX:
+            return count
+        case _:
+            return None
+
+
+def _address(environ: Mapping[str, str], base_url: str | None) -> str:
+    if base_url is not None:  # checked where it was read
+        return ollama_address({HOST_VARIABLE: base_url})
+    address = ollama_address(environ)
+    if not is_address(address):
+        raise ConfigurationError(
+            f"{HOST_VARIABLE} holds no usable address; allowed: a host, host:port, or an http or "
+            "https URL, such as 127.0.0.1:11434"
+        )
+    return address
+
+
+def _usual_key(environ: Mapping[str, str], address: str, base_url: str | None) -> ApiKey | None:
+    if base_url is not None or not address.startswith("https://"):
+        return None
+    value = environ.get(KEY_VARIABLE, "").strip()
+    return ApiKey(value, KEY_VARIABLE) if value else None
+
+
+def _progress(report: JsonObject) -> PullProgress:
+    status, digest = report.get("status"), report.get("digest")
+    return PullProgress(
+        _one_line(status) if isinstance(status, str) else "",
+        digest[:STATUS_CHARACTERS_MAX] if isinstance(digest, str) else "",
+        count_in(report, "total"),
+        count_in(report, "completed"),
+    )
+
+
+def _vectors(value: Json) -> list[list[float]] | None:
+    """Vectors of finite numbers, all of one length above 0; None if it is anything else."""
+    if not isinstance(value, list):
+        return None
+    vectors: list[list[float]] = []
+    for row in value:
+        if not isinstance(row, list) or not 0 < len(row) <= MAX_DIMENSIONS:
+            return None
+        # By exact type, which is quick: there are thousands of them, and `true` is no number.
+        numbers = [
+            float(item)
+            for item in row
+            if type(item) is float or (type(item) is int and abs(item) < WHOLE_NUMBERS_MAX)
+        ]
+        if len(numbers) != len(row) or (vectors and len(numbers) != len(vectors[0])):
+            return None
+        if not max(map(abs, numbers)) < math.inf:
+            return None
+        vectors.append(numbers)
+    return vectors
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text[: 4 * STATUS_CHARACTERS_MAX].split())[:STATUS_CHARACTERS_MAX]
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

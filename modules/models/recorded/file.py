@@ -1,0 +1,284 @@
+"""The file of recorded requests, and how a request is found in it."""
+
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.base.files import PRIVATE_FILE_MODE, lock_folder
+from core.base.redaction import Redactor
+from core.errors import ModelUnavailable, StorageError, UsageError
+from core.ports import FinishReason, ModelReply, ModelRequest, ModelTraits, NativeToolCall
+from core.turn import ModelPurpose, Usage
+from core.values import JsonObject
+
+COMPARED_REQUESTS = 200
+"""So many recorded requests, the newest, are looked at for the one that a request comes near."""
+
+SHOWN_CHARACTERS = 80
+"""How much of a line is shown where two prompts differ."""
+
+SHOWN_BEFORE = 20
+"""How much of that stands before the difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request without what does not change the question; `images` are their SHA-256, in hex."""
+
+    purpose: ModelPurpose
+    prompt: str
+    images: tuple[str, ...] = ()
+    schema: JsonObject | None = None
+
+    @classmethod
+    def of(cls, request: ModelRequest, redactor: Redactor) -> "Asked":
+        """What a request asks, with the secrets taken out."""
+        return cls(
+            request.purpose,
+            redactor.text(request.prompt),
+            tuple(hashlib.sha256(image.data).hexdigest() for image in request.images),
+            None if request.schema is None else redactor.object(request.schema),
+        )
+
+    @property
+    def key(self) -> str:
+        """What tells requests apart: the SHA-256 of all of it, in hexadecimal."""
+        asked = json.dumps([self.purpose, self.prompt, self.images, self.schema], sort_keys=True)
+        return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def difference(asked: Asked, recorded: Sequence[Asked]) -> str:
+    """How a request differs from the one of `recorded` that it comes nearest to, as a phrase.
+
+    The nearest shares most lines of its prompt. Takes time in proportion to all prompts together.
+    """
+    alike = [other for other in recorded if other.purpose == asked.purpose]
+    if not alike:
+        counted = Counter(other.purpose for other in recorded)
+        held = ", ".join(f"{number} for {purpose}" for purpose, number in counted.items())
+        return f"no request for {asked.purpose} was recorded, but {held}"
+    lines = asked.prompt.splitlines()
+    mine = Counter(lines)
+
+    def shared_lines(other: Asked) -> int:
+        return (mine & Counter(other.prompt.splitlines())).total()
+
+    nearest = max(reversed(alike[-COMPARED_REQUESTS:]), key=shared_lines)
+    for number, (new, old) in enumerate(zip_longest(lines, nearest.prompt.splitlines()), 1):
+        if new != old:
+            here, there = _around_difference(new, old), _around_difference(old, new)
+            return f"line {number} of its prompt is {here}, and was {there} when it was recorded"
+    other = (
+        "its images" if asked.images != nearest.images else "the form that its reply should have"
+    )
+    return f"{other} changed, its prompt did not"
+
+
+def _around_difference(line: str | None, other: str | None) -> str:
+    """`line` from shortly before its first character that `other` has not, in quotes."""
+    if line is None:
+        return "missing"
+    pairs = enumerate(zip(line, other or "", strict=False))
+    at = next((place for place, (a, b) in pairs if a != b), min(len(line), len(other or "")))
+    begin = max(at - SHOWN_BEFORE, 0)
+    shown = line[begin : begin + SHOWN_CHARACTERS]
+    before, after = "…" * (begin > 0), "…" * (begin + SHOWN_CHARACTERS < len(line))
+    return f"{before}{shown!r}{after}"
+
+
+MAX_RECORDING_BYTES = 64 * 1024 * 1024
+"""Largest recording that is read, or written to."""
+
+LOCK_TIMEOUT_SECONDS = 10.0
+"""How long a writer waits for another process that writes to the same recording."""
+
+
+class _Part(BaseModel):
+    """Base of all parts of a line: frozen, and deaf to keys of later versions."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RecordedCall(_Part):
+    """A tool call in the provider's own form."""
+
+    name: str
+    arguments: JsonObject
+
+
+class RecordedUsage(_Part):
+    """What a request took, as its backend told it; a replay costs nothing."""
+
+    model_calls: int = Field(default=1, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+
+
+class RecordedReply(_Part):
+    """A whole reply; `finish` says why it ended."""
+
+    text: str = ""
+    thinking: str = ""
+    tool_calls: tuple[RecordedCall, ...] = ()
+    finish: FinishReason = "stop"
+    usage: RecordedUsage = RecordedUsage()
+
+    def reply(self) -> ModelReply:
+        """The reply as backends give it."""
+        return ModelReply(
+            self.text,
+            Usage(**self.usage.model_dump()),
+            declined=self.finish == "refused",
+            thinking=self.thinking,
+            tool_calls=tuple(NativeToolCall(c.name, c.arguments) for c in self.tool_calls),
+            truncated=self.finish == "length",
+        )
+
+
+class RecordedError(_Part):
+    """Why there is no reply."""
+
+    kind: Literal["unavailable"]
+    message: str
+    transient: bool = False
+    retry_after_seconds: float | None = None
+
+    def error(self) -> ModelUnavailable:
+        """The error as backends raise it."""
+        return ModelUnavailable(
+            self.message,
+            transient=self.transient,
+            retry_after_seconds=self.retry_after_seconds,
+        )
+
+
+class RecordedTraits(_Part):
+    """What the model could do: prompts differ by it."""
+
+    images: bool = False
+    schemas: bool = False
+    context_tokens: int | None = None
+    strength: float = 0.0
+
+    def traits(self) -> ModelTraits:
+        """The traits as backends tell them."""
+        return ModelTraits(**self.model_dump())
+
+
+class RecordedRequest(_Part):
+    """One line: a request, the model that it went to, and what came of it.
+
+    `key` is that of `Asked`; `images` are the SHA-256 of each, in hexadecimal.
+    """
+
+    key: str
+    purpose: ModelPurpose
+    prompt: str
+    images: tuple[str, ...] = ()
+    request_schema: JsonObject | None = Field(default=None, alias="schema")
+    model: str = ""
+    traits: RecordedTraits = RecordedTraits()
+    outcome: RecordedReply | RecordedError
+
+    @property
+    def asked(self) -> Asked:
+        """The request."""
+        return Asked(self.purpose, self.prompt, self.images, self.request_schema)
+
+
+def append_line(path: Path, line: JsonObject, max_bytes: int = MAX_RECORDING_BYTES) -> None:
+    """Add what `RecordedRequest` reads to the file, which is made if need be, up to `max_bytes`.
+
+    Only its owner may read a file that is made: prompts hold what the user wrote.
+
+    Raises:
+        StorageError: it can't be written, or has reached its bound.
+    """
+    # A model may write half a character, for which UTF-8 has no place.
+    data = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    try:
+        descriptor = _opened(path)
+        try:
+            lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+            size = os.fstat(descriptor).st_size
+            if size + len(data) > max_bytes:
+                raise StorageError(
+                    f"the recording {path} would become larger than {max_bytes:,} bytes; go on in "
+                    "another file with --model record:FILE"
+                )
+            _append(descriptor, size, data)
+        finally:
+            os.close(descriptor)  # gives the lock back as well
+    except OSError as error:
+        raise StorageError(
+            f"the recording {path} can't be written: {error.strerror or error}; make room, or "
+            "name another file with --model record:FILE"
+        ) from error
+
+
+def check_writable(path: Path) -> None:
+    """Make sure, before a model is asked, that a recording can be kept; the file is made.
+
+    Raises:
+        UsageError: it can't.
+    """
+    try:
+        os.close(_opened(path))
+    except OSError as error:
+        raise UsageError(
+            f"the recording {path} can't be written: {error.strerror or error}; --model "
+            "record:FILE takes a file in a folder that is there"
+        ) from error
+
+
+def read_requests(path: Path) -> tuple[list[RecordedRequest], int]:
+    """All requests of a recording, oldest first, and the number of lines that can't be read.
+
+    Raises:
+        UsageError: the file can't be read, is too large, or holds no request.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_RECORDING_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"the recording {path} can't be read: {error.strerror or error}; --model replay:FILE "
+            "takes a file that --model record:FILE wrote"
+        ) from error
+    if len(data) > MAX_RECORDING_BYTES:
+        raise UsageError(f"the recording {path} is larger than {MAX_RECORDING_BYTES:,} bytes")
+    requests, damaged = list[RecordedRequest](), 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            try:
+                requests.append(RecordedRequest.model_validate_json(line))
+            except ValidationError:
+                damaged += 1
+    if not requests:
+        raise UsageError(
+            f"the recording {path} holds no request; --model replay:FILE takes a file that "
+            "--model record:FILE wrote"
+        )
+    return requests, damaged
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    return os.open(path, flags, PRIVATE_FILE_MODE)
+
+
+def _append(descriptor: int, size: int, line: bytes) -> None:
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        line = b"\n" + line  # a writer was killed in the middle of its line
+    while line:
+        line = line[os.write(descriptor, line) :]

@@ -1,0 +1,1 @@
+"""What is certainly wrong with a plan before it runs, in words for the model."""

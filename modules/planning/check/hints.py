@@ -1,0 +1,108 @@
+"""Hints for a plan that failed while it ran: where the values of the failing line come from.
+
+The error says what a value is, not why. A hint names the tool that gave it and the type that the
+tool promises; it never says more than that.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import PlanFailure
+from modules.planning.names import NotParsed, PlanNames, read_plan
+from modules.planning.prompt.schema_types import ANYTHING
+from modules.planning.prompt.stubs import tool_signature
+from modules.planning.text import shorten
+
+HINTS_MAX: Final = 2
+"""How many values of a line are explained."""
+
+HINT_CHARACTERS: Final = 200
+"""Longest hint: names are the plan's, types the server's."""
+
+FOLLOWED_NAMES: Final = 4
+"""How many names are followed from one on the failing line to a tool."""
+
+_OF_VALUES: Final = ("TypeError", "AttributeError", "KeyError", "IndexError", "ValueError")
+"""Errors that a value of another kind than expected leads to."""
+
+_ADVICE: Final = MappingProxyType(
+    {
+        "'coroutine' object": "a call was not awaited: write await before it, in an async def",
+        "awaitable is required": "give asyncio.gather() the calls, as *calls, without await",
+        "the JSON object must be str": "it is no text but the value itself: leave json.loads out",
+    }
+)
+"""What to write, by what an error says of the values."""
+
+
+def with_value_hints(failure: PlanFailure, source: str, tools: ToolCatalog) -> PlanFailure:
+    """The failure with hints added, if it is about values and its line uses results of tools.
+
+    `source` is the text that ran. Other failures, and plans that can't be read, come back as they
+    are. Meant for a thread, as `prepare_plan` is.
+    """
+    if failure.kind != "error" or not failure.message.startswith(_OF_VALUES):
+        return failure
+    try:
+        names = read_plan(source, tools).names
+    except (SyntaxError, NotParsed, RecursionError):
+        return failure
+    advice = [words for said, words in _ADVICE.items() if said in failure.message][:1]
+    told = list(dict.fromkeys(_hints(names, failure.line)))[:HINTS_MAX]
+    return replace(failure, message="; ".join([failure.message, *advice, *told]))
+
+
+def _hints(names: PlanNames, line: int | None) -> Iterator[str]:
+    for node in names.nodes:
+        if isinstance(node, ast.Name) and node.lineno == line and isinstance(node.ctx, ast.Load):
+            hint = _hint(node, names)
+            if hint:
+                yield shorten(hint, HINT_CHARACTERS)
+
+
+def _hint(node: ast.Name, names: PlanNames) -> str:
+    """What a name stands for, if the first place in its scope that binds it says so; else ""."""
+    name = behind = node.id
+    item = False
+    for _ in range(FOLLOWED_NAMES):
+        value, is_item = _value_of(behind, names.scope_of(node), names)
+        item = item or is_item
+        match value:
+            case ast.Await(value=ast.Call() as call) if tool := names.called_tool(call):
+                return _words(name, tool, names.tools, item=item)
+            case ast.Name(id=behind):
+                continue
+            case _:
+                return ""
+    return ""
+
+
+def _words(name: str, tool: ToolSpec, tools: ToolCatalog, *, item: bool) -> str:
+    spelled = tools.plan_name(tool)
+    given = tool_signature(tool, spelled).rpartition(" -> ")[2]
+    if given == ANYTHING:
+        return ""
+    role = "is an item of what" if item else "is what"
+    return f"{name} {role} tools.{spelled} gives: {given}"
+
+
+def _value_of(name: str, scope: ast.AST | None, names: PlanNames) -> tuple[ast.expr | None, bool]:
+    """What a name is bound to first, and whether it is an item of that."""
+    for binding in names.bindings.of(name):
+        if names.scope_of(binding) is not scope:
+            continue
+        match names.parents[binding]:
+            case ast.Assign(value=value) | ast.NamedExpr(value=value):
+                return value, False
+            case ast.AnnAssign(value=value):
+                return value, False
+            case ast.For(iter=values) | ast.comprehension(iter=values):
+                return values, True
+            case _:
+                continue
+    return None, False

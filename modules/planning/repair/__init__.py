@@ -1,0 +1,1 @@
+"""Repairs of a plan's commonest mistakes, where only one reading makes sense."""

@@ -1,0 +1,262 @@
+"""Tool calls that a model wrote as calls, not as Python, turned into a plan that makes them."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NoReturn, cast
+
+from core.ports import NativeToolCall
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import FURTHER_PROCESSING
+from core.values import Json, JsonObject
+from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, NotParsed, parse
+from modules.sandbox.language.prelude import ENTRY_POINT
+
+NAME_CHARACTERS_MAX: Final = 200
+"""How much of a tool's name is written into a plan; no tool's is longer."""
+
+_PREFIXES: Final = ("functions.", "tools.", "mcp.")
+"""What models write before a tool's name where nobody asked for it."""
+
+
+def plan_of_calls(calls: Sequence[NativeToolCall], tools: ToolCatalog) -> str | None:
+    """A plan that makes these calls in their order; None without calls that Python can write.
+
+    What they give goes on to the next step: only the model knows what it wanted with it. Who
+    writes calls waits for their results, and a first call is often no more than a first step.
+    """
+    if not calls:
+        return None
+    try:
+        awaited = [_call_text(call, tools) for call in calls]
+    except (RecursionError, ValueError):  # nested too deeply; integers that nobody can print
+        return None
+    if len(calls) == 1:
+        lines = [f"result = await {awaited[0]}", f'return f"{FURTHER_PROCESSING} {{result}}"']
+    else:
+        names = [f"result_{number}" for number in range(1, len(calls) + 1)]
+        lines = [f"{name} = await {text}" for name, text in zip(names, awaited, strict=True)]
+        labels = [call.name[:NAME_CHARACTERS_MAX] for call in calls]
+        pairs = zip(labels, names, strict=True)
+        shown = ", ".join(f"({label!r}, {name})" for label, name in pairs)
+        lines += [
+            f"results = [{shown}]",
+            r'told = "\n".join([f"{name}: {value}" for name, value in results])',
+            f'return f"{FURTHER_PROCESSING} {{told}}"',
+        ]
+    return "\n".join([f"async def {ENTRY_POINT}():", *(f"    {line}" for line in lines)])
+
+
+def tool_meant(name: str, tools: ToolCatalog) -> ToolSpec | None:
+    """The tool that a model means by a name of its own making: `functions.add`, `math_add`."""
+    for prefix in ("", *_PREFIXES):
+        if name.startswith(prefix) and (tool := tools.lookup(name.removeprefix(prefix))):
+            return tool
+    server, _, rest = name.partition("_")
+    return tools.lookup(f"{server}.{rest}") if rest else None
+
+
+def _call_text(call: NativeToolCall, tools: ToolCatalog) -> str:
+    """The call as a plan writes it.
+
+    Raises:
+        ValueError, RecursionError: a value can't be written.
+    """
+    tool = tool_meant(call.name, tools)
+    if tool is None:
+        return _unknown_call_text(call)
+    path = f"{TOOLS}.{tools.plan_name(tool)}"
+    if tool.takes_whole:
+        return f"{path}({_literal(call.arguments)})"
+    spelled = {p.name: p.argument for p in tool.parameters}
+    named: list[str] = []
+    others: dict[str, Json] = {}
+    for key, value in call.arguments.items():
+        argument = spelled.get(key, key)
+        if argument.isascii() and argument.isidentifier() and argument in spelled.values():
+            named.append(f"{argument}={_literal(value)}")
+        else:
+            others[key] = value
+    if others:
+        named.append(f"**{_literal(others)}")
+    return f"{path}({', '.join(named)})"
+
+
+def _unknown_call_text(call: NativeToolCall) -> str:
+    """A call of a tool that doesn't exist, so that the check names the nearest ones."""
+    name = call.name[:NAME_CHARACTERS_MAX]
+    return f"{CLIENT}.{CALL_TOOL}({name!r}, {_literal(call.arguments)})"
+
+
+def _literal(value: Json) -> str:
+    """A value as Python writes it; numbers that have no literal as `float('inf')`."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{k!r}: {_literal(v)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(_literal, value)) + "]"
+        case float() if not math.isfinite(value):
+            return f"float({str(value)!r})"
+        case _:
+            return repr(value)
+
+
+CALLS_MAX: Final = 50
+"""How many calls one reply may hold; a plan may make far fewer."""
+
+TRIES_MAX: Final = 200
+"""How many brackets of a reply are tried as the beginning of JSON."""
+
+READ_CHARACTERS_MAX: Final = 256 * 1024
+"""How many characters the JSON reader may go through in all, those of failed tries included."""
+
+CALL_TEXT_CHARACTERS_MAX: Final = 500
+"""Longest text in JSON that is read as a call."""
+
+CALL_TEXTS_MAX: Final = 10
+"""How many such texts are read."""
+
+LEVELS_MAX: Final = 5
+"""How many lists and wrappers may stand around a call."""
+
+_NAME_KEYS: Final = ("name", "tool", "tool_name", "function", "function_name", "action")
+_ARGUMENT_KEYS: Final = (
+    *("arguments", "args", "parameters", "params", "input", "inputs", "kwargs", "action_input"),
+    "tool_input",
+)
+_TEXT_KEYS: Final = ("call", "code", "expression", "tool_call", "function_call")
+_OTHER_KEYS: Final = frozenset({"id", "type", "description", "reason", "thought", "call_id"})
+
+_BRACKET: Final = re.compile(r"[{\[]")
+
+
+def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:
+    """The calls that stand in a text as JSON, in order; none if it holds none.
+
+    A form that says by its keys that it is a call may name any tool; other objects count where
+    they name one that is known.
+    """
+    found: list[NativeToolCall] = []
+    texts_left = CALL_TEXTS_MAX
+    for value in _containers(text):
+        for part in _calls(value, tools, LEVELS_MAX):
+            call = part if isinstance(part, NativeToolCall) else None
+            if isinstance(part, str) and texts_left > 0:
+                texts_left -= 1
+                call = _call_in_text(part, tools)
+            found += [call] if call is not None else []
+        if len(found) >= CALLS_MAX:
+            break
+    return tuple(found[:CALLS_MAX])
+
+
+def _containers(text: str) -> Iterator[Json]:
+    """The JSON objects and lists of a text that stand in no other."""
+    reader = json.JSONDecoder(parse_constant=_refuse)
+    at, room = 0, READ_CHARACTERS_MAX
+    for _ in range(TRIES_MAX):
+        bracket = _BRACKET.search(text, at)
+        if bracket is None or room <= 0:
+            return
+        at = bracket.start()
+        try:
+            value, end = reader.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            room -= error.pos - at + 1
+            at += 1
+        except (ValueError, RecursionError):  # NaN; a number of thousands of digits; too deep
+            room -= READ_CHARACTERS_MAX // 10
+            at += 1
+        else:
+            room -= end - at
+            at = end
+            yield cast("Json", value)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _calls(value: Json, tools: ToolCatalog, levels: int) -> Iterator[NativeToolCall | str]:
+    """The calls in one JSON value, and the texts in it that may be some."""
+    if levels == 0:
+        return
+    match value:
+        case list():
+            for item in value[:CALLS_MAX]:
+                yield from _calls(item, tools, levels - 1)
+        case dict():
+            if (call := _call(value, tools)) is not None:
+                yield call
+                return
+            for key, inner in [*value.items()][:CALLS_MAX]:
+                if not isinstance(inner, str) or key in _TEXT_KEYS:
+                    yield from _calls(inner, tools, levels - 1)
+        case str() if value.endswith(")") and len(value) <= CALL_TEXT_CHARACTERS_MAX:
+            yield value
+        case _:
+            pass
+
+
+def _call(value: JsonObject, tools: ToolCatalog) -> NativeToolCall | None:
+    """The call that an object is, if it is one."""
+    if isinstance(inner := value.get("function"), dict):
+        return _call(inner, tools)
+    key = next((key for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    if key is None:
+        return _call_by_key(value, tools)
+    name = str(value[key])
+    for word in _ARGUMENT_KEYS:
+        if word in value and (given := _arguments(value[word], name, tools)) is not None:
+            return NativeToolCall(name, given)
+    rest = {k: v for k, v in value.items() if k != key and k not in _OTHER_KEYS}
+    known = tool_meant(name, tools) is not None
+    return NativeToolCall(name, rest) if known and not set(rest) & {*_ARGUMENT_KEYS} else None
+
+
+def _call_by_key(value: JsonObject, tools: ToolCatalog) -> NativeToolCall | None:
+    """`{"add": {"a": 1, "b": 2}}`, where that is the name of a known tool."""
+    match [*value.items()]:
+        case [(name, given)] if tool_meant(name, tools) is not None:
+            arguments = _arguments(given, name, tools)
+            return None if arguments is None else NativeToolCall(name, arguments)
+        case _:
+            return None
+
+
+def _call_in_text(text: str, tools: ToolCatalog) -> NativeToolCall | None:
+    """`"multiply(17, 23)"`: a call of a known tool with literal arguments."""
+    try:
+        match parse(text).body:
+            case [ast.Expr(value=ast.Call(func=func, args=args, keywords=keywords))]:
+                name = ast.unparse(func)
+                tool = tool_meant(name, tools)
+                if tool is None or len(args) > len(tool.parameters):
+                    return None
+                given = {
+                    p.name: ast.literal_eval(a) for p, a in zip(tool.parameters, args, strict=False)
+                }
+                given |= {k.arg: ast.literal_eval(k.value) for k in keywords if k.arg}
+                return NativeToolCall(name, given)
+            case _:
+                return None
+    except (SyntaxError, ValueError, TypeError, NotParsed, RecursionError):
+        return None
+
+
+def _arguments(given: Json, name: str, tools: ToolCatalog) -> JsonObject | None:
+    """Arguments as an object: given as such, as JSON text (OpenAI), or in order in a list."""
+    if isinstance(given, str):
+        try:
+            given = cast("Json", json.loads(given, parse_constant=_refuse))
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(given, dict):
+        return given
+    tool = tool_meant(name, tools)
+    if not isinstance(given, list) or tool is None or len(given) > len(tool.parameters):
+        return None
+    return {p.name: value for p, value in zip(tool.parameters, given, strict=False)}

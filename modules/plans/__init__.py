@@ -1,1 +1,0 @@
-"""Plans as text: checked and repaired before they run."""

@@ -1,0 +1,276 @@
+"""What a plan may call on the host: which tool a call means, and with what arguments."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, cast
+
+from core.errors import CallRefused
+from core.tools.argument_check import argument_check
+from core.tools.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
+from core.tools.spec import ToolSpec, as_identifier
+from core.values import Json, JsonObject
+from modules.planning.prompt.stubs import tool_documentation, tool_signature
+from modules.sandbox.language.prelude import ENTRY_POINT, RAW_DOOR, SEARCH, TOOL_DOOR
+from modules.sandbox.limits import (
+    MAX_SEARCH_CHARACTERS,
+    MAX_SEARCHES_PER_PLAN,
+    MAX_TOOLS_FOUND,
+)
+from modules.sandbox.values import JsonRebuilder, NotFinite, NotJson, TooLarge
+
+MAX_NAME_CHARACTERS: Final = 300
+"""Longer names are cut before they are compared, which takes the square of their length."""
+
+NEARNESS: Final = 0.5
+"""From which likeness on (difflib's ratio) a tool is worth proposing for a name of a tool."""
+
+NEARNESS_OF_ANY_NAME: Final = 0.6
+"""The same for a name that need not have been meant for a tool at all."""
+
+_LOOK_LATIN: Final = str.maketrans(
+    # Cyrillic, then Greek (Unicode Technical Standard 39, confusables)
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u04bb\u051b\u051d\u0501"
+    "\u03b1\u03bf\u03c1\u03bd\u03b9\u03ba\u03c4\u03c5\u03c7",
+    "aeopcxyijshqwdaopviktux",
+)
+
+
+def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
+    """The names of tools on offer that look most like `name`, as `mcp.call_tool` takes them."""
+    own = (known for tool in tools for known in (tool.name, tool.identifier) if known in tools)
+    qualified = (
+        known
+        for tool in tools
+        for known in (tool.qualified_name, f"{as_identifier(tool.server)}.{tool.identifier}")
+    )
+    return _nearest(name, [*own, *qualified], NEARNESS)
+
+
+def plan_hint(tools: ToolCatalog, name: str) -> str:
+    """What to add to an error about an unknown name: "; did you mean tools.add?", or nothing."""
+    near = _nearest(name, [tools.plan_name(tool) for tool in tools], NEARNESS_OF_ANY_NAME)
+    return f"; did you mean {', '.join(f'tools.{known}' for known in near)}?" if near else ""
+
+
+def shown_name(name: str) -> str:
+    """A name in quotes; with escapes where it isn't plain ASCII and may look like another."""
+    cut = name[:MAX_NAME_CHARACTERS]
+    return f"'{cut}'" if cut.isascii() and cut.isprintable() else ascii(cut)
+
+
+def _nearest(name: str, known: Iterable[str], nearness: float) -> list[str]:
+    read: dict[str, str] = {}
+    for candidate in known:
+        read.setdefault(_as_read(candidate), candidate)
+    near = difflib.get_close_matches(_as_read(name), read, NEAREST_NAMES_SHOWN, nearness)
+    return [read[candidate] for candidate in near]
+
+
+def _as_read(name: str) -> str:
+    """The name as it looks to someone who reads over it."""
+    return "".join(_letters(name[:MAX_NAME_CHARACTERS]))
+
+
+def _letters(name: str) -> Iterator[str]:
+    for letter in unicodedata.normalize("NFKD", name).casefold().translate(_LOOK_LATIN):
+        if unicodedata.category(letter) not in ("Mn", "Cf") and not letter.isspace():
+            yield letter
+
+
+RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
+"""What a call of `mcp.call_tool` in another form is told."""
+
+SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
+"""What a search in another form is told."""
+
+TOOLS_NAMED = 8
+"""How many tools a refusal names where none on offer looks like what was called."""
+
+MAX_PROPOSALS = 5
+"""For how many wrong names of a plan the nearest are looked for: half a second of host time each
+among a thousand tools, which no limit on the plan's own time counts."""
+
+TOOLS_FOUND = 10
+"""How many tools a search gives that doesn't say."""
+
+
+class UnknownFunction(Exception):
+    """A call of a name that is not on offer; the plan gets a NameError with this text."""
+
+
+class Doors:
+    """The tools on offer to one plan, behind `tools.<name>`, `mcp.call_tool` and bare names."""
+
+    def __init__(self, tools: ToolCatalog, max_argument_bytes: int) -> None:
+        """Offer `tools`; a call's arguments may have `max_argument_bytes` of JSON in all."""
+        self._tools = tools
+        self._searches = 0
+        self._proposals = 0
+        self._found: dict[str, ToolSpec] = {}
+        self._max_argument_bytes = max_argument_bytes
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Qualified names of the tools that the plan searched for and found, in that order."""
+        return tuple(self._found)
+
+    def admit(
+        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, JsonObject, bool]:
+        """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
+
+        Arguments are checked against the tool's schema; see `core.tools.argument_check` for the two
+        slips that are put right instead of refused.
+
+        Raises:
+            CallRefused: no such tool, or several, or one that was neither offered nor found, or
+                arguments that don't fit; the message names each that is wrong.
+            UnknownFunction: `name` is neither a door nor a tool.
+        """
+        tool, arguments = self._bound(name, args, kwargs)
+        return tool, argument_check(tool).checked(arguments), name == RAW_DOOR
+
+    def offers(self, name: str) -> bool:
+        """Whether some tool has this bare name, even if several share it or it isn't on offer."""
+        return self._tools.has_name(name)
+
+    def search(self, args: Sequence[object]) -> Json:
+        """The tools that fit a plan's words, best first; from now on the plan may call them.
+
+        Each is `{"name", "signature", "description"}`, the name as it stands behind `tools.`.
+
+        Raises:
+            CallRefused: words or limit are of no use, or the plan has searched too often.
+        """
+        words, limit = _search_arguments(*_inner_arguments(args))
+        self._searches += 1
+        if self._searches > MAX_SEARCHES_PER_PLAN:
+            raise CallRefused(f"a plan may search {MAX_SEARCHES_PER_PLAN} times for tools")
+        found = self._tools.search(words, min(limit, MAX_TOOLS_FOUND))
+        self._found |= {tool.qualified_name: tool for tool in found}
+        self._tools = self._tools.offering([*self._tools, *found])
+        return [self._described(tool) for tool in found]
+
+    def _bound(
+        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, JsonObject]:
+        """The tool that is called, and its arguments as its server wants them."""
+        if name == RAW_DOOR:
+            tool, arguments = self._raw_call(*_inner_arguments(args))
+            return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1])
+        if name == TOOL_DOOR:
+            tool = self._indexed(args)
+            args, kwargs = _inner_arguments(args[1:])
+        elif name != ENTRY_POINT and self.offers(name):
+            tool = self._resolve(name)
+        else:
+            raise UnknownFunction(f"name {shown_name(name)} is not defined{self.hint(name)}")
+        return tool, tool.bind(*self._as_json(tool, args, kwargs))
+
+    def hint(self, name: str) -> str:
+        """What to add to an error about a name that is unknown: the nearest, or nothing."""
+        return plan_hint(self._tools, name) if self._may_propose() else ""
+
+    def _may_propose(self) -> bool:
+        self._proposals += 1
+        return self._proposals <= MAX_PROPOSALS
+
+    def _resolve(self, name: str) -> ToolSpec:
+        """The tool on offer of exactly this name; a name of none is refused with the nearest."""
+        if self._tools.lookup(name) is not None or self._tools.has_name(name):
+            return self._tools.resolve(name)
+        near = nearest_tools(self._tools, name) if self._may_propose() else []
+        hint = f"; did you mean {', '.join(near)}?" if near else self._offer()
+        raise CallRefused(f"there is no tool {shown_name(name)}{hint}")
+
+    def _offer(self) -> str:
+        """The first tools on offer, for whoever asked for something else altogether."""
+        first = [self._tools.plan_name(tool) for tool in islice(self._tools, TOOLS_NAMED)]
+        more = f" and {len(self._tools) - TOOLS_NAMED} more"
+        shown = f"{', '.join(first)}{more if len(self._tools) > TOOLS_NAMED else ''}"
+        return f"; on offer: {shown}" if first else " (no tools are on offer)"
+
+    def _described(self, tool: ToolSpec) -> Json:
+        name = self._tools.plan_name(tool)
+        return {
+            "name": name,
+            "signature": tool_signature(tool, name),
+            "description": tool_documentation(tool),
+        }
+
+    def _indexed(self, args: Sequence[object]) -> ToolSpec:
+        index = args[0] if args else None
+        known = self._tools.known
+        if not isinstance(index, int) or not 0 <= index < len(known):
+            raise CallRefused("there is no such tool; call tools.<name>(…)")
+        return self._tools.resolve(known[index].qualified_name)
+
+    def _raw_call(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, Mapping[str, object]]:
+        """`mcp.call_tool(name, arguments)`, by position or keyword, or with plain keywords."""
+        rest = dict(kwargs)
+        name = args[0] if args else rest.pop("tool_name" if "tool_name" in rest else "name", None)
+        given = [*args[1:], *([rest.pop("arguments")] if "arguments" in rest else [])]
+        arguments = given[0] if given else rest
+        if not isinstance(name, str) or len(given) > 1 or (given and rest):
+            raise CallRefused(RAW_CALL_FORM)
+        if len(name) > MAX_NAME_CHARACTERS:
+            raise CallRefused(f"no tool has a name of {len(name):,} characters")
+        return self._resolve(name), _named({} if arguments is None else arguments)
+
+    def _as_json(
+        self, tool: ToolSpec, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[list[Json], JsonObject]:
+        names = [parameter.name for parameter in tool.parameters][: len(args)]
+        names += [str(position) for position in range(len(names) + 1, len(args) + 1)]
+        # One for all of them: they may share one big text.
+        room = JsonRebuilder(self._max_argument_bytes, finite=True)
+        by_position = [_value(room, tool, n, v) for n, v in zip(names, args, strict=True)]
+        return by_position, {n: _value(room, tool, n, v) for n, v in kwargs.items()}
+
+
+def _search_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[str, int]:
+    """Words and limit of `search_tools(words, limit=10)`, whatever the first is called."""
+    rest = dict(kwargs)
+    limit = rest.pop("limit", args[1] if len(args) > 1 else TOOLS_FOUND)
+    words = args[0] if args else next(iter(rest.values()), None)
+    if not isinstance(words, str) or not isinstance(limit, int) or limit < 1 or len(args) > 2:
+        raise CallRefused(SEARCH_FORM)
+    if len(words) > MAX_SEARCH_CHARACTERS:
+        raise CallRefused(f"a search takes at most {MAX_SEARCH_CHARACTERS} characters of words")
+    return words, limit
+
+
+def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Json:
+    try:
+        room.rebuild(name)
+        return room.rebuild(value)
+    except NotFinite as kind:
+        raise CallRefused(f"{tool.name}() argument '{name}' {kind}; give a finite one") from kind
+    except NotJson as kind:
+        raise CallRefused(
+            f"{tool.name}() argument '{name}' is {kind}; "
+            "give text, numbers, booleans, lists, dicts or None"
+        ) from kind
+    except TooLarge as reason:
+        raise CallRefused(f"{tool.name}() argument '{name}' can't be sent: {reason}") from reason
+
+
+def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:
+    """What the prelude's functions pass on: a list and a dict. Anything else is a plan's play."""
+    if len(args) != 2 or not isinstance(args[0], list):
+        raise CallRefused("call tools.<name>(…) or mcp.call_tool(name, arguments)")
+    return cast("list[object]", args[0]), _named(args[1])
+
+
+def _named(arguments: object) -> Mapping[str, object]:
+    """`arguments` as a dict with text keys."""
+    if not isinstance(arguments, dict):
+        raise CallRefused(RAW_CALL_FORM)
+    named = cast("dict[object, object]", arguments)
+    if not all(isinstance(name, str) for name in named):
+        raise CallRefused("the names of arguments must be text")
+    return cast("dict[str, object]", named)

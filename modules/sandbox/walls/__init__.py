@@ -1,0 +1,1 @@
+"""The second wall: what the kernel keeps from the sandbox's workers (Linux)."""

@@ -1,0 +1,1 @@
+"""A persisted conversation: its record and file, and what the user attaches to a request."""

@@ -1,0 +1,328 @@
+"""The file of one session: a JSON array that survives kills, other writers and damage.
+
+Every change writes the whole array anew: temporary file in the same folder, fsync, rename over
+the old file, fsync of the folder. A kill at any moment therefore loses at most the item that was
+being written. Several processes may write one session: the folder is locked (`flock`) for the
+moment of a write, and what others wrote meanwhile is read first and kept. POSIX only.
+"""
+
+import errno
+import itertools
+import json
+import math
+import os
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from core.base.files import lock_folder, make_private_folder, sync_folder
+from core.errors import StorageError
+from core.turn import MemoryItem
+from core.values import Json, JsonObject
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Largest session file that is read or written."""
+
+LOCK_TIMEOUT_SECONDS = 10.0
+"""How long a write waits for another process that holds the folder."""
+
+_MAX_NESTING = 64
+_MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
+_NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+_MAX_INTEGER_DIGITS = 4_300  # beyond these, Python refuses to read an integer
+_MAX_GAPS = 100
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class MemoryRecord(NamedTuple):
+    """An item, and the JSON text that stands for it in the file, made once."""
+
+    item: MemoryItem
+    text: str
+
+    @classmethod
+    def of(cls, item: MemoryItem) -> "MemoryRecord":
+        """The record of a new item; fields that hold nothing are left out of the text."""
+        fields = cast("JsonObject", item.model_dump())
+        return cls(item, _encode(storable({k: v for k, v in fields.items() if v is not None})))
+
+
+class MemoryFile:
+    """The records of one session and the file that holds them; not thread-safe.
+
+    Attributes:
+        path: where the file is, or will be.
+        records: all records that are known, oldest first; replaced or appended to, never cut.
+        warnings: what the user should know about the file, such as that it was damaged.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        max_bytes: int = MAX_FILE_BYTES,
+        clock: Callable[[], float] = time.time,
+        lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
+    ) -> None:
+        """Only remember the path; `clock` dates the names of damaged files."""
+        self.path = path
+        self.records: list[MemoryRecord] = []
+        self.warnings: list[str] = []
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._lock_timeout_seconds = lock_timeout_seconds
+        self._saved = 0  # how many of the records, from the front, the file holds
+        self._seen: tuple[int, int, int] | None = None  # the file as last read or written
+
+    def load(self) -> None:
+        """Take in what the file holds, again if need be.
+
+        A damaged file is set aside under another name, with a warning; items of it that can be
+        read are kept. No file means no items.
+
+        Raises:
+            StorageError: the file can't be read, or is damaged and can't be set aside.
+        """
+        with self._as_storage_error("read"):
+            if not self.path.parent.is_dir():
+                return
+            with self._locked() as folder:
+                self._remove_leftovers()
+                self._read_news(folder)
+
+    def save(self) -> None:
+        """Write all records, after taking in what other processes wrote.
+
+        Raises:
+            StorageError: the folder is read-only or full, or the session too large; the
+                records stay as they are, for another try.
+        """
+        with self._as_storage_error("written"):
+            make_private_folder(self.path.parent)
+            with self._locked() as folder:
+                self._read_news(folder)
+                self._write(self.records, folder)
+
+    def _read_news(self, folder: int) -> None:
+        """Take in the file if another process, or the user, has changed it."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return
+        if _identity(status) == self._seen:
+            return
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if status.st_size > self._max_bytes:
+            self._set_aside(None, [], f"it has over {self._max_bytes:,} bytes", folder)
+            return
+        data = self.path.read_bytes()
+        records, problem = _parse(data)
+        if problem is not None:
+            self._set_aside(data, records, problem, folder)
+            return
+        self.records = records + self.records[self._saved :]
+        self._saved = len(records)
+        self._seen = _identity(status)
+
+    def _set_aside(
+        self, data: bytes | None, readable: list[MemoryRecord], problem: str, folder: int
+    ) -> None:
+        """Move a damaged file away; go on with what is readable and what we know ourselves."""
+        known = {record.text for record in self.records}
+        kept = [*(r for r in readable if r.text not in known), *self.records]
+        descriptor, aside = self._reserve_aside()
+        with os.fdopen(descriptor, "wb") as copy:
+            if kept and data is not None:
+                # A copy, so that there is no moment without a file that holds the good items.
+                copy.write(data)
+                copy.flush()
+                os.fsync(copy.fileno())
+        if kept and data is not None:
+            self._write(kept, folder)
+        else:
+            self.path.replace(aside)  # only our own empty file is overwritten
+            self._seen, self._saved = None, 0
+        items = "1 item goes on" if len(kept) == 1 else f"{len(kept)} items go on"
+        left = f"{items} in its place" if kept else "a new one begins"
+        self.warnings.append(
+            f"session memory {self.path} was damaged ({problem}); "
+            f"it is set aside as {aside.name}, and {left}"
+        )
+
+    def _reserve_aside(self) -> tuple[int, Path]:
+        """An open descriptor and the path of a file that did not exist before."""
+        stem = f"{self.path.name}.damaged-{int(self._clock())}"
+        for number in itertools.count(1):
+            aside = self.path.with_name(stem if number == 1 else f"{stem}-{number}")
+            with suppress(FileExistsError):
+                return os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), aside
+        raise AssertionError("unreachable: the count has no end")
+
+    def _write(self, records: list[MemoryRecord], folder: int) -> None:
+        data = _array(records)
+        if len(data) > self._max_bytes:
+            raise StorageError(
+                f"session memory {self.path} is full ({self._max_bytes:,} bytes): "
+                "start another session ('new', or run without --session)"
+            )
+        descriptor, name = tempfile.mkstemp(
+            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp"
+        )
+        temporary = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                seen = _identity(os.fstat(file.fileno()))
+            temporary.replace(self.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(folder)
+        self.records, self._saved, self._seen = records, len(records), seen
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed writer left; nobody else writes while the folder is locked."""
+        for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+            with suppress(OSError):
+                left.unlink()
+
+    @contextmanager
+    def _locked(self) -> Generator[int]:
+        """Hold the folder's lock; yields its descriptor. No lock file is left behind.
+
+        Raises:
+            TimeoutError: another process held it for too long.
+        """
+        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            lock_folder(descriptor, time.monotonic() + self._lock_timeout_seconds)
+            yield descriptor
+        finally:
+            os.close(descriptor)  # gives the lock back as well
+
+    @contextmanager
+    def _as_storage_error(self, done: str) -> Generator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise StorageError(
+                f"session memory {self.path} can't be {done}: another process has held its "
+                f"folder for {self._lock_timeout_seconds:g} s; end that process, then try again"
+            ) from error
+        except OSError as error:
+            raise StorageError(
+                f"session memory {self.path} can't be {done}: {error.strerror or error}; "
+                "set CORTEX_HOME to a folder that you can write to and that has room"
+            ) from error
+
+
+def shorten(text: str, limit_chars: int) -> str:
+    """The text, or its first `limit_chars` characters and a note of its full length."""
+    if len(text) <= limit_chars:
+        return text
+    return f"{text[:limit_chars]}… [shortened; {len(text):,} characters in all]"
+
+
+def storable(value: Json, _level: int = 0) -> Json:
+    """The value such that any JSON tool can read it (RFC 8259, section 6 and 8.2).
+
+    Infinities and NaN become the strings "Infinity", "-Infinity", "NaN"; integers of over 3,000
+    digits their hexadecimal text; lone surrogates U+FFFD; what is nested deeper than 64 levels
+    a note.
+    """
+    if isinstance(value, str):
+        return _storable_text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NON_FINITE[str(value)]
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return hex(value)
+    if isinstance(value, list | dict) and _level >= _MAX_NESTING:
+        return "[nested too deeply to keep]"
+    if isinstance(value, list):
+        return [storable(element, _level + 1) for element in value]
+    if isinstance(value, dict):
+        return {_storable_text(k): storable(v, _level + 1) for k, v in value.items()}
+    return value
+
+
+def _storable_text(text: str) -> str:
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def _encode(value: Json) -> str:
+    """JSON text of one storable element of the array, indented by its level."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return "  " + text.replace("\n", "\n  ")
+
+
+def _array(records: Iterable[MemoryRecord]) -> bytes:
+    body = ",\n".join(record.text for record in records)
+    return (f"[\n{body}\n]\n" if body else "[]\n").encode()
+
+
+def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:
+    """The items that can be read, and what is wrong with the file (None: nothing)."""
+    problem: str | None = None
+    try:
+        elements: Json = _DECODER.decode(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        elements = _readable_elements(data.decode("utf-8-sig", "replace"))
+        problem = "it is not JSON"
+    if not isinstance(elements, list):
+        return [], "it is not a JSON array"
+    records = [record for element in elements if (record := _record(element)) is not None]
+    if problem is None and (bad := len(elements) - len(records)):
+        problem = f"{bad} of its items can't be read"
+    return records, problem
+
+
+def _record(element: Json) -> MemoryRecord | None:
+    """The record of an element of the array; None if it is no item."""
+    try:
+        # A lone surrogate, say, can stand in a file too, and would fail wherever it is written.
+        clean = storable(element)
+        # The text keeps what it held, also keys that a later version added.
+        return MemoryRecord(MemoryItem.model_validate(clean), _encode(clean))
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _readable_elements(text: str) -> list[Json]:
+    """Elements of an array that is cut off or damaged in places.
+
+    After damage, reading goes on at the next line that begins as `_encode` begins an item.
+    """
+    elements: list[Json] = []
+    position, gaps = 0, 0
+    while gaps <= _MAX_GAPS:
+        start = _NEXT_ITEM.match(text, position) or _FIRST_ITEM.search(text, position)
+        if start is None:
+            break
+        position = start.end()
+        try:
+            element, position = _DECODER.raw_decode(text, position)
+            elements.append(element)
+        except (ValueError, RecursionError):
+            gaps += 1
+    return elements
+
+
+def _integer(digits: str) -> Json:
+    """An integer; one of more digits than Python reads stays text, so that the rest is read."""
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+_NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
+_FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,365 @@
+"""Writes a run's events into session memory; one of the listeners of the event stream."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import assert_never
+
+from config.schema import MemorySection
+from core.base.redaction import Redactor
+from core.base.text import sentence
+from core.errors import StorageError
+from core.events import (
+    Answered,
+    Clarified,
+    Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
+    Notice,
+    Observed,
+    Perceived,
+    PlanRepaired,
+    PlanWritten,
+    Retrying,
+    RunFinished,
+    RunStarted,
+    ServerLogged,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallKept,
+    ToolCallProgress,
+    ToolCallRefused,
+    ToolCallStarted,
+)
+from core.tools.json_schema import as_object
+from core.turn import (
+    CLARIFICATION,
+    FINAL_ANSWER,
+    FURTHER_PROCESSING,
+    SANDBOX_STEP,
+    USAGE,
+    ActionResult,
+    AskedBack,
+    FinalAnswer,
+    FurtherProcessing,
+    MemoryItem,
+    PlanFailed,
+    RunOutcome,
+    ToolCall,
+)
+from core.values import Json, JsonObject
+from modules.memory import MemoryManager
+from modules.session.file import shorten, storable
+
+SUMMARY_CHARS = 2_000
+"""Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""
+
+MAX_FIELD_CHARS = 100_000
+"""Longest result, arguments, request or answer that is kept whole in any case."""
+
+MAX_REPAIRS = 20
+"""How many of a plan's repairs are kept with it."""
+
+MAX_FIELD_VALUES = MAX_FIELD_CHARS // 2
+"""How many values of a result or of arguments are read; each takes two characters at least."""
+
+MAX_LEVELS = 64
+"""How deep values are read; `storable` keeps no more levels."""
+
+_TEXT_CHARS = 500
+
+_CALL_EVENTS = (ToolCallStarted, ToolCallFinished, ToolCallKept, ToolCallRefused)
+
+
+class SessionRecorder:
+    """Listens to events and keeps them as memory items; the disk is waited for in a thread.
+
+    The first write that fails becomes a `Notice`; from then on the session lives in this
+    process only. Secrets are taken out before anything is kept.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryManager,
+        settings: MemorySection,
+        clock: Callable[[], float] = time.time,
+        redactor: Redactor | None = None,
+    ) -> None:
+        """Record into `memory`.
+
+        `clock` gives Unix seconds; `redactor` by default knows this process's environment.
+        """
+        self._memory = memory
+        self._settings = settings
+        self._clock = clock
+        self._redactor = redactor if redactor is not None else Redactor(os.environ)
+        self._request: str | None = None
+
+    async def __call__(self, event: Event) -> Notice | None:
+        """Deal with one event; returns what the user should be told about memory, if anything."""
+        if isinstance(event, _CALL_EVENTS):
+            item = await asyncio.to_thread(self._item, event)  # its values may be large
+        else:
+            item = self._item(event)
+        if item is None:
+            return None
+        try:
+            await asyncio.to_thread(self._memory.add, item)
+        except StorageError as error:
+            self._memory.stop_writing()
+            return Notice(
+                "memory", f"{sentence(str(error))} This session goes on without being kept."
+            )
+        warnings = self._memory.take_warnings()
+        return Notice("memory", "; ".join(warnings)) if warnings else None
+
+    def _item(self, event: Event) -> MemoryItem | None:
+        match event:
+            case RunStarted() | Answered() | RunFinished():
+                return self._run_item(event)
+            case ToolCallStarted() | ToolCallFinished() | ToolCallKept() | ToolCallRefused():
+                return self._call_item(event)
+            case StepFinished():
+                return self._plan_item(event)
+            case Clarified():
+                return self._question_item(event)
+            case (
+                Notice()
+                | Perceived()
+                | PlanWritten()
+                | PlanRepaired()
+                | ToolCallProgress()
+                | ServerLogged()
+                | Observed()
+                | Retrying()
+                | ModelAsked()
+                | ModelWriting()
+                | ModelAnswered()
+                | ModelRetried()
+                | ModelReplaced()
+            ):
+                return None  # passing news, or told again by the events above
+            case _:
+                assert_never(event)
+
+    def _run_item(self, event: RunStarted | Answered | RunFinished) -> MemoryItem | None:
+        match event:
+            case RunStarted():
+                self._request = self._clean(event.request, MAX_FIELD_CHARS)
+                now = self._clock()
+                return MemoryItem(
+                    timestamp=now,
+                    type="run_metadata",
+                    text=self._clean(f"Started a run with input: {event.request}"),
+                    tags=self._tags("run_start"),
+                    metadata={
+                        "start_time": datetime.fromtimestamp(now, UTC).isoformat(),
+                        "model": self._clean(event.model),
+                    },
+                    session_id=self._memory.session_id,
+                    user_query=self._request,
+                )
+            case Answered():
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="final_answer",
+                    text=self._clean(f"Final answer: {event.text}"),
+                    final_answer=self._clean(event.text, MAX_FIELD_CHARS),
+                    tags=self._tags("final_answer"),
+                    session_id=self._memory.session_id,
+                    user_query=self._request,
+                )
+            case RunFinished():
+                return self._end_item(event.outcome)
+            case _:
+                assert_never(event)
+
+    def _question_item(self, event: Clarified) -> MemoryItem:
+        """What a plan asked the user, and the answer: null where there was none."""
+        answer = None if event.answer is None else self._clean(event.answer, MAX_FIELD_CHARS)
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="run_metadata",
+            text=self._clean(f"Asked back: {event.question} → {event.answer or 'no answer'}"),
+            tags=self._tags("clarification"),
+            metadata={
+                "question": self._clean(event.question, MAX_FIELD_CHARS),
+                "reply": answer,
+            },
+            session_id=self._memory.session_id,
+        )
+
+    def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
+        """How a run ended and what it used; nothing where `Answered` has told all there is."""
+        metadata = _usage(outcome)
+        if outcome.answer is not None:
+            if not metadata:
+                return None
+            text = "Run ended with an answer"
+        else:
+            text = self._clean(f"Run ended without an answer: {outcome.message}")
+            metadata |= {
+                "status": outcome.status,
+                "message": self._clean(outcome.message, MAX_FIELD_CHARS),
+            }
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="run_metadata",
+            text=text,
+            tags=self._tags("run_end"),
+            success=outcome.answer is not None,
+            metadata=metadata,
+            session_id=self._memory.session_id,
+        )
+
+    def _call_item(
+        self, event: ToolCallStarted | ToolCallFinished | ToolCallKept | ToolCallRefused
+    ) -> MemoryItem:
+        match event:
+            case ToolCallStarted():
+                server, name = _split(event.tool)
+                arguments = self._arguments(event.arguments)
+                return MemoryItem(
+                    timestamp=self._clock(),
+                    type="tool_call",
+                    text=shorten(f"Called {name} with {_json(arguments)}", _TEXT_CHARS),
+                    tool_name=name,
+                    tool_args=arguments,
+                    tags=self._tags("tool"),
+                    metadata={"server": server, "call_id": event.call_id},
+                    session_id=self._memory.session_id,
+                )
+            case ToolCallFinished(call_id, call):
+                return self._output_item(call, {"call_id": call_id})
+            case ToolCallKept(call):
+                return self._output_item(call, {"kept": True})
+            case ToolCallRefused(tool, arguments, reason):
+                refused = ToolCall(tool, arguments, False, reason, 0.0)
+                return self._output_item(refused, {"refused": True})
+            case _:
+                assert_never(event)
+
+    def _output_item(self, call: ToolCall, origin: JsonObject) -> MemoryItem:
+        """What a plan received for a call, sent or kept."""
+        server, name = _split(call.tool)
+        result = self._result(call.result)
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="tool_output",
+            text=shorten(f"Output of {name}: {_json(result)}", _TEXT_CHARS),
+            tool_name=name,
+            tool_args=self._arguments(call.arguments),
+            tool_result={"result": result},
+            tags=self._tags("tool"),
+            success=call.ok,
+            metadata={"server": server, **origin, "seconds": round(call.seconds, 6)},
+            session_id=self._memory.session_id,
+        )
+
+    def _plan_item(self, event: StepFinished) -> MemoryItem:
+        step = event.step
+        text = self._clean(_verdict(step.result), MAX_FIELD_CHARS)
+        metadata: JsonObject = {
+            "step": step.number,
+            "attempt": step.attempt,
+            "seconds": round(step.seconds, 6),
+        }
+        if isinstance(step.result, PlanFailed):
+            metadata["failure"] = step.result.failure.kind
+        if step.repairs:
+            metadata["repairs"] = [self._clean(repair) for repair in step.repairs[:MAX_REPAIRS]]
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="tool_output",
+            text=shorten(f"Output of {SANDBOX_STEP}: {text}", _TEXT_CHARS),
+            tool_name=SANDBOX_STEP,
+            tool_args=self._arguments({"plan": step.plan.source}),
+            tool_result={"result": self._result(text)},
+            tags=self._tags("sandbox"),
+            success=not isinstance(step.result, PlanFailed),
+            metadata=metadata,
+            session_id=self._memory.session_id,
+        )
+
+    def _tags(self, tag: str) -> list[str]:
+        return [tag] if self._settings.tag_interactions else []
+
+    def _clean(self, text: str, limit_chars: int = _TEXT_CHARS) -> str:
+        # Secrets first: half of one, cut off, would not be found any more.
+        return shorten(self._redactor.text(str(storable(text))), limit_chars)
+
+    def _arguments(self, arguments: JsonObject) -> JsonObject:
+        room = iter(range(MAX_FIELD_VALUES))
+        clean = self._redactor.json(storable(_first_values(arguments, room)))
+        if len(text := _json(clean)) <= MAX_FIELD_CHARS:
+            return as_object(clean)
+        return {"shortened": _shortened(text, MAX_FIELD_CHARS, room)}
+
+    def _result(self, result: Json) -> Json:
+        """The result, or the beginning of its text where it is too long."""
+        limit = SUMMARY_CHARS if self._settings.summarize_tool_results else MAX_FIELD_CHARS
+        room = iter(range(MAX_FIELD_VALUES))
+        clean = self._redactor.json(storable(_first_values(result, room)))
+        text = clean if isinstance(clean, str) else _json(clean)
+        return clean if len(text) <= limit else _shortened(text, limit, room)
+
+
+def _usage(outcome: RunOutcome) -> JsonObject:
+    """What each model has used, where tokens were counted."""
+    if not outcome.usage.tokens:
+        return {}
+    return {USAGE: {name: dict(asdict(used)) for name, used in outcome.usage_by_model.items()}}
+
+
+def _verdict(result: ActionResult) -> str:
+    match result:
+        case FinalAnswer():
+            return f"{FINAL_ANSWER} {result.text}"
+        case FurtherProcessing():
+            return f"{FURTHER_PROCESSING} {result.text}"
+        case AskedBack():
+            return f"{CLARIFICATION} {result.question}"
+        case PlanFailed():
+            return f"{result.failure.kind}: {result.failure}"
+        case _:
+            assert_never(result)
+
+
+def _first_values(value: Json, room: Iterator[int], levels: int = MAX_LEVELS) -> Json:
+    """The value with as many values inside as there is `room` for: no more could be kept."""
+    if levels == 0:
+        return value
+    if isinstance(value, list):
+        return [
+            _first_values(inner, room, levels - 1) for inner, _ in zip(value, room, strict=False)
+        ]
+    if isinstance(value, dict):
+        return {
+            name: _first_values(inner, room, levels - 1)
+            for (name, inner), _ in zip(value.items(), room, strict=False)
+        }
+    return value
+
+
+def _shortened(text: str, limit_chars: int, room: Iterator[int]) -> str:
+    """As `shorten`; where the room for values was not enough, the full size is not known."""
+    if next(room, None) is not None:
+        return shorten(text, limit_chars)
+    return f"{text[:limit_chars]}… [shortened; over {len(text):,} characters in all]"
+
+
+def _split(tool: str) -> tuple[str, str]:
+    """Server and bare name of `server.tool`; ids of servers hold no dot, tool names may."""
+    server, dot, name = tool.partition(".")
+    return (server, name) if dot else ("", tool)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

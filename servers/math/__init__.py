@@ -1,0 +1,1 @@
+"""What the math server computes: arithmetic on plain numbers, and thumbnails."""

@@ -1,0 +1,301 @@
+"""The indexer: keeps the index true to the document folders.
+
+A run compares the folders with the index by names, sizes and times, looks into what seems new or
+changed, and writes each file in a transaction of its own: its text is found by words at once. The
+vectors follow batch by batch, on whatever thread calls `fill_vectors`; which chunks still lack
+one is written in the index itself, so that a run which was ended at any moment is taken up by
+the next. Files are read on one thread while the texts before them are cut and written on another.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import closing
+from typing import TypeAlias, assert_never
+
+from servers.rag.chunking.chunker import chunk_document
+from servers.rag.chunking.topics import TopicChunks
+from servers.rag.folders.scan import Bounds, FoundFile, IgnoreRules, Scan, look_at, scan
+from servers.rag.index import Index
+from servers.rag.indexing.changes import Changes, compare, find_moves
+from servers.rag.indexing.progress import (
+    FileNoted,
+    IndexNoted,
+    IndexProgress,
+    OnEvent,
+    ProgressCounter,
+    SyncReport,
+)
+from servers.rag.indexing.reading import (
+    FileFailed,
+    FileGone,
+    FileRead,
+    FileReader,
+    FileUnchanged,
+    Outcome,
+    read_ahead,
+)
+from servers.rag.indexing.writer import DocumentWriter, VectorFiller
+from servers.rag.library.options import DocumentOptions
+from servers.rag.passages import DocumentEntry, Extracted
+from servers.rag.ports import Embedder, Extractor
+
+logger = logging.getLogger(__name__)
+
+CutDocument: TypeAlias = Callable[[Extracted], TopicChunks]
+"""Cuts a document into chunks, with a line for the status if that went less than well."""
+
+READ_AHEAD_FILES = 4
+"""Texts that wait to be cut and written: enough to keep both threads at work, few in memory."""
+
+PATHS_MAX = 100
+"""Changed files that are looked at one by one; beyond it a comparison of all is as quick."""
+
+LOOKS_MAX = 3
+"""How often a file that changes while it is read is read again, before its text is taken as is."""
+
+SETTLE_SECONDS = 0.5
+"""How long to leave such files alone in between."""
+
+
+def cut_by_structure(extracted: Extracted) -> TopicChunks:
+    """Chunks as headings and paragraphs have it."""
+    return TopicChunks(chunk_document(extracted))
+
+
+class Indexer:
+    """Compares folders and index, and brings the index up to date.
+
+    One run at a time; `fill_vectors` may run beside it. What happens is told through `on_event`,
+    from the threads of both, one call at a time.
+    """
+
+    def __init__(
+        self,
+        options: DocumentOptions,
+        index: Index,
+        extractor: Extractor,
+        embedder: Embedder | None,
+        on_event: OnEvent,
+        *,
+        cut: CutDocument = cut_by_structure,
+        settle_seconds: float = SETTLE_SECONDS,
+    ) -> None:
+        self._options = options
+        self._index = index
+        self._embedder = embedder
+        self._cut = cut
+        self._settle_seconds = settle_seconds
+        self._rules = IgnoreRules(options.ignore)
+        self._bounds = Bounds(options.file_bytes, options.files)
+        self._writer = DocumentWriter(index)
+        self._reader = FileReader(extractor, options.file_bytes)
+        self._board = ProgressCounter(index, on_event, has_vectors=embedder is not None)
+        self._cancelled = threading.Event()
+        self._notes: tuple[str, ...] = ()
+        self._running = threading.Lock()
+        self._filling = threading.Lock()
+
+    @property
+    def progress(self) -> IndexProgress:
+        """How far the present run is, or the last one was."""
+        return self._board.progress
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the last run had to say about the folders."""
+        return self._notes
+
+    def count(self) -> None:
+        """Bring the chunks of `progress` up to date, whoever wrote them."""
+        self._board.count()
+
+    def cancel(self) -> None:
+        """End runs and filling after the file or batch that they are at; for good."""
+        self._cancelled.set()
+
+    def sync(self, force: Collection[str] = frozenset()) -> SyncReport:
+        """Compare, and write what differs; the files named in `force` are read in any case.
+
+        Raises:
+            IndexUnusable: it can't be written (the disk is full): all that was written before
+                stands, and another run does the rest.
+        """
+        with self._running:
+            options = self._options
+            found = scan(options.folders, self._rules, self._bounds, own=[options.index_folder])
+            self._notes = tuple(found.notes)
+            for note in found.notes:
+                self._board.tell(IndexNoted(note))
+            return self._bring_up_to_date(found, self._index.documents(), force)
+
+    def sync_paths(self, paths: Collection[str]) -> SyncReport:
+        """The same for single files, of which it was heard that they changed.
+
+        Everything is compared if they are too many, or if it takes more than a look at them to
+        tell what happened. `paths` are real ones, and not to be ignored.
+        """
+        if len(paths) <= PATHS_MAX:
+            with self._running:
+                look = look_at(paths, self._options.folders, self._bounds)
+                if look is not None:
+                    names = (*look.found.files, *look.missing)
+                    known = [d.entry for name in names if (d := self._index.document(name))]
+                    if {entry.file for entry in known}.issuperset(look.missing):
+                        return self._bring_up_to_date(look.found, known, frozenset())
+        return self.sync()
+
+    def _bring_up_to_date(
+        self, found: Scan, known: Sequence[DocumentEntry], force: Collection[str]
+    ) -> SyncReport:
+        """Compare what was found with what was known, and do what is to be done."""
+        run = _Run({entry.file: entry for entry in known}, force)
+        changes = compare(found, known, force)
+        run.tally["unchanged"] = changes.unchanged
+        self._move_and_remove(changes, run)
+        self._read_all(changes.unread, run)
+        if run.has_written:
+            self._index.tidy(self._cancelled.is_set)
+        self._board.count()
+        report = run.report(complete=not self._cancelled.is_set())
+        self._board.tell(report)
+        return report
+
+    def fill_vectors(self) -> int:
+        """Embed the chunks that have no vector yet; gives how many got theirs.
+
+        Raises:
+            EmbedderUnavailable: not now; they are found by their words until it works again.
+            IndexUnusable: as in `sync`.
+        """
+        if self._embedder is None:
+            return 0
+        filler = VectorFiller(
+            self._index, self._embedder, self._board.count, self._cancelled.is_set
+        )
+        with self._filling:
+            return filler.fill()
+
+    def _move_and_remove(self, changes: Changes, run: "_Run") -> None:
+        """All that needs no text, before the reading begins."""
+        for old, file in changes.renamed:
+            self._writer.move(old, file)
+            run.tally["renamed"] += 1
+        bytes_max = self._options.file_bytes
+        for old, file, reading in find_moves(changes, self._index.content_hash, bytes_max):
+            self._writer.move(old, file, reading)
+            run.tally["renamed"] += 1
+        for entry in changes.gone:
+            self._writer.remove(entry.file)
+            run.tally["removed"] += 1
+        for file in changes.refused:
+            self._tell(run.wrote("skipped", self._writer.refuse(file)))
+
+    def _read_all(self, files: Sequence[FoundFile], run: "_Run") -> None:
+        """Read files, small ones first, and those that would not hold still once more."""
+        waiting = sorted(files, key=lambda file: file.size_bytes)
+        self._board.files_begin(len(waiting))
+        for look in range(1, LOOKS_MAX + 1):
+            restless: list[FoundFile] = []
+            with closing(self._outcomes(waiting, run)) as outcomes:
+                for outcome in outcomes:
+                    if self._cancelled.is_set():
+                        return
+                    if look < LOOKS_MAX and _changed_meanwhile(outcome):
+                        restless.append(outcome.file)
+                    else:
+                        self._write(outcome, run)
+                        self._board.file_done(outcome.file.file)
+            if not restless:
+                return
+            waiting = restless
+            self._cancelled.wait(self._settle_seconds)
+
+    def _outcomes(self, files: Sequence[FoundFile], run: "_Run") -> Generator[Outcome]:
+        """What comes of reading each, in order; the reading is some files ahead."""
+
+        def read(file: FoundFile) -> Outcome:
+            known = file.file in run.known and file.file not in run.force
+            return self._reader.read(file, self._index.content_hash(file.file) if known else None)
+
+        return read_ahead(read, files, READ_AHEAD_FILES)
+
+    def _write(self, outcome: Outcome, run: "_Run") -> None:
+        """One transaction."""
+        match outcome:
+            case FileRead():
+                self._write_text(outcome, run)
+            case FileUnchanged(file, reading):
+                self._writer.touch(run.known[file.file], file, reading)
+                run.tally["unchanged"] += 1
+            case FileFailed():
+                self._write_failure(outcome, run)
+            case FileGone(file):
+                if file.file in run.known:
+                    self._writer.remove(file.file)
+                    run.tally["removed"] += 1
+            case _:
+                assert_never(outcome)
+
+    def _write_text(self, read: FileRead, run: "_Run") -> None:
+        """The text with its chunks; a text that can't be cut counts as one that can't be read."""
+        try:
+            cut = self._cut(read.extracted)
+        except Exception as error:
+            logger.exception("cutting %s into chunks failed", read.file.file)
+            reason = f"can't be cut into chunks ({type(error).__name__})"
+            self._write_failure(FileFailed(read.file, read.reading, reason, read.settled), run)
+            return
+        entry = self._writer.write(read, cut.chunks, cut.note)
+        run.tally["unsettled"] += not read.settled
+        self._tell(run.wrote("changed" if entry.file in run.known else "added", entry))
+
+    def _write_failure(self, failed: FileFailed, run: "_Run") -> None:
+        """Why it isn't searchable, unless that is what the index says already."""
+        run.tally["unsettled"] += not failed.settled
+        entry = self._writer.failure(failed)
+        if entry != run.known.get(entry.file):
+            self._writer.mark(entry, failed)
+            self._tell(run.wrote("failed", entry))
+
+    def _tell(self, entry: DocumentEntry) -> None:
+        """A line for the status, if there is anything to say."""
+        if entry.note:
+            self._board.tell(FileNoted(entry.file, entry.status, entry.note))
+
+
+class _Run:
+    """One run: what was known when it began, and what came of it."""
+
+    def __init__(self, known: Mapping[str, DocumentEntry], force: Collection[str]) -> None:
+        self.known = known
+        self.force = force
+        self.tally = Counter[str]()
+
+    def wrote(self, what: str, entry: DocumentEntry) -> DocumentEntry:
+        """Count an entry that was written, and give it back."""
+        self.tally[what] += 1
+        return entry
+
+    @property
+    def has_written(self) -> bool:
+        """Whether any text was."""
+        return bool(self.tally["added"] or self.tally["changed"])
+
+    def report(self, *, complete: bool) -> SyncReport:
+        """The sums."""
+        return SyncReport(**self.tally, complete=complete)
+
+
+def _changed_meanwhile(outcome: Outcome) -> bool:
+    """Whether a file wants another look soon; one that can't be opened doesn't, but later."""
+    match outcome:
+        case FileRead(settled=settled):
+            return not settled
+        case FileFailed(reading=reading, settled=settled):
+            return reading is not None and not settled
+        case FileUnchanged() | FileGone():
+            return False
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,294 @@
+"""What each command of `servers.rag.command` does, over an open library."""
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
+from servers.rag.errors import OutsideFolders, RagError
+from servers.rag.folders.access import resolve
+from servers.rag.folders.adding import NotAdded, add_files
+from servers.rag.indexing.progress import OnEvent, SyncReport
+from servers.rag.library.async_library import Library
+from servers.rag.library.options import DocumentOptions
+from servers.rag.library.reporter import Reporter
+from servers.rag.library.wording import entry_line, passages_text, size_text
+from servers.rag.passages import DocumentEntry, Passage, SearchMode
+
+if TYPE_CHECKING:
+    from servers.rag.library.library import LibraryStatus
+
+
+class Refused(RagError):
+    """The person has to say it otherwise."""
+
+
+class ManagedLibrary(Library, Protocol):
+    """What commands ask of a library beside what tools do."""
+
+    def sync(self, *, embed: bool = True) -> SyncReport:
+        """Bring the index up to date, with its vectors if `embed`, while the caller waits."""
+        ...
+
+    def reindex(self) -> SyncReport:
+        """Read every document anew."""
+        ...
+
+    def status(self) -> "LibraryStatus":
+        """How it stands."""
+        ...
+
+
+OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], ManagedLibrary]
+
+
+def open_documents(options: DocumentOptions, on_event: OnEvent) -> ManagedLibrary:
+    """The real library."""
+    from servers.rag.library.library import DocumentLibrary
+
+    return DocumentLibrary.open(options, on_event=on_event)
+
+
+def manage(
+    found: argparse.Namespace,
+    options: DocumentOptions,
+    teller: Reporter,
+    open_library: OpenLibrary = open_documents,
+) -> int:
+    """Do the action; gives the exit code.
+
+    Raises:
+        Refused: it can't be done as it was said.
+        RagError: it failed.
+    """
+    if found.action == "watch":
+        options = options.model_copy(update={"watch": True})
+    with teller.waiting_for("the index"):
+        opened = open_library(options, teller.hear)
+    with closing(opened) as library:
+        desk = _Management(library, options, teller, is_json=found.json)
+        match found.action:
+            case "add":
+                return desk.add(found.paths)
+            case "list":
+                return desk.list_documents()
+            case "status":
+                return desk.status()
+            case "search":
+                return desk.search(" ".join(found.query), found.top_k, found.file, found.mode)
+            case "reindex":
+                return desk.reindex()
+            case "remove":
+                return desk.remove(found.file, is_sure=found.yes)
+            case _:
+                return desk.watch()
+
+
+class _Management:
+    def __init__(
+        self, library: ManagedLibrary, options: DocumentOptions, teller: Reporter, *, is_json: bool
+    ) -> None:
+        self._library = library
+        self._options = options
+        self._teller = teller
+        self._is_json = is_json
+
+    def add(self, paths: list[Path]) -> int:
+        try:
+            copied = list(add_files(self._options.folders[0], paths))
+        except NotAdded as error:
+            raise Refused(str(error)) from error
+        if any(one.state == "added" for one in copied):
+            self._update(embed=True)
+        root = self._options.folders[0]
+        if self._is_json:
+            self._teller.answer_json(
+                [
+                    {"file": str(c.target.relative_to(root)), "state": c.state, "reason": c.reason}
+                    for c in copied
+                ]
+            )
+        for one in copied if not self._is_json else []:
+            name = one.target.relative_to(root)
+            told = f" ({one.reason})" if one.reason else ""
+            self._teller.answer(f"{one.state.ljust(7)}  {name}{told}")
+        return EXIT_USAGE if any(one.state == "refused" for one in copied) else EXIT_DONE
+
+    def list_documents(self) -> int:
+        self._update(embed=False)
+        entries = self._library.documents()
+        if self._is_json:
+            self._teller.answer_json([_entry_document(entry) for entry in entries])
+        elif entries:
+            self._teller.answer("\n".join(entry_line(entry) for entry in entries))
+        else:
+            folders = ", ".join(map(str, self._options.folders))
+            self._teller.say(f"no documents in {folders}; agent.py docs add PATH adds some")
+        return EXIT_DONE
+
+    def status(self) -> int:
+        status, entries = self._library.status(), self._library.documents()
+        unread = [entry for entry in entries if entry.note]
+        if self._is_json:
+            self._teller.answer_json(
+                {
+                    "folders": [str(folder) for folder in self._options.folders],
+                    "index_folder": str(self._options.index_folder),
+                    "documents": status.counts.documents,
+                    "chunks": status.counts.chunks,
+                    "chunks_without_vectors": status.counts.chunks_without_vectors,
+                    "embedder": status.embedder or None,
+                    "vectors": status.vectors or None,
+                    "writer_process": status.writer_process,
+                    "notes": list(status.notes),
+                    "noted": [_entry_document(entry) for entry in unread],
+                }
+            )
+        else:
+            self._teller.answer("\n".join(_status_lines(self._options, status, unread)))
+        return EXIT_DONE
+
+    def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> int:
+        self._update(embed=mode != "words")
+        with self._teller.waiting_for("the search"):
+            result = self._library.search(query, top_k, file, mode)
+        told = ([result.note] if result.note else []) + [*self._library.faults()]
+        notes = sorted(set(told), key=told.index)
+        if self._is_json:
+            passages = [_passage_document(passage) for passage in result.passages]
+            self._teller.answer_json({"passages": passages, "notes": notes})
+        elif result.passages:
+            for note in notes:
+                self._teller.say(note)
+            self._teller.answer(passages_text(result.passages))
+        else:
+            self._teller.complain(" ".join(notes) or passages_text(()))
+        return EXIT_DONE if result.passages else EXIT_NOTHING_FOUND
+
+    def reindex(self) -> int:
+        with self._teller.waiting_for("documents to be read anew"):
+            self._library.reindex()
+        counts = self._library.status().counts
+        if self._is_json:
+            self._teller.answer_json({"documents": counts.documents, "chunks": counts.chunks})
+        else:
+            self._teller.answer(f"{counts.documents} documents, {counts.chunks} passages")
+        return EXIT_DONE
+
+    def remove(self, file: str, *, is_sure: bool) -> int:
+        path = self._path_of(file)
+        if not is_sure and not _agrees(f"delete {path}? [y/N] "):
+            raise Refused(f"{path} stays; --yes deletes it without a question")
+        try:
+            path.unlink()
+        except OSError as error:
+            raise Refused(f"{path} can't be deleted: {error.strerror or error}") from error
+        self._update(embed=False)
+        if self._is_json:
+            self._teller.answer_json({"removed": str(path)})
+        else:
+            self._teller.answer(f"removed  {path}")
+        return EXIT_DONE
+
+    def watch(self) -> int:
+        self._library.start()
+        if (holder := self._other_writer()) is not None:
+            self._teller.say(f"process {holder} does the indexing; this one follows and takes over")
+        folders = ", ".join(map(str, self._options.folders))
+        self._teller.say(f"watching {folders}; Ctrl-C ends it")
+        threading.Event().wait()
+        return EXIT_DONE
+
+    def _update(self, *, embed: bool) -> None:
+        """Index what has changed, unless another process looks after that.
+
+        Without `embed` it is found by words only, until the next command that needs vectors.
+        """
+        if (holder := self._other_writer()) is not None:
+            self._teller.say(f"process {holder} keeps the index up to date")
+        else:
+            with self._teller.waiting_for("the index to be brought up to date"):
+                self._library.sync(embed=embed)
+
+    def _other_writer(self) -> int | None:
+        holder = self._library.status().writer_process
+        return holder if holder is not None and holder != os.getpid() else None
+
+    def _path_of(self, file: str) -> Path:
+        """The file of a document, which lies in a document folder.
+
+        Raises:
+            Refused: there is none of that name.
+        """
+        entry = next((e for e in self._library.documents() if e.file == file), None)
+        try:
+            return resolve(self._options.folders, file if entry is None else entry.path)
+        except OutsideFolders as error:
+            raise Refused(str(error)) from error
+
+
+def _agrees(question: str) -> bool:
+    """Whether the person at the terminal says yes; nobody there is a no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _status_lines(
+    options: DocumentOptions, status: "LibraryStatus", unread: list[DocumentEntry]
+) -> list[str]:
+    counts = status.counts
+    waiting = counts.chunks_without_vectors
+    return [
+        *(f"folder     {folder}{_missing(folder)}" for folder in options.folders),
+        f"index      {options.index_folder} ({size_text(_size(options.index_folder))})",
+        f"documents  {counts.documents}, in {counts.chunks} passages",
+        f"embedder   {status.embedder or 'none: words alone are searched'}",
+        *([f"vectors    {status.vectors}"] if status.vectors else []),
+        *([f"waiting    {waiting} passages for their vectors"] if waiting else []),
+        *(f"note       {note}" for note in status.notes),
+        *(f"noted      {entry_line(entry)}" for entry in unread),
+    ]
+
+
+def _missing(folder: Path) -> str:
+    return "" if folder.is_dir() else " (is not there)"
+
+
+def _size(folder: Path) -> int:
+    try:
+        return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    except OSError:
+        return 0
+
+
+def _entry_document(entry: DocumentEntry) -> dict[str, object]:
+    return {
+        "file": entry.file,
+        "path": entry.path,
+        "status": entry.status,
+        "title": entry.title or None,
+        "size_bytes": entry.size_bytes,
+        "passages": entry.chunks,
+        "note": entry.note or None,
+    }
+
+
+def _passage_document(passage: Passage) -> dict[str, object]:
+    return {
+        "file": passage.file,
+        "id": passage.chunk_id,
+        "score": round(passage.score, 4),
+        "cosine": None if passage.cosine is None else round(passage.cosine, 4),
+        "page": passage.page,
+        "line": passage.line,
+        "headings": list(passage.headings),
+        "text": passage.text,
+    }

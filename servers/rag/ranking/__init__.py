@@ -1,1 +1,0 @@
-"""From candidates to passages: fused scores, neighbours as one text, no text twice."""

@@ -1,0 +1,1 @@
+"""Any file or page into markdown: documents and the web, by one pipeline in child processes."""

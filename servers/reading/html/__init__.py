@@ -1,0 +1,1 @@
+"""HTML: the part that holds the text, what is hidden in it, and markdown of the rest."""

@@ -1,0 +1,287 @@
+"""HTML as a tree without what is no content, and what of its structure must not get lost."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, cast
+
+from servers.reading.markdown import one_line, raised
+from servers.reading.pictures.pictures import picture_paragraph
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+NO_CONTENT = (
+    "script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "canvas",
+    "button", "select", "textarea", "dialog",
+)  # fmt: skip
+"""Besides forms, unless the page's text stands in one."""
+
+AROUND_CONTENT = ("nav", "aside", "footer", "header", "menu")
+AROUND_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary"})
+BAR_STAND_IN = "⏐"
+"""U+23D0, which hardly any text holds; libraries differ in whether and how they escape a bar."""
+
+LINE_NUMBERS = {"linenos", "gutter", "lineno", "line-numbers"}
+"""Classes of cells that hold the numbers of lines of code: Pygments and others."""
+
+FORM_PARAGRAPHS_MIN = 3
+"""A form with so many holds the page: ASP.NET writes every page into one."""
+
+ANCHORS = frozenset({"¶", "#", "§", "🔗", "⚓"})
+"""Words of links that only lead to the heading they stand in."""
+
+
+class Element(Protocol):
+    """An element of lxml's HTML tree; comments have a tag that is no text."""
+
+    tag: object
+    text: str | None
+    tail: str | None
+
+    def __iter__(self) -> Iterator["Element"]:
+        """Those directly in it."""
+        ...
+
+    def iter(self, *tags: str) -> Iterator["Element"]:
+        """It and all below it with one of the tags, or with any."""
+        ...
+
+    def iterancestors(self, *tags: str) -> Iterator["Element"]:
+        """Those around it, the nearest first."""
+        ...
+
+    def xpath(self, path: str) -> list["Element"]:
+        """The elements that a path leads to, in the order of the page."""
+        ...
+
+    def get(self, key: str) -> str | None:
+        """An attribute."""
+        ...
+
+    def set(self, key: str, value: str) -> None:
+        """Give it an attribute."""
+        ...
+
+    def getparent(self) -> "Element | None":
+        """The element around it."""
+        ...
+
+    def text_content(self) -> str:
+        """All text in it."""
+        ...
+
+    def drop_tree(self) -> None:
+        """Take it out, and leave what follows it."""
+        ...
+
+    def drop_tag(self) -> None:
+        """Take it out, and leave what is in it."""
+        ...
+
+
+ShowPicture: TypeAlias = Callable[[Element], str]
+"""What stands in the text in place of a picture; empty for nothing."""
+
+
+class _Etree(Protocol):
+    ParserError: type[Exception]
+
+
+class _Parser(Protocol): ...
+
+
+class _LxmlHtml(Protocol):
+    etree: _Etree
+
+    def HTMLParser(  # the library's name
+        self, *, remove_comments: bool, remove_pis: bool, collect_ids: bool
+    ) -> _Parser: ...
+
+    def document_fromstring(self, html: str, parser: _Parser) -> Element: ...
+
+    def tostring(self, doc: Element, *, encoding: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What of a page's structure has to be found again in its markdown."""
+
+    headings: tuple[str, ...]
+    code: tuple[str, ...]
+    cells: int
+    words: int
+
+
+def parsed(html: str) -> Element | None:
+    """The tree of a page without scripts, forms, navigation; None if there is nothing in it."""
+    tree = document_of(html)
+    if tree is not None:
+        strip_surroundings(tree)
+    return tree
+
+
+def document_of(html: str) -> Element | None:
+    """The tree of a page with all but its comments; None if there is nothing in it.
+
+    libxml2 cuts what is nested deeper than 256 elements, and never loads what a page names.
+    """
+    library = _library()
+    # A declared encoding is refused by lxml in text that is decoded already.
+    whole = re.sub(r"^\s*<\?xml[^>]*\?>", "", html, count=1)
+    parser = library.HTMLParser(remove_comments=True, remove_pis=True, collect_ids=False)
+    try:
+        return library.document_fromstring(whole, parser)
+    except (library.etree.ParserError, ValueError, AssertionError):
+        return None
+
+
+def serialised(tree: Element) -> str:
+    """The HTML of a tree."""
+    return _library().tostring(tree, encoding="unicode")
+
+
+def with_bars(markdown: str) -> str:
+    """The markdown of a tree, with the bars in its cells as they are written there."""
+    return markdown.replace(BAR_STAND_IN, "\\|")
+
+
+def main_part(tree: Element) -> Element | None:
+    """The part that a page itself calls its main one, if it does so once."""
+    marked = tree.xpath("//*[self::main or @role='main']")
+    if not marked:
+        marked = list(tree.iter("article"))
+    return marked[0] if len(marked) == 1 else None
+
+
+def outline_of(part: Element) -> Outline:
+    """The structure of a part of a page."""
+    headings = (one_line(each.text_content()) for each in part.iter(*HEADINGS))
+    code = (each.text_content() for each in part.iter("pre"))
+    return Outline(
+        headings=tuple(text for text in headings if text),
+        code=tuple(text for text in code if text.strip()),
+        cells=sum(1 for each in part.iter("td", "th") if each.text_content().strip()),
+        words=len(part.text_content().split()),
+    )
+
+
+def title_of(tree: Element) -> str:
+    """What stands in `<title>`; empty without one."""
+    return next((one_line(each.text_content()) for each in tree.iter("title")), "")
+
+
+def _library() -> _LxmlHtml:
+    return cast(_LxmlHtml, importlib.import_module("lxml.html"))
+
+
+def alternative_text(picture: Element) -> str:
+    """What a page says itself of a picture: what is shown is on the web, not here."""
+    return picture_paragraph(picture.get("alt") or "")
+
+
+def strip_surroundings(tree: Element, show_picture: ShowPicture = alternative_text) -> None:
+    """Take out what is no content, and make of the rest what libraries can't get wrong."""
+    for each in list(tree.iter("form")):
+        if _holds_the_page(each):
+            each.tag = "div"
+    _drop(tree.iter("form", *NO_CONTENT))
+    _drop(each for each in tree.iter("a") if each.text_content().strip() in ANCHORS)
+    _drop(each for each in tree.iter(*AROUND_CONTENT) if _is_around(each))
+    _drop(each for each in tree.xpath("//*[@hidden or @role]") if _is_marked_around(each))
+    for each in list(tree.iter("img")):
+        _replace_picture(each, show_picture(each))
+    for each in list(tree.iter("sup", "sub")):
+        _write_out(each)
+    for each in list(tree.iter("table")):
+        if LINE_NUMBERS & {name for cell in each.iter("td") for name in _classes(cell)}:
+            _unwrap_listing(each)
+    for each in tree.iter("dl", "dt", "dd"):
+        # Markdown would indent what a definition holds, and code in it would be no code any more.
+        each.tag = "p" if each.tag == "dt" else "div"
+    if "|" in tree.text_content():
+        for each in list(tree.iter("td", "th")):
+            _escape_bars(each)
+
+
+def _drop(elements: Iterable[Element]) -> None:
+    """Take elements out; one in another that is gone already goes with it."""
+    for each in list(elements):
+        if each.getparent() is not None:
+            each.drop_tree()
+
+
+def _holds_the_page(form: Element) -> bool:
+    if next(form.iter("main", "article", "h1"), None) is not None:
+        return True
+    return sum(1 for _ in form.iter("p")) >= FORM_PARAGRAPHS_MIN
+
+
+def _is_marked_around(each: Element) -> bool:
+    if each.get("hidden") is not None:
+        return True
+    return each.get("role") in AROUND_ROLES and _is_around(each)
+
+
+def _is_around(each: Element) -> bool:
+    # The header of an article holds its title; that of the page the name of the site.
+    return not (each.tag in ("header", "footer") and _is_in_article(each))
+
+
+def _unwrap_listing(table: Element) -> None:
+    """Leave the code of a table that only sets line numbers beside it."""
+    for cell in list(table.iter("td")):
+        if LINE_NUMBERS & _classes(cell):
+            cell.drop_tree()
+    for each in table.iter("table", "thead", "tbody", "tr", "td"):
+        each.tag = "div"
+
+
+def _classes(each: Element) -> set[str]:
+    return set((each.get("class") or "").split())
+
+
+def _is_in_article(each: Element) -> bool:
+    parent = each.getparent()
+    while parent is not None:
+        if parent.tag in ("article", "main") or parent.get("role") == "main":
+            return True
+        parent = parent.getparent()
+    return False
+
+
+def _replace_picture(each: Element, words: str) -> None:
+    if each.getparent() is not None:
+        if words:
+            each.tail = f"{words} {each.tail or ''}"
+        each.drop_tree()
+
+
+def _write_out(each: Element) -> None:
+    """Leave a superscript as `^48` and a subscript as it is: markdown has neither."""
+    parent = each.getparent()
+    if parent is None:
+        return
+    if each.tag == "sup":
+        text = each.text_content()
+        shown = raised(_before(each, parent), text)
+        if shown != text:
+            for inner in list(each):
+                inner.drop_tree()
+            each.text = shown
+    each.drop_tag()
+
+
+def _before(each: Element, parent: Element) -> str:
+    """The text right before an element."""
+    sibling = each.xpath("preceding-sibling::*[1]")
+    if not sibling:
+        return parent.text or ""
+    return sibling[0].tail or sibling[0].text_content()
+
+
+def _escape_bars(cell: Element) -> None:
+    """Put a stand-in where a bar in a cell would begin another cell of the markdown table."""
+    for each in cell.iter():
+        each.text = (each.text or "").replace("|", BAR_STAND_IN)
+        if each is not cell:
+            each.tail = (each.tail or "").replace("|", BAR_STAND_IN)

@@ -1,0 +1,1 @@
+"""Packages and tables: Word, PowerPoint, Excel, EPUB, delimited text."""

@@ -1,0 +1,1 @@
+"""PDF by PyMuPDF where it is installed, else by pdfium."""

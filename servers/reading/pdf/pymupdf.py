@@ -1,0 +1,211 @@
+"""PDF by PyMuPDF 2: pymupdf4llm finds headings by letter sizes, tables by lines, and columns.
+
+Its layout network is left off: it takes 13 times as long (0.55 s a page instead of 0.04 s), more
+than embedding the page's text does. Both packages print to stdout, which is kept from there.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import re
+import sys
+from collections import Counter
+from typing import cast
+
+from servers.rag.errors import ExtractionError
+from servers.reading.pdf.text import page_text, table_markdown, without_tags
+from servers.reading.pdf.types import Document, Page, PyMuPdf, PyMuPdf4Llm, Tables
+from servers.reading.pictures.pictures import AREA_MIN_PIXELS, SIDE_MIN_PIXELS
+from servers.reading.source import Reading
+
+PAGES_AT_ONCE = 8
+GRAPHICS_MAX = 5_000
+"""Lines and curves of a page; with more of them it is a map or a plot, without tables."""
+
+PLAIN_SECONDS_A_PAGE = 0.02
+"""What a page without structure takes at most; kept back for the pages to come."""
+
+SCAN_DPI = 150
+POINTS_AN_INCH = 72
+REPEATED_PAGES = 3
+"""A picture on more pages than these is a logo."""
+
+PICTURES_MAX = 200
+"""Taken out of one file; the rest is not even looked at."""
+
+
+_TAG = re.compile("<(sup|u|mark)>")
+
+
+class Unreadable(Exception):
+    """PyMuPDF can't open the file; another library may."""
+
+
+def is_installed() -> bool:
+    """Whether the package is at hand; nothing is imported."""
+    return importlib.util.find_spec("pymupdf") is not None
+
+
+def opened(data: bytes) -> "MuPdf":
+    """Open a PDF in memory.
+
+    Raises:
+        ExtractionError: it needs a password.
+        Unreadable: it can't be opened.
+    """
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            library = cast(PyMuPdf, importlib.import_module("pymupdf"))
+            markdown = cast(PyMuPdf4Llm, importlib.import_module("pymupdf4llm"))
+            markdown.use_layout(False)
+            tables = cast(Tables, importlib.import_module("pymupdf.table"))
+            tables.Table.to_markdown = table_markdown  # it has no option that says so
+            library.TOOLS.mupdf_display_errors(False)
+            library.TOOLS.mupdf_display_warnings(False)
+            document = library.open(stream=data, filetype="pdf")
+            count = document.page_count
+        except Exception as error:
+            raise Unreadable(str(error)) from error
+    if document.needs_pass:
+        document.close()
+        raise ExtractionError("it is encrypted with a password; save a copy without one")
+    if not count:
+        document.close()
+        raise Unreadable("it has no pages")
+    return MuPdf(document, markdown)
+
+
+class MuPdf:
+    """An open PDF."""
+
+    def __init__(self, document: Document, markdown: PyMuPdf4Llm) -> None:
+        """Takes over the document."""
+        self._document = document
+        self._markdown = markdown
+
+    def page_count(self) -> int:
+        """How many pages it has."""
+        return self._document.page_count
+
+    def title(self) -> str:
+        """What its metadata give as title."""
+        return (self._document.metadata or {}).get("title") or ""
+
+    def pages(self, count: int, reading: Reading) -> list[str]:
+        """The markdown of the first pages; without structure once time runs short."""
+        pages: list[str] = []
+        with contextlib.redirect_stdout(sys.stderr):
+            headings = self._markdown.IdentifyHeaders(self._document)
+            while len(pages) < count:
+                if reading.clock.left() < PLAIN_SECONDS_A_PAGE * (count - len(pages)):
+                    after = f"after page {len(pages):,}"
+                    reading.note(f"it takes too long: {after} headings and tables are not told")
+                    break
+                numbers = range(len(pages), min(len(pages) + PAGES_AT_ONCE, count))
+                pages += self._structured(numbers, headings, reading)
+            pages += [self._plain(number, reading) for number in range(len(pages), count)]
+        return pages
+
+    def _structured(self, numbers: range, headings: object, reading: Reading) -> list[str]:
+        try:
+            found = self._markdown.to_markdown(
+                self._document,
+                pages=list(numbers),
+                hdr_info=headings,
+                page_chunks=True,
+                ignore_images=True,
+                graphics_limit=GRAPHICS_MAX,
+            )
+        except Exception:  # noqa: BLE001 - whatever a damaged page brings about
+            found = []
+        if len(found) == len(numbers):
+            return [
+                self._mended(page["text"], number, reading)
+                for page, number in zip(found, numbers, strict=True)
+            ]
+        if len(numbers) == 1:
+            return [self._plain(numbers[0], reading)]
+        # One of them is the trouble: the others keep their structure.
+        return [self._structured(range(each, each + 1), headings, reading)[0] for each in numbers]
+
+    def _mended(self, markdown: str, number: int, reading: Reading) -> str:
+        if "```" not in markdown and _TAG.search(markdown) is None:
+            return markdown
+        plain = self._plain(number, reading)
+        return without_tags(indented(markdown, plain), plain)
+
+    def _plain(self, number: int, reading: Reading) -> str:
+        try:
+            return page_text(self._document.load_page(number))
+        except Exception:  # noqa: BLE001 - whatever a damaged page brings about
+            reading.note(f"page {number + 1} is damaged")
+            return ""
+
+    def drawn(self, page: int, pixels_max: int) -> bytes:
+        """A page as a PNG, at 150 dpi unless it is very large; empty if it can't be drawn."""
+        try:
+            loaded = self._document.load_page(page)
+            pixmap = loaded.get_pixmap(dpi=_dpi(loaded, pixels_max), alpha=False)
+            return pixmap.tobytes("png")
+        except Exception:  # noqa: BLE001 - whatever a damaged page brings about
+            return b""
+
+    def pictures(self, count: int) -> dict[int, list[bytes]]:
+        """The pictures on the first pages; small ones and those on many pages are left out."""
+        placed: dict[int, int] = {}
+        pages: Counter[int] = Counter()
+        for number in range(count):
+            for xref in self._picture_numbers(number):
+                placed.setdefault(xref, number)
+                pages[xref] += 1
+        found: dict[int, list[bytes]] = {}
+        few = [xref for xref in placed if pages[xref] <= REPEATED_PAGES]
+        for xref in few[:PICTURES_MAX]:
+            with contextlib.suppress(Exception):  # a damaged picture is as good as none
+                image = self._document.extract_image(xref)["image"]
+                found.setdefault(placed[xref], []).append(image)
+        return found
+
+    def _picture_numbers(self, number: int) -> set[int]:
+        try:
+            images = self._document.load_page(number).get_images(full=True)
+        except Exception:  # noqa: BLE001 - whatever a damaged page brings about
+            return set()
+        return {
+            image[0]
+            for image in images
+            if min(image[2], image[3]) >= SIDE_MIN_PIXELS and image[2] * image[3] >= AREA_MIN_PIXELS
+        }
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._document.close()
+
+
+def indented(markdown: str, plain: str) -> str:
+    """The markdown with the indentation of its code as in the page's plain text.
+
+    pymupdf4llm tells it from where lines begin, and drops blanks that are written out.
+    """
+    written = plain.split("\n")
+    lines = markdown.split("\n")
+    place, is_code = 0, False
+    for index, line in enumerate(lines):
+        if line.startswith("```"):
+            is_code = not is_code
+        elif is_code and line.strip() and not line.startswith(" "):
+            found = _next_line(written, line.strip(), place)
+            if found is not None:
+                lines[index], place = written[found].rstrip(), found + 1
+    return "\n".join(lines)
+
+
+def _next_line(lines: list[str], wanted: str, place: int) -> int | None:
+    """Where a line with these words comes next; None if it does not."""
+    return next((at for at in range(place, len(lines)) if lines[at].strip() == wanted), None)
+
+
+def _dpi(page: Page, pixels_max: int) -> int:
+    square_points = max(page.rect.width * page.rect.height, 1.0)
+    most = POINTS_AN_INCH * (pixels_max / square_points) ** 0.5
+    return max(1, min(SCAN_DPI, int(most)))

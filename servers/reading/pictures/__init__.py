@@ -1,0 +1,1 @@
+"""What pictures say: by a vision model, or by reading their letters (OCR)."""

@@ -1,0 +1,48 @@
+"""Pictures that are documents themselves: what they say or show."""
+
+import io
+import warnings
+
+from servers.rag.errors import ExtractionError
+from servers.rag.passages import Extracted
+from servers.reading.pictures.pictures import picture_paragraph
+from servers.reading.source import Reading, Source
+
+
+def read_image(source: Source, reading: Reading) -> Extracted:
+    """What a picture says; its name where that is nothing, so that it can be found at all.
+
+    Raises:
+        ExtractionError: it is damaged, or far too large.
+    """
+    width, height = _size(source.data)
+    if width * height > reading.limits.picture_pixels_max:
+        raise ExtractionError(
+            f"it has {width:,} by {height:,} pixels, more than the "
+            f"{reading.limits.picture_pixels_max // 1_000_000} million that are read"
+        )
+    said = reading.pictures.text_of(source.data)
+    if said:
+        return Extracted(said, source.name)
+    if not reading.pictures.can_read():
+        reading.note("only its name can be found: nothing here reads pictures")
+    return Extracted(picture_paragraph(_name(source)), source.name)
+
+
+def _size(data: bytes) -> tuple[int, int]:
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about large ones, which are refused above
+        try:
+            with Image.open(io.BytesIO(data)) as picture:
+                size = picture.size
+                picture.verify()
+                return size
+        except Exception as error:
+            raise ExtractionError("the picture is damaged and can't be opened") from error
+
+
+def _name(source: Source) -> str:
+    """The words in a file's name."""
+    return source.name.removesuffix(source.suffix).replace("_", " ").replace("-", " ")

@@ -1,0 +1,1 @@
+"""Files that are text: markdown, source code, mail, links."""

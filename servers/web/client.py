@@ -1,0 +1,192 @@
+"""The web as tools ask it: searches and pages, each in its turn, opened with the first question.
+
+Callers share what one process has: the rate limits, the caches, the processes that read pages, and
+the memory of what searches have found.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from servers.web.options import WebOptions
+from servers.web.ports import Fetched, PageReader, ReadPage, SearchResult
+from servers.web.rate_limit import RateLimiter
+
+if TYPE_CHECKING:
+    from servers.web.pages.content_fetcher import WebContentFetcher
+    from servers.web.pages.reader import WebPageReader
+    from servers.web.ports import SearchProvider
+    from servers.web.search.links import FoundLinks
+
+TURN_SECONDS_MAX = 20.0
+"""How long a call waits for its turn under a rate limit: what is left of the minute that a call
+usually has is for fetching and reading."""
+
+Tell: TypeAlias = Callable[[str], Awaitable[None]]
+"""Hears what is being done for one call."""
+
+_LISTENING: ContextVar[Tell | None] = ContextVar("listening", default=None)
+"""Who hears of the call that this task works on. Fetcher and reader are shared by all calls."""
+
+
+class Web(Protocol):
+    """What tools ask of the web. All raise `WebError` with a message for whoever called."""
+
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """What the search engine finds."""
+        ...
+
+    async def page(self, url: str, offset: int, characters: int) -> str:
+        """So many characters of a page's text from `offset` on, and how to read on."""
+        ...
+
+    async def source(self, url: str, offset: int, characters: int) -> str:
+        """The same of its source."""
+        ...
+
+    async def aclose(self) -> None:
+        """End what works in the background."""
+        ...
+
+
+@contextmanager
+def heard_by(listener: Tell) -> Generator[None]:
+    """Have the work that is done inside told, as long as it lasts."""
+    token = _LISTENING.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENING.reset(token)
+
+
+async def tell(text: str) -> None:
+    """Tell whoever listens to the call that this task works on."""
+    if (listener := _LISTENING.get()) is not None:
+        await listener(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The parts, once somebody has asked."""
+
+    provider: "SearchProvider"
+    found: "FoundLinks"
+    pages: "WebContentFetcher"
+    sources: "WebContentFetcher"
+    reader: "WebPageReader"
+
+
+class WebClient:
+    """The real web, as the options have it."""
+
+    def __init__(self, options: WebOptions, environ: Mapping[str, str] = os.environ) -> None:
+        """Open nothing yet; `environ` holds the keys."""
+        self._options = options
+        self._environ = environ
+        self._opening: asyncio.Task[_Opened] | None = None
+
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """What the search engine finds; links are remembered as found."""
+        web = await self._web()
+        await tell(f"searching with {web.provider.name}")
+        results = await web.provider.search(query, max_results)
+        web.found.remember(results)
+        return results
+
+    async def page(self, url: str, offset: int, characters: int) -> str:
+        """As `Web.page`, from a short memory where it was read already."""
+        web = await self._web()
+        because = web.found.because(url)
+        return await web.pages.fetch_and_parse(url, offset, characters=characters, because=because)
+
+    async def source(self, url: str, offset: int, characters: int) -> str:
+        """As `Web.source`."""
+        web = await self._web()
+        because = web.found.because(url)
+        return await web.sources.fetch_and_parse(
+            url, offset, characters=characters, because=because
+        )
+
+    async def aclose(self) -> None:
+        """End the processes that read pages."""
+        if self._opening is None:
+            return
+        self._opening.cancel()
+        await asyncio.wait({self._opening})
+        if not self._opening.cancelled() and self._opening.exception() is None:
+            await asyncio.to_thread(self._opening.result().reader.close)
+
+    async def _web(self) -> _Opened:
+        """The parts; opened once, off the event loop because that imports for a while."""
+        if self._opening is None:
+            opening = asyncio.to_thread(_open, self._options, self._environ)
+            self._opening = asyncio.create_task(opening)
+        return await asyncio.shield(self._opening)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """A rate limit whose turn is waited for so long only."""
+
+    limiter: RateLimiter
+
+    async def acquire(self, wait_seconds_max: float | None = None) -> None:
+        """Wait for a turn.
+
+        Raises:
+            RateLimited: it would come later than `wait_seconds_max`, or `TURN_SECONDS_MAX`.
+        """
+        most = min(TURN_SECONDS_MAX, wait_seconds_max or TURN_SECONDS_MAX)
+        if 1 <= (wait := self.limiter.wait_seconds) <= most:
+            await tell(f"waiting {wait:.0f} s for its turn")
+        await self.limiter.acquire(most)
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldReader:
+    """A reader that tells when it begins."""
+
+    reader: PageReader
+
+    async def read(self, fetched: Fetched) -> ReadPage:
+        await tell(f"reading {_size(len(fetched.body))}")
+        return await self.reader.read(fetched)
+
+
+def _open(options: WebOptions, environ: Mapping[str, str]) -> _Opened:
+    """Import and build; nothing is asked yet."""
+    from servers.web.fetching.fetcher import open_fetcher
+    from servers.web.pages.content_fetcher import WebContentFetcher
+    from servers.web.pages.reader import SourceReader, open_reader
+    from servers.web.search.links import FoundLinks
+    from servers.web.search.provider import open_provider
+
+    fetcher = open_fetcher(options, progress=_tell_bytes)
+    searches = _Turns(RateLimiter(options.searches_per_minute))
+    turns = _Turns(RateLimiter(options.pages_per_minute))
+    reader = open_reader(options, fetcher, environ)
+
+    def pages_by(reader: PageReader) -> WebContentFetcher:
+        return WebContentFetcher(
+            fetcher, _ToldReader(reader), limiter=turns, cache_seconds=options.cache_seconds
+        )
+
+    return _Opened(
+        provider=open_provider(options, fetcher, environ, pace=searches),
+        found=FoundLinks(),
+        pages=pages_by(reader),
+        sources=pages_by(SourceReader()),
+        reader=reader,
+    )
+
+
+async def _tell_bytes(done: int, total: int | None) -> None:
+    await tell(f"fetched {_size(done)}{f' of {_size(total)}' if total else ''}")
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{max(count // 1024, 1)} KB"

@@ -1,1 +1,0 @@
-"""Reading what was fetched: pages, feeds, documents and pictures as markdown."""

@@ -1,1 +1,0 @@
-"""Tests of `agent.py mcp` and `agent.py call`."""

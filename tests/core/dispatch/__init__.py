@@ -1,0 +1,1 @@
+"""The lives of servers, and what is remembered of their tools."""

@@ -1,0 +1,73 @@
+"""Connections to real servers with a clock of their own, for tests of the lives of servers."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config.servers import ServerSpec
+from core.dispatch.connections import ServerConnection, ignore_tools
+from core.dispatch.life import ConnectionSettings, OnTools
+from core.dispatch.pacing import Pace
+from core.mcp.hooks import SessionHooks
+from core.process.watchdog import Watchdog
+from core.tools.spec import ToolSpec
+from tests.core.dispatch.fixture_servers import QUICK, is_gone, server
+
+
+@dataclass
+class Clock:
+    """Time that passes only where somebody sleeps; chance that always draws the most."""
+
+    seconds: float = 0.0
+    sleeps: list[float] = field(default_factory=list[float])
+
+    async def sleep(self, seconds: float) -> None:
+        self.sleeps.append(seconds)
+        self.seconds += seconds
+
+    def pace(self) -> Pace:
+        return Pace(lambda: self.seconds, self.sleep, lambda: 1.0)
+
+
+@asynccontextmanager
+async def connected(
+    spec: ServerSpec,
+    clock: Clock | None = None,
+    logs: Path | None = None,
+    on_tools: OnTools = ignore_tools,
+    hooks: SessionHooks | None = None,
+) -> AsyncGenerator[ServerConnection]:
+    pace = (clock or Clock()).pace()
+    settings = ConnectionSettings(logs, QUICK, hooks or SessionHooks(), pace, Watchdog(QUICK))
+    connection = ServerConnection(spec, settings, on_tools=on_tools)
+    async with asyncio.timeout(20):
+        try:
+            yield connection
+        finally:
+            await connection.aclose()
+
+
+def flaky(folder: Path, *words: str) -> ServerSpec:
+    """A server that lives its lives so; `starts(folder)` counts them."""
+    return server("flaky", str(folder / "starts"), *words)
+
+
+def starts(folder: Path) -> int:
+    return (folder / "starts").stat().st_size
+
+
+async def text_of(connection: ServerConnection, tool: ToolSpec | str) -> str:
+    return (await connection.call(tool, {})).text
+
+
+async def killed(connection: ServerConnection) -> None:
+    """Kill the server while it is idle, and see its end noticed."""
+    pid = connection.status().pid
+    assert pid is not None
+    os.kill(pid, 9)
+    async with asyncio.timeout(5):
+        while not is_gone(pid) or connection.is_up:  # noqa: ASYNC110 - the kernel tells nobody
+            await asyncio.sleep(0)

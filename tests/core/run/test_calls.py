@@ -1,0 +1,121 @@
+"""The calls of a run: progress is told in order, within its call, and no faster than it is read."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+from core.errors import ToolTimeout
+from core.events import Event, ToolCallFinished, ToolCallProgress, ToolCallStarted
+from core.loop import AgentLoop, collect
+from core.mcp.hooks import OnProgress
+from core.ports import CallTool
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.turn import ActionResult, FinalAnswer, Plan
+from core.values import JsonObject
+from tests.doubles import FakeDispatcher, FakeParts, context, tool, value_result
+
+
+class Reporting(FakeDispatcher):
+    """A dispatcher whose tool reports progress while it works, and once more afterwards."""
+
+    def __init__(self, reports: int, *, error: Exception | None = None, hang: bool = False) -> None:
+        super().__init__([tool("add", a="integer")], {"math.add": error or value_result(3)})
+        self.reports = reports
+        self.hang = hang
+        self.late: OnProgress | None = None
+
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
+        assert on_progress is not None
+        self.late = on_progress
+        for number in range(1, self.reports + 1):
+            on_progress(number, self.reports, "x" * 1_000)
+            if number % 10 == 0:
+                await asyncio.sleep(0)
+        if self.hang:
+            await asyncio.Event().wait()
+        return await super().call_tool(tool_name, arguments)
+
+
+async def told(dispatcher: Reporting, *, busy_turns: int = 0) -> list[Event]:
+    """The events of one call's run, read by a listener that takes some turns for each."""
+    seen: list[Event] = []
+
+    async def calls(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        with contextlib.suppress(ToolTimeout):
+            await call(tools.resolve("add"), {"input": {"a": 1}})
+        if dispatcher.late is not None:
+            dispatcher.late(99, None, "too late")
+        return FinalAnswer("x")
+
+    async def listen(event: Event) -> None:
+        seen.append(event)
+        for _ in range(busy_turns):
+            await asyncio.sleep(0)
+
+    fakes = FakeParts([Plan("p")], {"p": [calls]})
+    async with asyncio.timeout(5):
+        await collect(AgentLoop(context(fakes, dispatcher=dispatcher)).run(), listen)
+    return seen
+
+
+@pytest.mark.parametrize(("reports", "busy_turns", "most"), [(1, 0, 1), (3, 0, 3), (500, 40, 20)])
+async def test_progress_is_told_in_order_within_its_call_and_no_faster_than_it_is_read(
+    reports: int, busy_turns: int, most: int
+) -> None:
+    events = await told(Reporting(reports), busy_turns=busy_turns)
+    progress = [event for event in events if isinstance(event, ToolCallProgress)]
+    assert 1 <= len(progress) <= most
+    assert [p.progress for p in progress] == sorted({p.progress for p in progress})
+    assert progress[-1].progress == reports, "the newest report is never lost"
+    assert {(p.call_id, p.tool, p.total) for p in progress} == {(1, "math.add", reports)}
+    assert all(p.message is not None and len(p.message) == 200 for p in progress)
+    places = [n for n, event in enumerate(events) if isinstance(event, ToolCallProgress)]
+    (started,) = [n for n, event in enumerate(events) if isinstance(event, ToolCallStarted)]
+    (finished,) = [n for n, event in enumerate(events) if isinstance(event, ToolCallFinished)]
+    assert started < min(places) <= max(places) < finished
+
+
+async def test_a_call_without_progress_tells_none() -> None:
+    events = await told(Reporting(0))
+    assert not [event for event in events if isinstance(event, ToolCallProgress)]
+
+
+async def test_nothing_is_told_of_a_call_after_it_failed() -> None:
+    dispatcher = Reporting(5, error=ToolTimeout("math", "no answer"))
+    events = [type(event) for event in await told(dispatcher, busy_turns=3)]
+    assert ToolCallProgress not in events[events.index(ToolCallFinished) :]
+
+
+async def test_a_run_that_is_interrupted_amid_progress_ends() -> None:
+    loop = AgentLoop(
+        context(FakeParts([Plan("p")], {"p": [_add]}), dispatcher=Reporting(9, hang=True))
+    )
+
+    async def listen(event: Event) -> None:
+        if isinstance(event, ToolCallProgress):
+            loop.interrupt()
+
+    async with asyncio.timeout(5):
+        outcome = await collect(loop.run(), listen)
+    assert outcome.status == "interrupted"
+
+
+async def test_closing_the_stream_amid_progress_ends_the_work() -> None:
+    loop = AgentLoop(
+        context(FakeParts([Plan("p")], {"p": [_add]}), dispatcher=Reporting(9, hang=True))
+    )
+    async with asyncio.timeout(5), contextlib.aclosing(loop.run()) as events:
+        async for event in events:
+            if isinstance(event, ToolCallProgress):
+                break
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not [task for task in others if not task.done()]
+
+
+async def _add(tools: ToolCatalog, call: CallTool) -> ActionResult:
+    result = await call(tools.resolve("add"), {"input": {"a": 1}})
+    return FinalAnswer(str(result.value))

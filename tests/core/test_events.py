@@ -1,0 +1,53 @@
+"""The rendezvous between a task and the reader of its events."""
+
+import asyncio
+
+import pytest
+
+from core.events import Emit, Event, EventChannel, Notice
+
+
+async def test_events_come_in_the_order_of_emission() -> None:
+    async def work(emit: Emit) -> None:
+        for number in range(3):
+            await emit(Notice("loop", str(number)))
+
+    seen = [event async for event in EventChannel().stream(work)]
+    assert seen == [Notice("loop", "0"), Notice("loop", "1"), Notice("loop", "2")]
+
+
+async def test_parallel_emitters_lose_nothing() -> None:
+    async def work(emit: Emit) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(50):
+                group.create_task(_emit(emit, number))
+
+    seen = [event async for event in EventChannel().stream(work)]
+    assert {e.text for e in seen if isinstance(e, Notice)} == {str(n) for n in range(50)}
+
+
+async def _emit(emit: Emit, number: int) -> None:
+    await emit(Notice("loop", str(number)))
+
+
+async def test_what_the_work_raises_comes_out_after_its_events() -> None:
+    async def work(emit: Emit) -> None:
+        await emit(Notice("loop", "before"))
+        raise ValueError("broken")
+
+    seen: list[Event] = []
+
+    async def read() -> None:
+        async for event in EventChannel().stream(work):
+            seen.append(event)
+
+    with pytest.raises(ValueError, match="broken"):
+        await read()
+    assert seen == [Notice("loop", "before")]
+
+
+async def test_work_without_events_ends() -> None:
+    async def work(emit: Emit) -> None:
+        return
+
+    assert [event async for event in EventChannel().stream(work)] == []

@@ -1,0 +1,344 @@
+"""`auth`: keys put into the system's keyring, listed and taken out, and never shown."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from config.settings import ROOT, Places, SettingsError
+from core.errors import CortexError, ExitCode, UserError
+from modules.cli.auth import KeySource, run_auth
+from modules.cli.auth_command import ListKeys, RemoveKey, SetKey
+from modules.cli.auth_parser import AUTH_ACTION_HELP, parse_auth
+from modules.cli.command import Options
+from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
+from modules.terminal.streams import Complaints
+from tests.command_line import Finished
+
+KEY = "the-very-secret-key-0123456789"
+PLAIN = Options()
+
+
+class MemoryKeyring:
+    """A keyring in a dictionary."""
+
+    def __init__(self) -> None:
+        self.secrets: dict[str, str] = {}
+
+    def open(self) -> KeyringBackend:
+        return self
+
+    def get_password(self, service: str, username: str, /) -> str | None:
+        return self.secrets.get(username)
+
+    def set_password(self, service: str, username: str, password: str, /) -> None:
+        self.secrets[username] = password
+
+    def delete_password(self, service: str, username: str, /) -> None:
+        del self.secrets[username]
+
+
+class Typed(io.StringIO):
+    """A terminal's stdin."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@dataclass
+class Auth:
+    """Runs `auth` in this process, with a home and a keyring of its own."""
+
+    home: Path
+    capsys: pytest.CaptureFixture[str]
+    keyring: MemoryKeyring = field(default_factory=MemoryKeyring)
+
+    def run(
+        self,
+        *words: str,
+        source: KeySource | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Finished:
+        given = environ or {}
+        complaints = Complaints(given)
+        command = parse_auth(["auth", *words])
+        places = Places(ROOT, self.home)
+        try:
+            code = run_auth(command, places, complaints, given, source, self.keyring.open)
+        except (SettingsError, UserError) as error:
+            code = complaints.fail(str(error), ExitCode.BAD_USAGE)
+        except CortexError as error:
+            code = complaints.fail(str(error), ExitCode.WORLD_FAILED)
+        told = self.capsys.readouterr()
+        assert KEY not in told.out + told.err
+        return Finished(int(code), told.out, told.err)
+
+    def set(self, name: str, key: str = KEY, *words: str) -> Finished:
+        return self.run("set", name, *words, source=KeySource(io.StringIO(key)))
+
+    def listed(self, environ: Mapping[str, str] | None = None) -> dict[str, dict[str, object]]:
+        done = self.run("list", "--json", environ=environ)
+        return {row["variable"]: row for row in json.loads(done.out)}
+
+
+@pytest.fixture
+def auth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Auth:
+    return Auth(tmp_path, capsys)
+
+
+class TestSetting:
+    def test_a_key_that_was_set_is_listed_and_can_be_removed(self, auth: Auth) -> None:
+        done = auth.set("gemini", f"  {KEY}\n")
+        assert (done.code, done.out) == (0, "GEMINI_API_KEY: kept in the keyring\n")
+        assert auth.keyring.secrets == {"GEMINI_API_KEY": KEY}
+        assert auth.listed()["GEMINI_API_KEY"]["keyring"] is True
+        done = auth.run("remove", "gemini")
+        assert (done.code, done.out) == (0, "GEMINI_API_KEY: removed from the keyring\n")
+        assert (auth.keyring.secrets, auth.listed()["GEMINI_API_KEY"]["keyring"]) == ({}, False)
+
+    def test_that_there_is_no_keyring_is_said_before_a_key_is_asked_for(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from keyring.backends.fail import Keyring as NoKeyring
+
+        class Nowhere(MemoryKeyring):
+            def open(self) -> KeyringBackend:
+                return NoKeyring()
+
+        asked: list[str] = []
+
+        def ask(prompt: str) -> str:
+            asked.append(prompt)
+            return KEY
+
+        auth = Auth(tmp_path, capsys, Nowhere())
+        done = auth.run("set", "gemini", source=KeySource(Typed(), ask))
+        assert (done.code, done.out, asked) == (2, "", [])
+        assert "this system has no keyring" in done.err
+        assert "set GEMINI_API_KEY in the environment instead" in done.err
+
+    def test_a_name_may_be_a_models_a_services_or_a_variables(self, auth: Auth) -> None:
+        for name in ("claude", "anthropic", "ANTHROPIC_API_KEY"):
+            assert auth.set(name).code == 0
+            assert [*auth.keyring.secrets] == ["ANTHROPIC_API_KEY"]
+
+    def test_an_entry_with_a_variable_of_its_own_has_a_key_of_its_own(self, auth: Auth) -> None:
+        file = auth.home / "config" / "models.json"
+        file.parent.mkdir()
+        entry = {"type": "openai", "base_url": "https://x.example/v1", "api_key_env": "GROQ_KEY"}
+        file.write_text(json.dumps({"models": {"groq": entry}}), encoding="utf-8")
+        assert auth.set("groq").out == "GROQ_KEY: kept in the keyring\n"
+        assert auth.listed()["GROQ_KEY"]["models"] == ["groq"]
+
+    def test_at_a_terminal_it_is_asked_for_and_not_shown(self, auth: Auth) -> None:
+        asked: list[str] = []
+
+        def ask(prompt: str) -> str:
+            asked.append(prompt)
+            return KEY
+
+        assert auth.run("set", "gpt", source=KeySource(Typed(), ask)).code == 0
+        assert asked == ["key for OPENAI_API_KEY (it is not shown): "]
+        assert auth.keyring.secrets == {"OPENAI_API_KEY": KEY}
+
+    @pytest.mark.parametrize(
+        ("key", "told"),
+        [
+            ("", "no key for GEMINI_API_KEY was given"),
+            (" \n", "no key for GEMINI_API_KEY was given"),
+            ("short", "has 5 characters, and so is no key"),
+            (f"{KEY} {KEY}", "can't be a key: it holds characters other than"),
+            (f"{KEY}\n{KEY}", "can't be a key: it holds characters other than"),
+            (KEY * 1000, "can't be a key: it is too long"),
+            (f'"{KEY}"', "holds quotes, or the name of a variable"),
+            (f"GEMINI_API_KEY={KEY}", "holds quotes, or the name of a variable"),
+        ],
+    )
+    def test_what_is_no_key_is_refused_and_nothing_changes(
+        self, auth: Auth, key: str, told: str
+    ) -> None:
+        done = auth.set("gemini", key)
+        assert (done.code, done.out) == (2, "")
+        assert told in done.err
+        assert auth.keyring.secrets == {}
+
+    def test_stdin_that_is_no_text_is_refused(self, auth: Auth) -> None:
+        stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe" * 10), encoding="utf-8")
+        done = auth.run("set", "gemini", source=KeySource(stdin))
+        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert "is no text" in done.err
+
+    def test_the_environment_that_counts_first_is_pointed_out(self, auth: Auth) -> None:
+        environ = {"GEMINI_API_KEY": "another-key"}
+        source = KeySource(io.StringIO(KEY))
+        done = auth.run("set", "gemini", source=source, environ=environ)
+        assert "GEMINI_API_KEY is set in the environment too" in done.err
+        source = KeySource(io.StringIO(KEY))
+        assert auth.run("set", "gemini", "--quiet", source=source, environ=environ).err == ""
+
+    def test_json_says_where_the_key_is(self, auth: Auth) -> None:
+        done = auth.set("gemini", KEY, "--json")
+        assert json.loads(done.out) == {"variable": "GEMINI_API_KEY", "keyring": True}
+        done = auth.run("remove", "gemini", "--json")
+        assert json.loads(done.out) == {"variable": "GEMINI_API_KEY", "keyring": False}
+
+
+class TestNames:
+    @pytest.mark.parametrize("action", ["set", "remove"])
+    def test_one_that_is_unknown_is_answered_with_those_that_are(
+        self, auth: Auth, action: str
+    ) -> None:
+        done = auth.run(action, "nobody", source=KeySource(io.StringIO(KEY)))
+        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert "'nobody'" in done.err
+        assert "gemini, claude, gpt, GEMINI_API_KEY" in done.err
+
+    def test_a_key_in_its_place_is_not_repeated(self, auth: Auth) -> None:
+        done = auth.run("set", KEY, source=KeySource(io.StringIO(KEY)))
+        assert done.code == 2
+        assert "a key is no name" in done.err
+
+    @pytest.mark.parametrize("name", ["ollama", "local", "offline"])
+    def test_one_without_a_key_is_told(self, auth: Auth, name: str) -> None:
+        done = auth.set(name)
+        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert f"{name} needs no key" in done.err
+
+
+class TestListing:
+    def test_people_see_where_each_key_is(self, auth: Auth) -> None:
+        auth.set("claude")
+        auth.set("gemini")
+        done = auth.run("list", environ={"GEMINI_API_KEY": KEY, "GOOGLE_API_KEY": KEY})
+        assert done.out.splitlines() == [
+            "GEMINI_API_KEY     in the environment, and in the keyring, which is not asked  "
+            "(gemini)",
+            "ANTHROPIC_API_KEY  in the keyring  (claude)",
+            "OPENAI_API_KEY     not set  (gpt)",
+            "GOOGLE_API_KEY     in the environment  (gemini, if asked for)",
+        ]
+
+    def test_a_key_that_no_model_uses_any_more_is_listed_and_can_be_removed(
+        self, auth: Auth
+    ) -> None:
+        KeyringStore(auth.home, auth.keyring.open).keep("OLD_KEY", KEY)
+        assert auth.listed()["OLD_KEY"]["models"] == []
+        assert auth.run("remove", "OLD_KEY").code == 0
+
+    def test_the_keyring_is_not_opened(self, auth: Auth) -> None:
+        auth.set("gemini")
+
+        class Closed(MemoryKeyring):
+            def open(self) -> KeyringBackend:
+                raise AssertionError
+
+        auth.keyring = Closed()
+        assert auth.listed()["GEMINI_API_KEY"]["keyring"] is True
+
+
+class TestRemoving:
+    def test_what_is_not_there_is_told_with_where_it_is(self, auth: Auth) -> None:
+        done = auth.run("remove", "gemini", environ={"GEMINI_API_KEY": KEY})
+        assert done.code == 2
+        assert "no key for GEMINI_API_KEY is kept in the keyring; it stands in the env" in done.err
+
+    def test_what_somebody_else_took_out_is_told(self, auth: Auth) -> None:
+        auth.set("gemini")
+        auth.keyring.secrets.clear()
+        assert "was gone from the keyring already" in auth.run("remove", "gemini").out
+        assert auth.run("remove", "gemini").code == 2
+
+
+class TestTheCommandLine:
+    def test_each_action_becomes_a_value(self) -> None:
+        assert parse_auth(["auth", "set", "gemini"]) == SetKey(PLAIN, "gemini")
+        assert parse_auth(["auth", "list", "--json"]) == ListKeys(Options(json=True))
+        assert parse_auth(["auth", "remove", "x", "--quiet"]) == RemoveKey(Options(quiet=True), "x")
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("auth", "ACTION"),
+            ("auth get gemini", "'get'"),
+            ("auth set", "NAME"),
+            ("auth list gemini", "takes no more words"),
+        ],
+    )
+    def test_what_is_not_understood_is_told(
+        self, capsys: pytest.CaptureFixture[str], line: str, told: str
+    ) -> None:
+        with pytest.raises(SystemExit) as caught:
+            parse_auth(line.split())
+        assert caught.value.code == 2
+        assert told in capsys.readouterr().err
+
+    def test_a_key_as_an_argument_is_refused_and_not_repeated(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit):
+            parse_auth(["auth", "set", "gemini", KEY])
+        err = capsys.readouterr().err
+        assert "the key is asked for, or read from stdin" in err
+        assert KEY not in err
+
+    @pytest.mark.parametrize("action", [[], *([action] for action in AUTH_ACTION_HELP)])
+    def test_each_has_help_under_the_programs_own_name(
+        self, capsys: pytest.CaptureFixture[str], action: list[str]
+    ) -> None:
+        with pytest.raises(SystemExit) as caught:
+            parse_auth(["auth", *action, "--help"], "cortex-r")
+        assert caught.value.code == 0
+        out = capsys.readouterr().out
+        assert "cortex-r auth" in out
+        assert "agent.py" not in out
+
+
+def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
+    """In a process of its own: the library opens one keyring for all its life."""
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from config.settings import ROOT, Places\n"
+        "from modules.cli.auth import run_auth\n"
+        "from modules.cli.auth_parser import parse_auth\n"
+        "from modules.models.choosing.choice import choose_models\n"
+        "from modules.models.credentials.keyring_store import KeyringStore\n"
+        "from modules.models.choosing.names import built_in_models\n"
+        "from modules.terminal.streams import Complaints\n"
+        "home = Path(sys.argv[1])\n"
+        "def auth(*words):\n"
+        "    command, complaints = parse_auth(['auth', *words]), Complaints({})\n"
+        "    return run_auth(command, Places(ROOT, home), complaints, os.environ)\n"
+        "auth('set', 'gpt')\n"
+        "choice = choose_models('gpt', 'auto', built_in_models(), os.environ, home)\n"
+        "print(choice.reason, len(choice.secrets[0]), KeyringStore(home).backend_name())\n"
+        "auth('remove', 'gpt')\n"
+        "os.environ['KEYRING_IS_LOCKED'] = '1'\n"
+        "try: KeyringStore(home).keep('OPENAI_API_KEY', 'another-key')\n"
+        "except Exception as error: print(error)\n"
+    )
+    environ = {
+        "PYTHON_KEYRING_BACKEND": "tests.fixtures.keyring_in_file.Keyring",
+        "KEYRING_IN_FILE": str(tmp_path / "secrets.json"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=ROOT,
+        env=environ,
+        input=KEY,
+        timeout=30,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert KEY not in done.stdout + done.stderr
+    kept, chosen, removed, refused = done.stdout.splitlines()
+    assert kept == "OPENAI_API_KEY: kept in the keyring"
+    assert chosen.startswith(f"openai:gpt-6.1-terra: chosen by --model {len(KEY)} ")
+    assert removed == "OPENAI_API_KEY: removed from the keyring"
+    assert refused.startswith("the keyring is locked; unlock it, or set OPENAI_API_KEY in")
+    assert json.loads((tmp_path / "secrets.json").read_text()) == {"cortex-r": {}}

@@ -1,0 +1,169 @@
+"""`agent.py docs` and `/docs`: what is said, and what is run for it."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from config.settings import ROOT, Places, SettingsError, check_profile
+from core.errors import ExitCode
+from modules.cli.command import Options
+from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents
+from modules.cli.docs_command import ManageDocuments
+from modules.cli.docs_parser import parse_docs
+from modules.cli.doctor_documents import documents_checks
+from modules.cli.parser import parse_command
+from servers.rag.command import parser as child_parser
+from tests.command_line import write_profile
+
+BOUND_SECONDS = 20
+
+
+class Replaced(Exception):
+    """Another program would be here now."""
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("docs add a.md b", ["add", "--", "a.md", "b"]),
+        ("docs add -- -odd.md", ["add", "--", "-odd.md"]),
+        ("docs list --json", ["list", "--json"]),
+        ("docs status --verbose", ["status", "--verbose"]),
+        ("docs reindex --quiet", ["reindex", "--quiet"]),
+        ("docs remove a.md", ["remove", "--", "a.md"]),
+        ("docs remove --yes a.md", ["remove", "--yes", "--", "a.md"]),
+        ("docs watch", ["watch"]),
+        (
+            "docs search notice period -k 3 --file a.md --mode words",
+            ["search", "--top-k", "3", "--mode", "words", "--file", "a.md", "--", "notice period"],
+        ),
+    ],
+)
+def test_a_command_line_becomes_words_that_the_program_reads(line: str, words: list[str]) -> None:
+    command = parse_command(line.split())
+    assert isinstance(command, ManageDocuments)
+    assert [*command.words] == words
+    assert child_parser().parse_args(words).action == command.action
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("docs", "required: ACTION"),
+        ("docs find x", "invalid choice"),
+        ("docs add", "required: PATH"),
+        ("docs search", "required: WORDS"),
+        ("docs search x -k 0", "from 1 to 50"),
+        ("docs search x -k many", "from 1 to 50"),
+        ("docs search x --mode magic", "invalid choice"),
+        ("docs list x", "not understood: x"),
+        ("docs remove a.md b.md", "not understood: b.md"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(
+    line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_docs(line.split())
+    assert ended.value.code == ExitCode.BAD_USAGE
+    assert told in capsys.readouterr().err
+
+
+def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environment(
+    tmp_path: Path,
+) -> None:
+    profile = write_profile(tmp_path)
+    profile.write_text(profile.read_text() + "documents: {folders: [mine], watch: false}\n")
+    started: list[tuple[Sequence[str], Mapping[str, str]]] = []
+
+    def replace(program: str, words: list[str], environ: Mapping[str, str]) -> NoReturn:
+        started.append((words, environ))
+        raise Replaced
+
+    command = ManageDocuments(Options(profile=profile), "list", ("list", "--json"))
+    environ = {"PATH": "/bin", "GEMINI_API_KEY": "sekret", "GOOGLE_API_KEY": "sekret"}
+    environ["BRAVE_API_KEY"] = "its-own"
+    with pytest.raises(Replaced):
+        manage_documents(command, Places(ROOT, tmp_path), environ, replace)
+    words, told = started[0]
+    assert [*words[1:]] == [str(ROOT / PROGRAM), "list", "--json"]
+    assert told["PATH"] == "/bin"
+    assert "sekret" not in told.values()
+    section = json.loads(told["CORTEX_DOCUMENTS"])
+    assert section["folders"] == [str(tmp_path / "mine")]
+    assert section["watch"] is False
+    assert json.loads(told["CORTEX_WEB"]) == {}
+    profile.write_text("agent: 1")
+    with pytest.raises(SettingsError):
+        manage_documents(command, Places(ROOT, tmp_path), environ, replace)
+
+
+def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:
+    """`/docs`, with a program of these lines, and what is said."""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    said: list[str] = []
+    profile = write_profile(tmp_path)
+    places = Places(ROOT, tmp_path)
+    return PromptDocuments(places, profile, {}, lambda _, text: said.append(text), path), said
+
+
+async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) -> None:
+    program = (
+        "import os, sys\n"
+        "print('[docs]', sys.argv[1:], 'CORTEX_DOCUMENTS' in os.environ)\n"
+        "sys.exit(3)\n"
+    )
+    documents, said = prompt(tmp_path, program)
+    async with asyncio.timeout(BOUND_SECONDS):
+        assert await documents.run("search 'notice period' -k 2") == ExitCode.NO_ANSWER
+    words = ["search", "--tied", "--top-k", "2", "--mode", "hybrid", "--", "notice period"]
+    assert said == [f"{words} True"]
+
+
+async def test_a_mistake_at_the_prompt_starts_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents, said = prompt(tmp_path, "raise SystemExit(0)")
+    for words in ("add 'open", "watch", "find x", "search"):
+        assert await documents.run(words) == ExitCode.BAD_USAGE
+    assert len(said) == 2
+    assert "invalid choice: 'find'" in capsys.readouterr().err
+
+
+async def test_a_child_that_is_cancelled_is_gone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = f"import os, sys\nopen({str(pipe)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()"
+    documents, _ = prompt(tmp_path, program)
+    task = asyncio.create_task(documents.run("reindex"))
+    child = int(await asyncio.to_thread(pipe.read_text))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_the_doctor_tells_of_folders_index_and_a_key_that_is_lacking(tmp_path: Path) -> None:
+    def told(section: Mapping[str, object], environ: Mapping[str, str]) -> list[tuple[str, str]]:
+        document = {"agent": {"name": "T", "id": "t"}, "documents": section}
+        profile = check_profile(document, tmp_path / "profile.yaml")
+        checks = documents_checks(profile, Places(ROOT, tmp_path), environ)
+        assert all(check.state != "broken" for check in checks)
+        checks = documents_checks(profile, Places(ROOT, tmp_path), environ)
+        return [(check.name, check.state) for check in checks]
+
+    assert told({}, {}) == [("folder", "note"), ("index", "ok")]
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "faiss_index").mkdir()
+    assert told({}, {}) == [("folder", "ok"), ("index", "ok")]
+    (tmp_path / "file").touch()
+    gemini = {"folders": ["file"], "embedder": "gemini:x"}
+    assert told(gemini, {})[0::2] == [("folder", "missing"), ("Gemini", "missing")]
+    assert told(gemini, {"GEMINI_API_KEY": "k"})[-1] == ("index", "ok")

@@ -1,0 +1,154 @@
+"""`mcp list`: every configured server, with nothing started."""
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+from tests.command_line import ROOT, environment
+from tests.modules.cli.by_hand import SERVERS, Hand, entry, mcp_entry
+
+
+def test_servers_of_all_files_are_listed_with_state_and_origin(hand: Hand, tmp_path: Path) -> None:
+    hand.write_profile(
+        entry("typed"),
+        entry("able", more="disabled: true"),
+        entry("noisy", more="connection: per_call"),
+    )
+    mine = hand.write_mcp_json(web={"url": "https://example.com/mcp?k=s3cret"})
+    given = tmp_path / "given.json"
+    given.write_text('{"servers": {"sad": {"command": "x", "env": {"A": "${NOT_SET}"}}}}')
+    done = hand.run("mcp", "list", "--mcp-config", str(given))
+    assert done.code == 0
+    rows = [line.split() for line in done.out.splitlines()]
+    profile = str(tmp_path / "profile.yaml")
+    python = Path(sys.executable).name
+    assert rows[0][:4] == ["NAME", "KIND", "STATE", "TOOLS"]
+    assert rows[1][:4] == ["typed", "stdio", "on", "-"]
+    assert rows[1][4] == python
+    assert rows[1][-1] == profile
+    assert rows[2][:5] == ["noisy", "per", "call", "on", "-"]
+    assert rows[3] == ["web", "http", "on", "-", "https://example.com/mcp?…", str(mine)]
+    assert rows[4] == ["sad", "stdio", "problem", "-", "x", str(given)]
+    assert rows[5][:4] == ["able", "stdio", "disabled", "-"]
+    assert "NOT_SET" in done.out.splitlines()[6]
+    assert "s3cret" not in done.out
+
+
+def test_of_a_long_command_the_end_is_shown_too_and_of_an_unusable_entry_a_dash(
+    hand: Hand,
+) -> None:
+    folder = "/a/very/long/way/down/to/where/node_modules/of/some/project/are"
+    hand.write_mcp_json(
+        long={"command": "node", "args": [f"{folder}/server-memory/index.js"]},
+        broken={"type": "sse", "url": "https://x/sse"},
+    )
+    shown = hand.run("mcp", "list").out.splitlines()
+    assert "node /a/very" in shown[1]
+    assert "server-memory/index.js" in shown[1]
+    assert shown[2].split()[-2] == "-"
+    tried = hand.run("mcp", "test", "broken")
+    assert (tried.code, tried.err) == (1, "")
+    assert "'sse'" in tried.out
+
+
+def test_nothing_is_started_and_cached_tools_are_counted(hand: Hand, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    hand.write_profile(entry("counting", str(starts)))
+    hand.run("mcp", "list")
+    assert not starts.exists()
+    hand.run("mcp", "tools")
+    (found,) = hand.objects("mcp", "list")
+    assert found["cached_tools"] == 2
+    assert starts.read_text() == "started\n"
+
+
+def test_json_says_all_of_it_without_secrets(hand: Hand) -> None:
+    hand.write_mcp_json(
+        a={"command": "run", "args": ["--key", "s3cret", "${MY_TOKEN}"], "description": "A."},
+        b={"url": "https://x/mcp", "disabled": True},
+    )
+    origin = str(hand.home / "config" / "mcp.json")
+    assert hand.objects("mcp", "list") == [
+        {
+            "id": "a",
+            "kind": "stdio",
+            "state": "on",
+            "problem": None,
+            "command": ["run", "--key", "…", "[redacted MY_TOKEN]"],
+            "url": None,
+            "origin": origin,
+            "description": "A.",
+            "cached_tools": None,
+        },
+        {
+            "id": "b",
+            "kind": "http",
+            "state": "disabled",
+            "problem": None,
+            "command": None,
+            "url": "https://x/mcp",
+            "origin": origin,
+            "description": "",
+            "cached_tools": None,
+        },
+    ]
+
+
+def test_long_commands_are_cut_unless_all_is_asked_for(hand: Hand) -> None:
+    hand.write_mcp_json(a={"command": "run", "args": ["x" * 200]})
+    assert "x" * 200 not in hand.run("mcp", "list").out
+    assert "x" * 200 in hand.run("mcp", "list", "--verbose").out
+
+
+def test_without_servers_it_says_how_to_add_one(hand: Hand) -> None:
+    done = hand.run("mcp", "list")
+    assert (done.code, done.err) == (0, "")
+    assert "mcp add --help" in done.out
+    assert hand.objects("mcp", "list") == []
+
+
+def test_what_was_passed_over_is_said_unless_quiet_is_wanted(hand: Hand) -> None:
+    hand.write_profile(entry("typed"))
+    hand.write_mcp_json(typed=mcp_entry("able"))
+    assert "'typed'" in hand.run("mcp", "list").err
+    assert hand.run("mcp", "list", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mcp_servers: math", "mcp_servers"),
+        ("mcp_servers: [{id: x}]", "script"),
+        ("mcp_servers: [", "not valid YAML"),
+    ],
+)
+def test_a_broken_profile_is_named(hand: Hand, text: str, told: str) -> None:
+    (hand.home / "profile.yaml").write_text(f"agent: {{name: a, id: b}}\n{text}", encoding="utf-8")
+    done = hand.run("mcp", "list")
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert "profile.yaml" in done.err
+
+
+def test_a_file_of_servers_that_is_not_there_or_no_json_is_named(hand: Hand) -> None:
+    assert "nowhere.json" in hand.run("mcp", "list", "--mcp-config", "nowhere.json").err
+    broken = hand.write_mcp_json()
+    broken.write_text("{", encoding="utf-8")
+    done = hand.run("mcp", "list")
+    assert done.code == 2
+    assert str(broken) in done.err
+
+
+def test_the_list_needs_neither_pydantic_nor_the_engine(tmp_path: Path) -> None:
+    """What keeps it quick: see `modules.cli.run`."""
+    program = (
+        "import sys; sys.argv = ['agent.py', 'mcp', 'list']\n"
+        "from modules.app import run_agent\n"
+        "assert run_agent(sys.argv[1:]) == 0\n"
+        "print({'pydantic', 'core.session', 'core.turn'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", program]
+    done = run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, check=True)
+    assert done.stdout.decode().splitlines()[-1] == "set()", SERVERS

@@ -1,0 +1,369 @@
+"""`models`: every model that could answer, and Ollama's downloads."""
+
+import asyncio
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from config.settings import ROOT, Places
+from core.errors import ExitCode, ModelUnavailable, UsageError
+from core.values import Json, JsonObject
+from modules.cli.command import Options
+from modules.cli.models import list_models
+from modules.cli.models_command import ListModels, PullModel
+from modules.cli.models_parser import parse_models
+from modules.cli.models_pull import PullReport, pull_model
+from modules.models.credentials.keyring_store import LIST_FILE
+from modules.models.ollama.api import PullProgress
+from modules.terminal.live_line import LiveLine
+from modules.terminal.streams import Complaints
+from tests.command_line import Finished, write_profile
+from tests.modules.models.ollama.server import Asked, listed, ollama_server
+
+NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Runs `models` in a home of its own; nothing answers but what `environ` names."""
+
+    home: Path
+    capsys: pytest.CaptureFixture[str]
+
+    async def run(self, *words: str, environ: Mapping[str, str] | None = None) -> Finished:
+        everything = {**NOWHERE, **(environ or {})}
+        complaints = Complaints(everything)
+        profile = ["--profile", str(self.home / "profile.yaml")]
+        command = parse_models(["models", *words, *profile])
+        places = Places(ROOT, self.home)
+        async with asyncio.timeout(10):
+            if isinstance(command, PullModel):
+                code = await pull_model(command, places, complaints, everything)
+            else:
+                code = await asyncio.to_thread(list_models, command, places, complaints, everything)
+        told = self.capsys.readouterr()
+        return Finished(int(code), told.out, told.err)
+
+    async def document(self, environ: Mapping[str, str] | None = None) -> JsonObject:
+        done = await self.run("list", "--json", environ=environ)
+        assert done.out.count("\n") == 1
+        return json.loads(done.out)
+
+    def configure(self, models: JsonObject, choice: str = "auto") -> None:
+        """A models.json and a profile of the user's own."""
+        config = self.home / "config"
+        config.mkdir(exist_ok=True)
+        (config / "models.json").write_text(json.dumps(models), encoding="utf-8")
+        profile = self.home / "profile.yaml"
+        text = profile.read_text(encoding="utf-8")
+        profile.write_text(f"{text}\nllm: {{text_generation: '{choice}'}}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    """Runs `models` in this process."""
+    write_profile(tmp_path).replace(tmp_path / "profile.yaml")
+    return Desk(tmp_path, capsys)
+
+
+def rows(document: JsonObject) -> dict[str, JsonObject]:
+    """The models of a document by name."""
+    models = document["models"]
+    assert isinstance(models, list)
+    found: dict[str, JsonObject] = {}
+    for row in models:
+        assert isinstance(row, dict)
+        found[str(row["name"])] = row
+    return found
+
+
+def test_without_an_action_models_are_listed() -> None:
+    assert parse_models(["models"]) == ListModels(Options())
+    assert parse_models(["models", "--json"]) == ListModels(Options(json=True))
+    assert parse_models(["models", "list", "--verbose"]) == ListModels(Options(verbose=True))
+    assert parse_models(["models", "pull", "a:1b"]) == PullModel(Options(), "a:1b")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["pull"], "NAME"),
+        (["push", "x"], "push"),
+        (["pull", "a", "b"], "not understood: b"),
+        (["list", "x"], "not understood: x"),
+        (["--what"], "--what"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse_models(["models", *words])
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list", "--help"], ["pull", "--help"]])
+def test_help_names_the_program_as_it_was_called(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse_models(["models", *words], "cortex-r")
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    assert "cortex-r models" in shown
+    assert "agent.py" not in shown
+
+
+async def test_with_nothing_there_the_offline_planner_is_marked(desk: Desk) -> None:
+    done = await desk.run()
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["NAME", "MODEL", "STATE", "PRICE"]
+    marked = [line.split()[1] for line in lines if line.startswith("*")]
+    assert marked == ["offline"]
+    gemini = next(line for line in lines if line.strip().startswith("gemini "))
+    assert "GEMINI_API_KEY is not set" in gemini
+    assert "no Ollama answers at 127.0.0.1:1" in done.out
+    assert any(line.startswith("answers: offline: ") for line in lines)
+    assert "US dollars" in lines[-1]
+
+
+async def test_keys_are_seen_and_never_shown(desk: Desk) -> None:
+    environ = {"GEMINI_API_KEY": "AIza-0123456789abc"}
+    done = await desk.run(environ=environ)
+    assert "GEMINI_API_KEY is set" in done.out
+    assert "AIza" not in done.out
+    document = await desk.document(environ)
+    assert "AIza" not in json.dumps(document)
+    answers = document["answers"]
+    assert isinstance(answers, dict)
+    assert str(answers["model"]).startswith("gemini:")
+    gemini = rows(document)["gemini"]
+    assert (gemini["ready"], gemini["answers"]) == (True, True)
+    assert isinstance(gemini["price"], dict)
+    assert [name for name, row in rows(document).items() if row["answers"]] == ["gemini"]
+
+
+async def test_a_key_in_the_keyring_is_known_by_its_name(desk: Desk) -> None:
+    desk.configure({"models": {"c": {"type": "anthropic", "model": "c"}}}, "offline")
+    listing = json.dumps({"names": ["ANTHROPIC_API_KEY"]})
+    (desk.home / LIST_FILE).write_text(listing, encoding="utf-8")
+    row = rows(await desk.document())["c"]
+    assert (row["state"], row["ready"]) == ("ANTHROPIC_API_KEY is in the keyring", True)
+
+
+async def test_what_ollama_has_is_listed_and_the_one_in_memory_answers(desk: Desk) -> None:
+    async with ollama_server("new:1b", "nomic-embed-text:latest", "used:2b") as fake:
+        fake.models.append(listed("big:cloud", remote_host="https://ollama.com:443", size=400))
+        fake.running = [{"name": "used:2b"}]
+        found = rows(await desk.document(fake.environ))
+        assert [name for name in found if name.startswith("ollama:")] == [
+            "ollama:used:2b",
+            "ollama:new:1b",
+            "ollama:nomic-embed-text:latest",
+            "ollama:big:cloud",
+        ]
+        assert found["ollama:used:2b"] == {
+            "name": "ollama:used:2b",
+            "source": "ollama",
+            "backend": "ollama",
+            "model": "used:2b",
+            "ready": True,
+            "state": "in memory",
+            "answers": True,
+            "price": {"input": 0.0, "output": 0.0, "cached_input": None},
+            "size_bytes": 4683075271,
+            "parameters": "7.6B",
+            "quantisation": "Q4_K_M",
+        }
+        assert not found["ollama:nomic-embed-text:latest"]["ready"]
+        assert found["ollama:big:cloud"]["price"] is None
+        assert found["ollama"]["state"] == "means used:2b"
+        done = await desk.run(environ=fake.environ)
+        assert "7.6B Q4_K_M 4.7 GB" in done.out
+
+
+async def test_entries_say_whether_their_model_is_there(desk: Desk) -> None:
+    desk.configure(
+        {
+            "models": {
+                "here": {"type": "ollama", "model": "qwen:7b"},
+                "gone": {"type": "ollama", "model": "qwen:8b"},
+                "far": {"type": "ollama", "model": "x", "base_url": "http://127.0.0.1:1"},
+                "weights": {"type": "local", "path": "/nowhere/x.gguf"},
+                "mine": {"type": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"},
+                "theirs": {"type": "openai", "model": "m", "base_url": "https://example.com/v1"},
+            }
+        },
+        "here",
+    )
+    async with ollama_server() as fake:
+        found = rows(await desk.document(fake.environ))
+        states = {name: (row["state"], row["ready"]) for name, row in found.items()}
+        assert states["here"] == (f"installed at {fake.place}", True)
+        assert states["gone"] == ("not installed; agent.py models pull qwen:8b", False)
+        assert states["far"] == ("no Ollama answers at 127.0.0.1:1", False)
+        assert states["weights"] == ("there is no file /nowhere/x.gguf", False)
+        assert states["mine"] == ("wants no key", True)
+        assert [name for name, row in found.items() if row["answers"]] == ["here"]
+        assert found["theirs"]["price"] is None
+        assert "not known" in (await desk.run(environ=fake.environ)).out
+
+
+async def test_a_choice_that_can_not_be_used_is_told_with_the_list(desk: Desk) -> None:
+    desk.configure({"models": {"c": {"type": "anthropic", "model": "c"}}}, "c")
+    done = await desk.run()
+    assert done.code == 0
+    assert "answers: none, as things are set: " in done.out
+    assert "ANTHROPIC_API_KEY" in done.out
+    answers = (await desk.document())["answers"]
+    assert isinstance(answers, dict)
+    assert answers["model"] is None
+
+
+async def test_weights_on_disk_are_listed_with_their_size(desk: Desk) -> None:
+    folder = desk.home / "models"
+    folder.mkdir()
+    (folder / "tiny.gguf").write_bytes(b"x" * 2_500)
+    row = rows(await desk.document())["local:tiny"]
+    assert (row["source"], row["size_bytes"], row["backend"]) == ("file", 2500, "local")
+    assert "2.5 kB" in (await desk.run()).out
+
+
+def status(text: str, **fields: Json) -> JsonObject:
+    return {"status": text, **fields}
+
+
+async def pulls(asked: Asked) -> None:
+    part = "sha256:abc"
+    size = 20 * 1024 * 1024
+    steps = [size // 100 * percent for percent in range(0, 100, 4)]
+    await asked.lines(
+        status("pulling manifest"),
+        status("pulling abc", digest=part, total=size),
+        *(status("pulling abc", digest=part, total=size, completed=done) for done in steps),
+        status("pulling abc", digest=part, total=size, completed=size),
+        status("pulling def", digest="sha256:def", total=500, completed=500),
+        status("verifying sha256 digest"),
+        status("success"),
+    )
+
+
+async def test_a_pull_tells_its_progress_on_stderr_and_the_end_on_stdout(desk: Desk) -> None:
+    async with ollama_server() as fake:
+        fake.on["/api/pull"] = pulls
+        done = await desk.run("pull", "qwen3:4b", environ=fake.environ)
+        assert done.code == ExitCode.ANSWERED
+        assert done.out.startswith("pulled qwen3:4b (21.0 MB); try it: agent.py --model ollama:")
+        lines = done.err.splitlines()
+        assert lines[0] == "[models] pulling manifest"
+        assert "[models] pulling abc: 100% of 21.0 MB" in lines
+        assert lines[-1] == "[models] success"
+        assert len(lines) == 14
+        assert fake.asked("/api/pull") == [{"model": "qwen3:4b"}]
+        quiet = await desk.run("pull", "qwen3:4b", "--quiet", environ=fake.environ)
+        assert (quiet.out, quiet.err) == ("pulled qwen3:4b (21.0 MB)\n", "")
+        told = json.loads((await desk.run("pull", "q", "--json", environ=fake.environ)).out)
+        assert (told["model"], told["size_bytes"]) == ("ollama:q", 20 * 1024 * 1024 + 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked_for"),
+    [
+        ("ollama:qwen3:4b", "qwen3:4b"),
+        ("mine", "special:1b"),
+        ("someone/thing:tag", "someone/thing:tag"),
+        ("hf.co/some/Model-GGUF:Q4_K_M", "hf.co/some/Model-GGUF:Q4_K_M"),
+    ],
+)
+async def test_a_name_means_what_it_means_elsewhere(desk: Desk, name: str, asked_for: str) -> None:
+    desk.configure({"models": {"mine": {"type": "ollama", "model": "special:1b"}}})
+    async with ollama_server() as fake:
+        fake.on["/api/pull"] = pulls
+        await desk.run("pull", name, environ=fake.environ)
+        assert fake.asked("/api/pull") == [{"model": asked_for}]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gemini", "nothing to download"),
+        ("ollama", "say which model"),
+        ("a b", "can't be the name"),
+        ("-x", "can't be the name"),
+        ("\x1b[2J", "can't be the name"),
+    ],
+)
+async def test_a_name_that_ollama_can_not_pull_is_refused(desk: Desk, name: str, told: str) -> None:
+    command = PullModel(Options(), name)
+    with pytest.raises(UsageError, match=told) as caught:
+        await pull_model(command, Places(ROOT, desk.home), Complaints({}), NOWHERE)
+    assert "\x1b" not in str(caught.value)
+
+
+async def test_a_pull_that_fails_says_why(desk: Desk) -> None:
+    async def no_such_model(asked: Asked) -> None:
+        error = {"error": "pull model manifest: file does not exist"}
+        await asked.lines(status("pulling manifest"), {**error})
+
+    async def refused(asked: Asked) -> None:
+        await asked.json({"error": "max retries exceeded: no space left on device"}, 500)
+
+    async def cut(asked: Asked) -> None:
+        await asked.lines(status("pulling manifest"))
+
+    async with ollama_server() as fake:
+        for handler, told in (
+            (no_such_model, "pull model manifest: file does not exist"),
+            (refused, "no space left on device"),
+            (cut, "broke off"),
+        ):
+            fake.on["/api/pull"] = handler
+            with pytest.raises(ModelUnavailable, match=told):
+                await desk.run("pull", "nope", environ=fake.environ)
+    with pytest.raises(ModelUnavailable, match="ollama serve"):
+        await desk.run("pull", "nope")
+
+
+async def test_a_pull_that_is_interrupted_stops_the_download(desk: Desk) -> None:
+    began, hung_up = asyncio.Event(), asyncio.Event()
+
+    async def endless(asked: Asked) -> None:
+        await asked.begin()
+        await asked.line(status("pulling manifest"))
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            hung_up.set()
+
+    async with ollama_server() as fake, asyncio.timeout(10):
+        fake.on["/api/pull"] = endless
+        task = asyncio.create_task(desk.run("pull", "q:1b", environ=fake.environ))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await hung_up.wait()
+        assert "the next pull goes on where it was" in desk.capsys.readouterr().err
+
+
+def test_a_terminal_has_one_line_of_progress_that_is_gone_in_the_end() -> None:
+    screen, told = io.StringIO(), list[str]()
+    report = PullReport(LiveLine(screen, is_terminal=True), told.append)
+    report.tell(PullProgress("pulling manifest"))
+    report.tell(PullProgress("pulling a", "a", 2_000_000_000, None))
+    report.tell(PullProgress("pulling a", "a", 2_000_000_000, 500_000_000))
+    report.tell(PullProgress("pulling a", "a", 2_000_000_000, 500_000_001))
+    report.end()
+    report.end()
+    erase = "\r\x1b[K"
+    shown = screen.getvalue().removesuffix(erase).split(erase)
+    assert shown[1:4] == ["pulling manifest", "pulling a: 0% of 2.0 GB", "pulling a: 25% of 2.0 GB"]
+    assert told == ["pulling manifest", "pulling a: 0% of 2.0 GB", "pulling a: 25% of 2.0 GB"]
+    assert report.size_bytes == 2_000_000_000

@@ -1,0 +1,227 @@
+"""Command lines that begin with a command: what they mean, refuse and explain."""
+
+import re
+import textwrap
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from core.errors import ExitCode
+from core.tools.catalog import ToolCatalog
+from modules.cli.arguments import COMMANDS, help_text
+from modules.cli.command import (
+    AddServer,
+    CallTool,
+    CheckServer,
+    Command,
+    Diagnose,
+    ListServers,
+    ListTools,
+    Options,
+    RemoveServer,
+    RunPlanFile,
+    ShowLog,
+    ShowStatus,
+)
+from modules.cli.help import Action
+from modules.cli.mcp_parser import LOG_LINES_SHOWN
+from modules.cli.parser import parse_command
+from modules.planning.check.check import check_plan
+from tests.modules.sandbox.sandbox_tools import spec
+
+PLAIN = Options()
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("mcp list", ListServers(PLAIN)),
+        ("mcp list --json --quiet", ListServers(Options(json=True, quiet=True))),
+        ("mcp tools", ListTools(PLAIN, None)),
+        ("mcp tools math --verbose", ListTools(Options(verbose=True), "math")),
+        ("mcp status --json", ShowStatus(Options(json=True))),
+        ("mcp remove math", RemoveServer(PLAIN, "math")),
+        ("mcp test math", CheckServer(PLAIN, "math")),
+        ("mcp logs math", ShowLog(PLAIN, "math", LOG_LINES_SHOWN, follow=False)),
+        ("mcp logs -n 5 math --follow", ShowLog(PLAIN, "math", 5, follow=True)),
+        ("call add a=1 b=2", CallTool(PLAIN, "add", ("a=1", "b=2"), None, None, None)),
+        ("call add --input -", CallTool(PLAIN, "add", (), "-", None, None)),
+        (
+            "call add a=-1 --json b:=[2] --timeout 0.5 --output x.png",
+            CallTool(Options(json=True), "add", ("a=-1", "b:=[2]"), None, Path("x.png"), 0.5),
+        ),
+        ("run-plan plan.py", RunPlanFile(PLAIN, "plan.py", None)),
+        ("run-plan - --json", RunPlanFile(Options(json=True), "-", None)),
+        ("run-plan --tools math,,web,math plan.py", RunPlanFile(PLAIN, "plan.py", ("math", "web"))),
+        ("run-plan plan.py --tools=", RunPlanFile(PLAIN, "plan.py", ())),
+        ("run-plan -- --odd.py", RunPlanFile(PLAIN, "--odd.py", None)),
+        ("doctor", Diagnose(PLAIN)),
+        ("doctor --json --verbose", Diagnose(Options(json=True, verbose=True))),
+    ],
+)
+def test_each_command_becomes_a_value(line: str, command: Command) -> None:
+    assert parse_command(line.split()) == command
+
+
+def test_every_command_says_where_servers_are_configured() -> None:
+    words = ["--profile", "p.yaml", "--mcp-config", "a.json", "--mcp-config", "b.json"]
+    words.append("--allow-tool-changes")
+    expected = Options(Path("p.yaml"), (Path("a.json"), Path("b.json")), allow_tool_changes=True)
+    assert parse_command(["mcp", "status", *words]).options == expected
+    assert parse_command(["call", "add", *words]).options == expected
+    assert parse_command(["run-plan", "plan.py", *words]).options == expected
+    assert parse_command(["doctor", *words]).options == expected
+
+
+def test_a_program_to_add_stands_behind_two_dashes_with_its_own_options() -> None:
+    line = "mcp add time --env TZ=UTC --env A=b=c --description Clock -- npx -y server --json -- x"
+    assert parse_command(line.split()) == AddServer(
+        PLAIN,
+        "time",
+        ("npx", "-y", "server", "--json", "--", "x"),
+        None,
+        (),
+        (("TZ", "UTC"), ("A", "b=c")),
+        "Clock",
+    )
+
+
+def test_a_url_to_add_may_have_headers() -> None:
+    words = [
+        "mcp",
+        "add",
+        "docs",
+        "--url",
+        "https://a/mcp",
+        "--header",
+        "Authorization: Bearer x:y",
+    ]
+    assert parse_command(words) == AddServer(
+        PLAIN, "docs", (), "https://a/mcp", (("Authorization", "Bearer x:y"),), (), ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mcp", "ACTION"),
+        ("mcp frobnicate", "invalid choice: 'frobnicate'"),
+        ("mcp list math", "agent.py mcp list: error: not understood: math\n"),
+        ("mcp lst", "invalid choice: 'lst' (choose from "),
+        ("mcp lst", "did you mean list?"),
+        ("docs Lst", "did you mean list"),
+        ("docs search x --mode word", "did you mean words?"),
+        ("mcp list --jsn", "mcp list: error: not understood: --jsn; did you mean --json?\n"),
+        ("call add --outpt x", "not understood: --outpt x; did you mean --output?"),
+        ("mcp list -- math", "only `mcp add` takes a command"),
+        ("mcp list --json --verbose --quiet", "not allowed with argument"),
+        ("mcp add", "required: NAME\n"),
+        ("mcp add x", "--url"),
+        ("mcp add x --", "--url"),
+        ("mcp add x npx server", "the command goes behind --: agent.py mcp add x -- npx server"),
+        ("mcp add x --url https://a -- npx", "not both"),
+        ("mcp add x --header A:b -- npx", "--header goes with --url"),
+        ("mcp add x --url https://a --env A=b", "--env goes with a command"),
+        ("mcp add x --url https://a --header nothing", "a header is 'Name: value'"),
+        ("mcp add x --env nothing -- npx", "a variable is NAME=value"),
+        ("mcp remove", "NAME"),
+        ("mcp test", "NAME"),
+        ("mcp logs x -n -5", "'-5' is no number of lines from 0"),
+        ("mcp logs x -n 1000000000", "'1000000000' is no number of lines from 0"),
+        ("mcp logs x -n many", "'many' is no number of lines from 0"),
+        ("call", "required: TOOL\n"),
+        ("call me a cab", "'a' is not of the form key=value"),
+        ("call add a=1 --input {}", "not both"),
+        ("call add --timeout 0", "'0' is no number of seconds"),
+        ("call add --timeout nan", "'nan' is no number of seconds"),
+        ("call add --timeout soon", "'soon' is no number of seconds"),
+        ("call add --out x", "--out"),
+        ("run-plan", "required: FILE\n"),
+        ("run-plan a.py b.py", "not understood: b.py"),
+        ("run-plan a.py --tools", "expected one argument"),
+        ("doctor who is it?", "not understood: who is it?; doctor takes options only"),
+        ("doctor --jsn", "not understood: --jsn"),
+    ],
+)
+def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
+    line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    with pytest.raises(SystemExit) as caught:
+        parse_command(words)
+    assert caught.value.code == ExitCode.BAD_USAGE
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert told in shown.err
+    assert "--help" in shown.err
+    assert f"goes behind --: agent.py -- {words[0]} " in shown.err
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        parse_command([*words, "--help"])
+    assert caught.value.code == 0
+    return capsys.readouterr().out
+
+
+class TestHelp:
+    def test_the_programs_own_help_names_every_command(self) -> None:
+        first_words = [line.split()[:1] for line in help_text("1.2.3").splitlines()]
+        assert all([command] in first_words for command in COMMANDS)
+
+    def test_the_overview_names_every_action_and_every_exit_code(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        lines = help_of(capsys, "mcp").splitlines()
+        first_words = {line.split()[0] for line in lines if line.strip()}
+        assert {*get_args(Action)} <= first_words
+        assert {str(int(code)) for code in ExitCode} <= first_words
+
+    @pytest.mark.parametrize("words", [("mcp", action) for action in get_args(Action)], ids=str)
+    def test_every_action_says_what_it_does_and_shows_an_example(
+        self, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, *words)
+        assert f"examples:\n  agent.py mcp {words[1]}" in text
+        assert "--mcp-config FILE" in text
+
+    def test_call_says_how_values_are_read_and_what_the_exit_codes_are(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "call")
+        for told in ("key=value", "key:=JSON", "--input", "--output", "examples:", "\n  4  "):
+            assert told in text
+
+    def test_run_plan_shows_a_plan_that_runs_and_what_the_exit_codes_are(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "run-plan")
+        for told in ("async def solve():", "--tools", "verdict", "examples:", "\n  3  "):
+            assert told in text
+        (body,) = re.findall(r"^  (async def solve.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        tool = spec("add", "ab", wrap=False)
+        assert check_plan(textwrap.dedent(f"  {body}"), ToolCatalog([tool])) is None
+
+    def test_doctor_says_what_it_looks_at_and_when_it_exits_with_what(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = help_of(capsys, "doctor")
+        for told in ("walls", "sandbox.require", "Exits with 0", "examples:"):
+            assert told in text
+
+    @pytest.mark.parametrize(
+        "words",
+        [*((word,) for word in COMMANDS), *(("mcp", action) for action in get_args(Action))],
+        ids=str,
+    )
+    def test_help_fits_a_line_of_100_characters_and_any_encoding(
+        self,
+        words: tuple[str, ...],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        text = help_of(capsys, *words)
+        assert max(map(len, text.splitlines())) <= 100
+        assert text.isascii()

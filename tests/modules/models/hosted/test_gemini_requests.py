@@ -1,0 +1,141 @@
+"""What the Gemini backend asks for, by request, entry and family of the model."""
+
+import pytest
+
+from config.models_file import ThinkingEffort
+from core.ports import (
+    ImageInput,
+    ModelRequest,
+    ModelTraits,
+)
+from core.values import Json, JsonObject
+from modules.models.hosted.google.family import GeminiFamily
+from tests.modules.models.hosted.gemini_service import asked_body, gemini
+from tests.modules.models.hosted.sdk_checks import REQUEST
+
+
+async def test_the_stable_prefix_is_the_system_message() -> None:
+    body = await asked_body(ModelRequest("decision", "You plan.Add 1", prefix_characters=9))
+    assert body["systemInstruction"] == {"role": "user", "parts": [{"text": "You plan."}]}
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "Add 1"}]}]
+    all_prefix = await asked_body(ModelRequest("decision", "You plan.", prefix_characters=9))
+    assert "systemInstruction" not in all_prefix
+    assert all_prefix["contents"] == [{"role": "user", "parts": [{"text": "You plan."}]}]
+
+
+async def test_images_go_before_the_text() -> None:
+    image = ImageInput("@a.png", "image/png", b"\x89PNG")
+    body = await asked_body(ModelRequest("text", "What is it?", images=(image,)))
+    contents = body["contents"]
+    assert isinstance(contents, list)
+    assert contents == [
+        {
+            "role": "user",
+            "parts": [
+                {"inlineData": {"data": "iVBORw==", "mime_type": "image/png"}},
+                {"text": "What is it?"},
+            ],
+        }
+    ]
+
+
+async def test_a_schema_is_held_to() -> None:
+    schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
+    body = await asked_body(ModelRequest("perception", "x", schema=schema))
+    assert body["generationConfig"] == {
+        "responseMimeType": "application/json",
+        "responseJsonSchema": schema,
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "expected"),
+    [
+        ("gemini-2.5-flash", "off", {"temperature": 0.0, "thinking_budget": 0}),
+        ("gemini-2.5-pro", "off", {"temperature": 0.0, "thinking_budget": 128}),
+        ("gemini-2.5-flash", "medium", {"temperature": 0.0, "thinking_budget": 8192, "shown": 1}),
+        ("gemini-3.8-flash", "high", {"thinking_level": "HIGH", "shown": 1}),
+        ("gemini-3.8-flash", "off", {"thinking_level": "LOW"}),
+        ("gemini-3.5-flash-lite", "off", {"thinking_level": "MINIMAL"}),
+    ],
+)
+async def test_each_generation_thinks_in_its_own_terms(
+    model: str, effort: ThinkingEffort, expected: dict[str, object]
+) -> None:
+    body = await asked_body(REQUEST, model=model, thinking=effort)
+    config = body["generationConfig"]
+    assert isinstance(config, dict)
+    thinking = config["thinkingConfig"]
+    assert isinstance(thinking, dict)
+    shown = {"shown": 1} if thinking.pop("include_thoughts", None) else {}
+    rest = {key: value for key, value in config.items() if key != "thinkingConfig"}
+    assert {**rest, **thinking, **shown} == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "level_when_off"),
+    [
+        ("gemini-3-pro-preview", "low"),
+        ("gemini-3.1-pro-preview", "low"),
+        ("gemini-3.6-flash", "minimal"),
+        ("gemini-3.7-flash", "low"),
+        ("gemini-flash-latest", "low"),
+        ("models/gemini-flash-lite-latest", "minimal"),
+    ],
+)
+def test_what_can_not_be_kept_from_thinking_thinks_least(model: str, level_when_off: str) -> None:
+    family = GeminiFamily(model)
+    assert family.thinks_in_levels
+    assert family.thinking_level("off") == level_when_off
+    expected = "high" if "-3-pro" in model else "medium"
+    assert family.thinking_level("medium") == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "version"),
+    [
+        ("gemini-2.5-flash", "v1"),
+        ("gemini-3.8-flash", "v1"),
+        ("gemini-flash-latest", "v1beta"),
+        ("gemini-3.1-pro-preview", "v1beta"),
+        ("gemma-4-31b-it", "v1beta"),
+    ],
+)
+def test_aliases_and_previews_are_asked_for_where_they_are_known(model: str, version: str) -> None:
+    assert GeminiFamily(model).api_version == version
+
+
+async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_the_entry() -> None:
+    short = ModelRequest("perception", "x", max_output_tokens=100)
+    thinking = await asked_body(short, model="gemini-2.5-flash")
+    plain = await asked_body(short, model="gemini-2.5-flash", thinking="off")
+    capped = await asked_body(short, model="gemini-2.5-flash", max_output_tokens=600)
+    limits = [output_limit(body) for body in (thinking, plain, capped)]
+    assert limits == [100 + 16_384, 100, 600]
+
+
+async def test_no_room_to_think_comes_on_top_of_a_hard_bound() -> None:
+    bounded = ModelRequest("decision", "x", max_output_tokens=100, hard_output_tokens=300)
+    alone = ModelRequest("decision", "x", hard_output_tokens=300)
+    thinking = await asked_body(bounded, model="gemini-2.5-flash")
+    plain = await asked_body(bounded, model="gemini-2.5-flash", thinking="off")
+    unasked = await asked_body(alone, model="gemini-2.5-flash")
+    capped = await asked_body(alone, model="gemini-2.5-flash", max_output_tokens=200)
+    limits = [output_limit(body) for body in (thinking, plain, unasked, capped)]
+    assert limits == [300, 100, 300, 200]
+
+
+def output_limit(body: JsonObject) -> Json:
+    """The bound on what is written, thoughts among it."""
+    config = body["generationConfig"]
+    assert isinstance(config, dict)
+    return config["maxOutputTokens"]
+
+
+async def test_traits_follow_the_documentation_and_the_entry() -> None:
+    async with gemini("http://127.0.0.1:1") as model:
+        assert model.traits == ModelTraits(images=True, schemas=True, context_tokens=1_048_576)
+    async with gemini("http://127.0.0.1:1", images=False, context_tokens=9000) as model:
+        assert model.traits == ModelTraits(images=False, schemas=True, context_tokens=9000)
+    async with gemini("http://127.0.0.1:1", model="gemma-4-31b-it") as model:
+        assert model.traits == ModelTraits()

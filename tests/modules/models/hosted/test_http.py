@@ -1,0 +1,317 @@
+"""The wire of model backends: what comes over it, in bounds, and what its failures say."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import ModelUnavailable
+from modules.models.credentials.api_key import ApiKey
+from modules.models.hosted.errors import WireFaults
+from modules.models.hosted.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, WireReply
+from tests.core.mcp.http_server import Exchange
+from tests.modules.models.hosted.chat_server import KEY, Handler, model_server, sends
+from tests.modules.models.hosted.wired import ADVICE, events, fault, heard, lines, posted, wire
+
+
+def chunked(*pieces: bytes, end: bool = True) -> Handler:
+    """A stream in pieces, each with a turn of its own."""
+
+    async def play(exchange: Exchange) -> None:
+        await exchange.stream()
+        for piece in pieces:
+            await exchange.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        if end:
+            await exchange.end()
+        else:
+            exchange.cut()
+
+    return play
+
+
+async def test_a_request_is_json_with_the_key_in_a_header_and_nowhere_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with model_server(sends(b'{"a": 1}', "application/json")) as server:
+        async with wire(server.url + "/") as opened, opened.post("/x", {"q": "ü"}) as reply:
+            assert await reply.json() == {"a": 1}
+            assert KEY.value not in repr(opened)
+        assert server.bodies == [{"q": "ü"}]
+        assert server.paths == ["/v1/x"]
+        assert server.headers["authorization"] == f"Bearer {KEY.value}"
+        assert server.headers["accept-encoding"] == "identity"
+    assert KEY.value not in caplog.text
+
+
+async def test_a_query_in_the_address_stays_and_half_a_surrogate_pair_can_be_sent() -> None:
+    async with model_server(sends("{}", "application/json")) as server:
+        address = f"{server.url}?version=7"
+        async with wire(address, None) as opened, opened.post("/x", {"q": "\ud800!"}) as reply:
+            assert await reply.json() == {}
+        assert server.paths == ["/v1/x?version=7"]
+        assert server.bodies == [{"q": "?!"}]
+        assert "authorization" not in server.headers
+
+
+async def test_events_are_read_up_to_done_and_the_connection_is_kept() -> None:
+    stream = b": hi\r\ndata: 1\r\n\r\nevent: x\ndata: 2\ndata: 3\n\ndata\n\ndata: [DONE]\n\ndata: 4"
+    async with model_server(chunked(stream)) as server, wire(server.url) as opened:
+        for _ in range(2):
+            async with opened.post("/x", {}) as reply:
+                assert await events(reply) == [b"1", b"2\n3"]
+                assert reply.is_done
+        assert server.connections == 1
+
+
+async def test_a_last_event_without_its_empty_line_counts_and_half_a_line_does_not() -> None:
+    assert await heard(sends("data: 1\n\ndata: 2\n")) == [b"1", b"2"]
+    assert await heard(sends('data: 1\n\ndata: {"half"')) == [b"1"]
+
+
+async def test_lines_of_json_are_read_however_they_end() -> None:
+    async with posted(chunked(b'{"a"', b":1}\r\n\n{}\n", b"[]")) as reply:
+        assert await lines(reply) == [b'{"a":1}', b"{}", b"[]"]
+
+
+async def test_an_event_reaches_us_before_the_next_is_written() -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.stream()
+        await exchange.event(1)
+        await go_on.wait()
+        await exchange.event(2)
+        await exchange.end()
+
+    go_on = asyncio.Event()
+    async with posted(play) as reply, aclosing(reply.events()) as found:
+        assert await anext(found) == b"1"
+        go_on.set()
+        assert await anext(found) == b"2"
+
+
+async def test_leaving_a_stream_closes_its_connection() -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.stream()
+        await exchange.event(1)
+        await exchange.gone.wait()
+        gone.set()
+
+    gone = asyncio.Event()
+    async with model_server(play) as server, wire(server.url) as opened:
+        async with opened.post("/x", {}) as reply, aclosing(reply.events()) as found:
+            await anext(found)
+        await gone.wait()
+
+
+async def test_a_wire_that_was_closed_opens_again() -> None:
+    play = sends("{}", "application/json")
+    async with model_server(play) as server, wire(server.url) as opened:
+        for _ in range(2):
+            async with opened.post("/x", {}) as reply:
+                assert await reply.json() == {}
+            await opened.aclose()
+
+
+async def test_a_server_that_does_not_run_is_to_be_started() -> None:
+    async with wire("http://127.0.0.1:1/v1") as opened:
+        with pytest.raises(ModelUnavailable, match=r"nothing listens at .*:1; start it") as caught:
+            async with opened.post("/x", {}):
+                pass
+    assert caught.value.transient
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    """What OpenSSL raises for a certificate of nobody's."""
+    error = ssl.SSLCertVerificationError(1, "geheim")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("cause", "says", "transient"),
+    [
+        (socket.gaierror(-2, "geheim"), "no address is known for host 'x.example'; start it", True),
+        (untrusted(), "of x.example:8443 is refused (self-signed certificate); check", False),
+        (OSError("geheim"), "can't be reached at x.example:8443; start it", True),
+    ],
+)
+def test_why_no_connection_came_about_is_read_from_the_causes(
+    cause: Exception, says: str, transient: bool
+) -> None:
+    error = httpx2.ConnectError("geheim")
+    error.__cause__ = ExceptionGroup("geheim", [cause])
+    faults = WireFaults("model x", "https://x.example:8443/v1?geheim", ADVICE, None, 1)
+    failed = faults.unconnected(error)
+    assert says in str(failed)
+    assert "geheim" not in str(failed)
+    assert failed.transient is transient
+
+
+async def test_plain_http_where_tls_is_expected_is_told_as_such() -> None:
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with wire(f"https://127.0.0.1:{port}/v1") as opened:
+            with pytest.raises(ModelUnavailable, match="does not speak TLS") as caught:
+                async with opened.post("/x", {}):
+                    pass
+    assert caught.value.transient
+
+
+async def test_a_connection_that_closes_without_an_answer_may_be_tried_again() -> None:
+    async def play(exchange: Exchange) -> None:
+        exchange.cut()
+
+    failed = await fault(play)
+    assert failed.transient
+    assert "closed the connection" in str(failed)
+
+
+async def test_a_stream_that_is_cut_may_be_tried_again() -> None:
+    failed = await fault(chunked(b"data: 1\n\n", end=False))
+    assert failed.transient
+    assert "broke off in the middle of its reply" in str(failed)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_service_that_falls_silent_is_given_up(begun: bool) -> None:
+    async def play(exchange: Exchange) -> None:
+        if begun:
+            await exchange.stream()
+            await exchange.event(1)
+        await exchange.gone.wait()
+
+    with pytest.raises(ModelUnavailable, match=r"for 0\.1 s") as caught:
+        async with posted(play, idle_seconds=0.1) as reply:
+            await events(reply)
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize("is_alive", [False, True])
+async def test_the_rest_of_a_stream_is_waited_for_no_longer_than_said(is_alive: bool) -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.stream()
+        await exchange.event(1)
+        while is_alive and not exchange.gone.is_set():
+            await exchange.text(": still here\n\n")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(exchange.gone.wait(), 0.01)
+        await exchange.gone.wait()
+
+    async with posted(play) as reply, aclosing(reply.events()) as found, asyncio.timeout(5):
+        await anext(found)
+        reply.expect_end(0.05)
+        reply.expect_end(60)
+        with pytest.raises(ModelUnavailable, match="fell silent"):
+            await anext(found)
+
+
+@pytest.mark.parametrize("value", ["geheim\nx: y", "geheim schlüssel", "geheimß", ""])
+async def test_a_key_that_no_header_can_hold_does_not_show(value: str) -> None:
+    async with model_server() as server, wire(server.url, ApiKey(value, "the keyring")) as opened:
+        with pytest.raises(ModelUnavailable, match="the key in the keyring holds") as caught:
+            async with opened.post("/x", {}):
+                pass
+    assert "geheim" not in str(caught.value)
+    assert server.bodies == []
+
+
+async def test_proxy_settings_that_are_of_no_use_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "nonsense://geheim")
+    async with wire("https://x.invalid/v1") as opened:
+        with pytest.raises(ModelUnavailable, match="check HTTPS_PROXY") as caught:
+            async with opened.get("/x"):
+                pass
+    assert "geheim" not in str(caught.value)
+    assert not caught.value.transient
+
+
+async def test_a_web_page_is_no_reply() -> None:
+    async with posted(sends("<!DOCTYPE html><p>Log in", "text/html")) as reply:
+        with pytest.raises(ModelUnavailable, match="answered with a web page"):
+            await reply.json()
+
+
+@pytest.mark.parametrize("body", [b"", b"nothing", b"[]", b"\xff\xfe", b'"text"', b"[" * 5000])
+async def test_a_body_that_is_no_object_is_no_reply(body: bytes) -> None:
+    async with posted(sends(body, "application/json")) as reply:
+        with pytest.raises(ModelUnavailable, match="can't be read"):
+            await reply.json()
+
+
+async def test_a_compressed_reply_is_refused_before_it_unpacks() -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.reply(200, b"\x1f\x8b", "application/json", {"content-encoding": "gzip"})
+
+    assert "a compressed reply" in str(await fault(play))
+
+
+async def test_what_never_ends_is_cut_off_at_a_bound() -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.stream()
+        while not exchange.gone.is_set():
+            await exchange.text("x" * 60_000)
+
+    assert f"an event of more than {EVENT_BYTES_MAX:,} bytes" in str(await fault(play))
+    async with model_server(play) as server, wire(server.url) as opened:
+        for read, cap in ((lines, EVENT_BYTES_MAX), (WireReply.json, JSON_BODY_BYTES_MAX)):
+            async with opened.post("/x", {}) as reply:
+                with pytest.raises(ModelUnavailable, match=f"more than {cap:,} bytes"):
+                    await read(reply)
+
+
+ENDS = (b"\r\n", b"\n", b"\r", b"\n\n", b"\r\n\r\n")
+FIELDS = (b"data: 1", b"data:x", b"data", b": note", b"event: e", b"\xff", "data: é".encode())
+
+
+async def cut_events(pieces: list[bytes]) -> list[bytes]:
+    """The events of a body that comes in these pieces."""
+
+    async def body() -> AsyncGenerator[bytes, None]:
+        for piece in pieces:
+            yield piece
+
+    faults = WireFaults("model x", "http://x", ADVICE, None, 1)
+    return await events(WireReply(httpx2.Response(200, content=body()), faults))
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.sampled_from([*ENDS, *FIELDS]), max_size=30).map(b"".join),
+    st.lists(st.integers(0, 9), max_size=60),
+)
+def test_events_do_not_depend_on_how_the_bytes_are_cut(stream: bytes, cuts: list[int]) -> None:
+    pieces, rest = list[bytes](), stream
+    for cut in cuts:
+        pieces.append(rest[:cut])
+        rest = rest[cut:]
+    assert asyncio.run(cut_events([*pieces, rest])) == asyncio.run(cut_events([stream]))
+
+
+async def test_a_flood_of_events_leaves_the_others_their_turn() -> None:
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turns = 0
+    ticking = asyncio.create_task(tick())
+    try:
+        # In one piece, with nothing to wait for.
+        found = await cut_events([b"data: 1\n\n" * 12_000 + b"\n" * 60_000])
+    finally:
+        ticking.cancel()
+    assert len(found) == 12_000
+    assert turns > 1

@@ -1,0 +1,79 @@
+"""A wire to a server of the tests, and what came over it."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+
+from core.errors import ModelUnavailable
+from modules.models.credentials.api_key import ApiKey
+from modules.models.hosted.errors import Advice, ServiceRefusal
+from modules.models.hosted.http import ModelWire
+from modules.models.hosted.reply import WireReply
+from tests.modules.models.hosted.chat_server import KEY, Handler, model_server
+
+ADVICE = Advice("start it", "name another", "set SOME_KEY")
+
+
+@asynccontextmanager
+async def wire(
+    url: str, key: ApiKey | None = KEY, idle_seconds: float = 10
+) -> AsyncGenerator[ModelWire]:
+    """A wire to a server, closed twice at the end, as it may be."""
+    opened = ModelWire("model x", url, ADVICE, key, idle_seconds=idle_seconds)
+    try:
+        async with asyncio.timeout(20):
+            yield opened
+    finally:
+        await opened.aclose()
+        await opened.aclose()
+
+
+async def events(reply: WireReply) -> list[bytes]:
+    """All events of a reply."""
+    async with aclosing(reply.events()) as found:
+        return [data async for data in found]
+
+
+async def lines(reply: WireReply) -> list[bytes]:
+    """All lines of a reply."""
+    async with aclosing(reply.lines()) as found:
+        return [line async for line in found]
+
+
+@asynccontextmanager
+async def posted(
+    handler: Handler, key: ApiKey | None = KEY, idle_seconds: float = 10
+) -> AsyncGenerator[WireReply]:
+    """A handler's reply."""
+    async with (
+        model_server(handler) as server,
+        wire(server.url, key, idle_seconds) as opened,
+        opened.post("/x", {}) as reply,
+    ):
+        yield reply
+
+
+async def heard(handler: Handler) -> list[bytes]:
+    """The events that a handler's reply holds."""
+    async with posted(handler) as reply:
+        return await events(reply)
+
+
+async def fault(handler: Handler, key: ApiKey | None = KEY) -> ModelUnavailable:
+    """The failure of reading a handler's reply as events; it holds no key and no cause."""
+    with pytest.raises(ModelUnavailable) as caught:
+        async with posted(handler, key) as reply:
+            await events(reply)
+    assert KEY.value not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert str(caught.value).startswith("model x ")
+    return caught.value
+
+
+async def refusal(handler: Handler, key: ApiKey | None = KEY) -> ServiceRefusal:
+    """The same, for a status that is no success."""
+    refused = await fault(handler, key)
+    assert isinstance(refused, ServiceRefusal)
+    return refused

@@ -1,0 +1,255 @@
+"""Slips that models make, put right: what is told of each, and that the plan then does its work."""
+
+import pytest
+
+from core.ports import OnRepaired
+from core.turn import FinalAnswer, Plan
+from modules.action import run_plan
+from modules.planning.repair.repairs import MAX_REPAIRS, NormalisedPlan, normalise_plan
+from modules.sandbox import Sandbox
+from tests.modules.planning.plan_tools import TYPED, call_typed
+from tests.modules.sandbox.sandbox_tools import solve
+
+ADD = "r = await tools.add(a=1, b=2)"
+ANSWER = "return f'FINAL_ANSWER: {r}'"
+DROPPED = "dropped the call of solve(), which is called anyway"
+SHOWS = "dropped what only shows the answer"
+MAIN = "if __name__ == '__main__':"
+
+SLIPS = [
+    # await
+    ("def solve():\n    r = tools.add(a=1, b=2)\n    " + ANSWER,
+     ("added await to tools.add (line 2)", "made solve() async (line 1)"), "3"),
+    (solve("if (r := tools.add(a=1, b=2)) > 2:", f"    {ANSWER}"),
+     ("added await to tools.add (line 2)",), "3"),
+    (solve("r = await str(tools.add(a=1, b=2))", ANSWER),
+     ("added await to tools.add (line 2)", "dropped await before str() (line 2)"), "3"),
+    (solve(ADD, "await  (print(r))", ANSWER), ("dropped await before print() (line 3)",), "3"),
+    ("async def one():\n    return await tools.add(a=1, b=2)\n" + solve("r = one()", ANSWER),
+     ("added await to one (line 4)",), "3"),
+    (solve("r = sum(await tools.add(a=i, b=1) for i in range(2))", ANSWER),
+     ("turned a generator that awaits into a list (line 2)",), "3"),
+    # gather
+    ("import asyncio\n" + solve("r = asyncio.gather(tools.add(a=1, b=2))", ANSWER),
+     ("added await to asyncio.gather (line 3)",), "[3]"),
+    ("import asyncio\n" + solve("r = await asyncio.gather([tools.add(a=1, b=i) for i in (1, 2)])",
+                                ANSWER),
+     ("unpacked the list in asyncio.gather (line 3)",), "[2, 3]"),
+    ("import asyncio\n" + solve("r = await asyncio.gather(await tools.add(a=1, b=2))", ANSWER),
+     ("dropped await inside asyncio.gather (line 3)",), "[3]"),
+    # names
+    (solve("r = await tools['add'](a=1, b=2)", ANSWER),
+     ("read tools['add'] as tools.add (line 2)",), "3"),
+    (solve("r = tools['add'](a=1, b=2)", ANSWER),
+     ("read tools['add'] as tools.add (line 2)", "added await to tools.add (line 2)"), "3"),
+    (solve("r = await mcp.add(a=1, b=2)", ANSWER), ("read mcp.add as tools.add (line 2)",), "3"),
+    (solve("r = await mcp.tools.add(a=1, b=2)", ANSWER),
+     ("read mcp.tools.add as tools.add (line 2)",), "3"),
+    (solve("r = await math.add(a=1, b=2)", ANSWER), ("read math.add as tools.add (line 2)",), "3"),
+    ("import math\n" + solve("r = await math.add(a=1, b=2)", ANSWER),
+     ("read math.add as tools.add (line 3)",), "3"),
+    (solve("r = web.search(query='x')", ANSWER),
+     ("read web.search as tools.search (line 2)", "added await to tools.search (line 2)"), "found"),
+    (solve("r = (await call_tool('add', a=1, b=2)).content[0].text", ANSWER),
+     ("qualified call_tool as mcp.call_tool (line 2)",), '{"result": 3}'),
+    (solve("add = await add(a=1, b=2)", "return f'FINAL_ANSWER: {add}'"),
+     ("qualified add as tools.add (line 2)",), "3"),
+    (solve("r = [true, false, null]", ANSWER),
+     ("read true as True (line 2)", "read false as False (line 2)", "read null as None (line 2)"),
+     "[True, False, None]"),
+    # imports
+    ("import tools\n" + solve(ADD, ANSWER), ("dropped the import of tools (line 1)",), "3"),
+    ("from math_server import add\n" + solve("r = await add(a=1, b=2)", ANSWER),
+     ("dropped the import of add (line 1)",), "3"),
+    (solve("r = json.dumps([math.floor(2.5)])", ANSWER),
+     ("added import json (line 2)", "added import math (line 2)"), "[2]"),
+    (solve("r = datetime.date(2020, 1, 2).year", ANSWER), ("added import datetime (line 2)",),
+     "2020"),
+    # the arguments
+    (solve("r = await tools.add({'a': 1, 'b': 2})", ANSWER),
+     ("unpacked the dict of arguments of tools.add (line 2)",), "3"),
+    (solve("r = await tools.page({'url': 'x'})", ANSWER),
+     ("unpacked the dict of arguments of tools.page (line 2)",), "text"),
+    (solve("r = json.loads(await tools.page(url='object'))['a']", ANSWER),
+     ("left json.loads out where it is no text (line 2)", "added import json (line 2)"), "1"),
+    ("import json\n" + solve("x = await tools.page(url='list')", "r = json.loads(x)[0]", ANSWER),
+     ("left json.loads out where it is no text (line 4)",), "2"),
+    # solve itself
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\n\nasyncio.run(solve())",
+     (f"{DROPPED} (line 6)",), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nprint(asyncio.run(solve()))",
+     (f"{DROPPED} (line 5)",), "3"),
+    (solve(ADD, ANSWER) + "\nanswer = await solve()\nprint(answer)",
+     (f"{DROPPED} (line 4)", f"{SHOWS} (line 5)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nx: str = asyncio.run(solve())\n"
+     "print('is', x.split(':')[1])", (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nloop = asyncio.get_event_loop()\n"
+     "x = loop.run_until_complete(solve())\nprint(f'{x}')\nloop.close()",
+     (f"{SHOWS} (line 5)", f"{DROPPED} (line 6)", f"{SHOWS} (line 7)", f"{SHOWS} (line 8)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nr = asyncio.run(solve())\nprint(r)",
+     (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\nasync def main():\n    x = await solve()\n"
+     "    print(x)\nasyncio.run(main())", (f"{DROPPED} (line 8)",), "3"),
+    ("import asyncio\n" + solve(ADD, ANSWER) + "\ndef main():\n    return asyncio.run(solve())\n"
+     "main()", (f"{DROPPED} (line 7)",), "3"),
+    (solve(ADD, ANSWER) + "\nx = await solve()\ny = x + 'a'",
+     (f"{DROPPED} (line 4)", f"{SHOWS} (line 5)"), "3"),
+    (solve(ADD, ANSWER) + f"\n{MAIN}\n    print(await solve())",
+     ("skipped what stands under if __name__ == '__main__' (line 4)",), "3"),
+    ("def solve():\n    r = tools.add(a=1, b=2)\n    " + ANSWER + f"\n{MAIN}\n    solve()",
+     ("added await to tools.add (line 2)", "made solve() async (line 1)",
+      "skipped what stands under if __name__ == '__main__' (line 4)"), "3"),
+    ("async def solve(tools, mcp: object):\n    " + ADD + "\n    " + ANSWER,
+     ("dropped the parameters of solve(): tools, mcp (line 1)",), "3"),
+    ("async def solve(query: str):\n    " + ADD + "\n    " + ANSWER,
+     ("dropped the parameters of solve(): query (line 1)",), "3"),
+    (solve(ADD, "print(f'FINAL_ANSWER: {r}')"),
+     ("returned the answer instead of printing it (line 3)",), "3"),
+    (solve(ADD, "print('FINAL_ANSWER: %s' % r)"),
+     ("returned the answer instead of printing it (line 3)",), "3"),
+]  # fmt: skip
+
+
+async def test_each_slip_is_put_right_and_told_before_the_plan_does_its_work() -> None:
+    async with Sandbox() as sandbox:
+        for plan, repairs, answer in SLIPS:
+            told: list[tuple[str, ...]] = []
+            result = await run_plan(Plan(plan), TYPED, call_typed, sandbox, hears(told))
+            assert isinstance(result, FinalAnswer), plan
+            assert (result.text, told) == (answer, [tuple(sorted(repairs, key=line_of))]), plan
+            assert len(result.calls) <= 2, plan
+
+
+def hears(told: list[tuple[str, ...]]) -> OnRepaired:
+    async def hear(repairs: tuple[str, ...]) -> None:
+        told.append(repairs)
+
+    return hear
+
+
+def line_of(phrase: str) -> tuple[int, str]:
+    return int(phrase.rpartition(" ")[2].rstrip(")")), phrase
+
+
+@pytest.mark.parametrize("plan", [plan for plan, _, _ in SLIPS])
+def test_a_repaired_plan_keeps_its_lines_and_needs_no_second_repair(plan: str) -> None:
+    repaired = normalise_plan(plan, TYPED).source
+    assert normalise_plan(repaired, TYPED) == NormalisedPlan(repaired)
+    lines = plan.split("\n")
+    for number, line in enumerate(repaired.split("\n")[: len(lines)]):
+        indent = len(line) - len(line.lstrip())
+        assert lines[number].startswith(line[:indent])
+
+
+async def test_nothing_is_told_of_a_plan_without_slips() -> None:
+    told: list[tuple[str, ...]] = []
+    async with Sandbox() as sandbox:
+        await run_plan(Plan(solve(ADD, ANSWER)), TYPED, call_typed, sandbox, hears(told))
+        await run_plan(Plan("no plan"), TYPED, call_typed, sandbox, hears(told))
+    assert told == []
+
+
+LEFT_ALONE = [
+    solve("return await add(1, 2)") + "\nx = [solve()]",
+    solve("return 1") + "\nlater = solve\nlater()",
+    solve("return 1") + "\nx = await solve()\nfor y in x:\n    print(y)",
+    solve("return x") + "\nx = await solve()",
+    solve("global x", "x = 1", "return x") + "\nx = await solve()",
+    solve("return 1") + "\nawait tools.page(url=await solve())",
+    solve("return D") + "\ndef main():\n    global D\n    D = solve()\nmain()",
+    solve("return d") + "\nd = {}\ndef main():\n    d['x'] = solve()\nmain()",
+    solve("return d") + "\nd = []\ndef main():\n    d.append(1)\n    solve()\nmain()",
+    solve("return 1") + "\nasync def main():\n    await tools.page(url=await solve())\nmain()",
+    solve("return 1") + "\nif __name__ == 'x':\n    solve()",
+    solve("return 1") + "\nif __name__ == '__main__':\n    solve()\nelse:\n    pass",
+    solve("return 1") + "\nsolve = partial(solve)\nsolve()",
+    "async def solve(query):\n    return query",
+    "async def solve(x=1):\n    return 1",
+    "async def solve(*x):\n    return 1",
+    "async def solve(tools,):\n    return 1",  # the comma would be left
+    solve("print('FINAL_ANSWER: 1')", "return 1"),
+    solve("if x:", "    return 2", "print('FINAL_ANSWER: 1')"),
+    solve("print('the answer')"),
+    solve("print('FINAL_ANSWER:', 1)"),
+    solve("print('FINAL_ANSWER: 1', end='')"),
+    "def print(x):\n    pass\n" + solve("print('FINAL_ANSWER: 1')"),
+    solve("def f():", "    print('FINAL_ANSWER: 1')", "f()"),
+    # names that mean something else
+    "mcp = other\n" + solve("await mcp.add(1)"),
+    "tools = {}\n" + solve("tools['add']"),
+    solve("tools['nothing']"),
+    solve("await mcp.call_tool('add', {'a': 1, 'b': 2})"),
+    "math = other\n" + solve("await math.add(a=1, b=2)"),
+    "import math\n" + solve("math.add(1, 2)"),
+    "web = {}\n" + solve("web.search(query='x')"),
+    "from x import call_tool\n" + solve("call_tool('add')"),
+    "true = 1\n" + solve("return true"),
+    "from statistics import add\n" + solve("return add(1)"),
+    "from math_server import add as plus\n" + solve("return plus(1)"),
+    "from math_server import add, other\n" + solve("return add(1)"),
+    # text that is certainly text, or may be
+    "import json\n" + solve("return json.loads(await tools.search(query='x'))"),
+    "import json\n" + solve("x = await tools.page(url='x')", "x = x['text']", "json.loads(x)"),
+    "import json\nstr = f\n" + solve("return json.loads(await tools.page(url='x'))"),
+    # imports that may be meant otherwise
+    "json = other\n" + solve("return json.dumps(1)"),
+    solve("json.x = 1", "def json():", "    pass"),
+    "x = json.loads('1')\n" + solve("return x"),
+    solve("return datetime.now()"),
+    solve("return math.add"),
+    solve("return os.getcwd()"),
+    # await that is right as it is
+    "async def print(x):\n    pass\n" + solve("await print(1)"),
+    "import asyncio\n" + solve("x = asyncio.gather(tools.add(1, 2))", "return await x"),
+    "import asyncio\n" + solve("return await asyncio.gather(await later(), await x)"),
+    "import x as asyncio\nasyncio = 1\n" + solve("return str(asyncio.gather(1))"),
+    "@cached\nasync def one():\n    return 1\n" + solve("return str(one())"),
+    "async def one():\n    yield 1\n" + solve("return str(one())"),
+    "async def one():\n    return 1\nasync def one():\n    return 2\n" + solve("return str(one())"),
+    "class C:\n    async def one():\n        return 1\n" + solve("return str(one())"),
+    "async def one():\n    return 1\n" + solve("todo = [one()]", "return await gather(*todo)"),
+    # dicts that may be the argument
+    solve("return await tools.store({'item': {}})"),
+    solve("return await tools.add({'a': 1, 'c': 2})"),
+    solve("return await tools.add({**x})"),
+    solve("return await tools.add({1: 2})"),
+]
+
+
+@pytest.mark.parametrize("plan", LEFT_ALONE)
+def test_what_may_be_meant_otherwise_is_left_alone(plan: str) -> None:
+    assert normalise_plan(plan, TYPED) == NormalisedPlan(plan)
+
+
+def test_a_text_with_very_many_slips_is_left_alone() -> None:
+    plan = solve(*["x = true"] * (MAX_REPAIRS + 1))
+    assert normalise_plan(plan, TYPED) == NormalisedPlan(plan)
+
+
+def test_a_phrase_is_short_whatever_the_plan_is_named() -> None:
+    plan = "async def " + "x" * 5000 + "():\n    return 1\n" + solve(f"return str({'x' * 5000}())")
+    (phrase,) = normalise_plan(plan, TYPED).repairs
+    assert phrase.startswith("added await to xxx")
+    assert len(phrase) < 200
+
+
+@pytest.mark.parametrize(
+    ("body", "is_filled"),
+    [
+        ('x = await tools.add(1, 2)\n    return "FINAL_ANSWER: {x} in all"', True),
+        ("for x in (1, 2):\n        return 'FURTHER_PROCESSING_REQUIRED: {x}{x}'", True),
+        ('x = 1\n    return "FINAL_ANSWER: {y}"', False),
+        ('x = 1\n    return "FINAL_ANSWER: {\\"a\\": {x}}"', False),
+        ('x = 1\n    return "FINAL_ANSWER: {x}".format(x=x)', False),
+        ('x = 1\n    text = "FINAL_ANSWER: {x}"\n    return text', False),
+        ('x = 1\n    return "Dear {x}"', False),
+    ],
+)
+def test_an_answer_with_the_name_of_a_variable_in_braces_is_filled(
+    body: str, is_filled: bool
+) -> None:
+    source = f"async def solve():\n    {body}"
+    prepared = normalise_plan(source, TYPED)
+    quote = source.rindex("return ") + len("return ")
+    expected = f"{source[:quote]}f{source[quote:]}" if is_filled else source
+    assert prepared.source == expected

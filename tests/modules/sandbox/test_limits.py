@@ -1,0 +1,205 @@
+"""Every limit of a plan stops it, by kind, and none can be swallowed by try/except."""
+
+import asyncio
+import dataclasses
+
+import pytest
+
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
+from core.values import JsonObject
+from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxLimits
+from tests.doubles import value_result
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, run, solve
+
+SHORT = SandboxLimits(cpu_seconds=0.3, memory_bytes=32 * 1024 * 1024, printed_bytes=1000,
+                      result_bytes=2000, argument_bytes=2500, tool_result_bytes=3500,
+                      recursion_depth=50, source_bytes=3000)  # fmt: skip
+
+
+def swallowing(*lines: str) -> str:
+    """A plan that does its worst, catches everything, and then returns as if all was well."""
+    body = [f"    {line}" for line in lines]
+    return solve("try:", *body, "except BaseException:", "    pass", "return 'swallowed'")
+
+
+BREACHES = {
+    "time": (["while True:", "    pass"], "0.3 s"),
+    "memory": (["x = 'x' * 10**12"], "bytes"),
+    "memory, growing": (["x = [0]", "while True:", "    x = x + x"], "bytes"),
+    "memory, big integer": (["x = 10**10**9"], "bytes"),
+    "print": (["while True:", "    print('x' * 100)"], "printed more than 1,000 bytes"),
+    "print, at the end": (["print('x' * 2000)"], "printed more than 1,000 bytes"),
+    "tool calls": (["for i in range(9):", "    await tools.add(i, i)"], "more than 5 tool calls"),
+    "refused calls": (["while True:", "    try:", "        nope()", "    except NameError:",
+                       "        pass"], "more than 200 calls"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("breach", BREACHES)
+async def test_a_limit_ends_the_plan_even_inside_try_except(breach: str) -> None:
+    lines, words = BREACHES[breach]
+    # On a busy machine the short time would be over before another limit is met.
+    limits = SHORT if breach == "time" else dataclasses.replace(SHORT, cpu_seconds=20)
+    for plan in (solve(*lines), swallowing(*lines)):
+        result = await run(plan, limits=limits)
+        assert result.failure is not None
+        assert result.failure.kind == "limit"
+        assert words in result.failure.message
+        assert result.value is None
+
+
+async def test_endless_recursion_is_a_limit_with_its_line() -> None:
+    result = await run("def f():\n    return f()\n" + solve("return f()"), limits=SHORT)
+    assert result.failure is not None
+    assert (result.failure.kind, result.failure.line) == ("limit", 2)
+    assert "50 deep" in result.failure.message
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["'x' * 3000", "[1] * 3000", "{str(i): i for i in range(900)}", "10**5000", "[10**5000]"],
+)
+async def test_a_result_beyond_its_size_is_a_limit(value: str) -> None:
+    result = await run(solve(f"return {value}"), limits=SHORT)
+    assert result.failure is not None
+    assert result.failure.kind == "limit"
+    assert "solve()'s result" in result.failure.message
+
+
+async def test_a_result_that_is_nested_too_deep_is_a_limit() -> None:
+    plan = solve("x = []", "for _ in range(20000):", "    x = [x]", "return x")
+    failure = (await run(plan)).failure
+    assert failure is not None
+    assert failure.kind == "limit"
+    assert "levels" in failure.message
+
+
+async def test_arguments_beyond_their_size_are_not_sent() -> None:
+    tools = Tools()
+    result = await run(solve("await tools.echo('x' * 3000)"), tools, SHORT)
+    assert result.failure is not None
+    assert "larger than 2,500 bytes" in result.failure.message
+    assert tools.sent == []
+
+
+@pytest.mark.parametrize("call", ["tools.echo('two')", "mcp.call_tool('echo', value='two')"])
+async def test_a_tool_result_beyond_its_size_is_an_error_of_its_call(call: str) -> None:
+    plan = solve(
+        "await tools.echo('x' * 2400)",
+        "try:",
+        f"    await {call}",
+        "except RuntimeError as error:",
+        "    return str(error)",
+    )
+    sent = Tools()
+
+    async def doubling(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        result = await sent(tool, arguments)
+        return result if len(sent.sent) == 1 else value_result("x" * 3600)
+
+    async with asyncio.timeout(10), Sandbox(SHORT) as box:
+        result = await box.run(plan, CATALOG, doubling)
+    assert "the tool's result can't be used: it is larger than 3,500 bytes" in str(result.value)
+    assert [call.ok for call in result.calls] == [True, False]
+
+
+async def test_a_plan_beyond_its_size_does_not_run() -> None:
+    failure = (await run(solve("return 1") + " " * 3000, limits=SHORT)).failure
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("limit", "the plan is longer than 3,000 bytes")
+
+
+async def test_as_many_calls_as_allowed_are_sent_and_not_one_more() -> None:
+    assert MAX_TOOL_CALLS_PER_PLAN == SandboxLimits().tool_calls == 5
+    tools = Tools()
+    result = await run(swallowing("for i in range(9):", "    await tools.add(i, i)"), tools)
+    assert len(tools.sent) == len(result.calls) == 5
+    exact = await run(solve("return [await tools.add(i, 0) for i in range(5)]"))
+    assert exact.value == [0, 1, 2, 3, 4]
+
+
+async def test_too_many_calls_at_once_are_refused_before_any_is_sent() -> None:
+    tools = Tools()
+    plan = "import asyncio\n" + solve("return await asyncio.gather(*[add(i, i) for i in range(6)])")
+    result = await run(plan, tools)
+    assert result.failure is not None
+    assert (result.failure.kind, result.failure.line) == ("limit", 3)
+    assert tools.sent == []
+
+
+async def test_the_line_of_the_call_too_many_is_given() -> None:
+    result = await run(solve("await add(1, 1)", "await add(2, 2)"),
+                       limits=SandboxLimits(tool_calls=1))  # fmt: skip
+    assert result.failure is not None
+    assert (result.failure.kind, result.failure.line) == ("limit", 3)
+
+
+async def test_waiting_for_tools_counts_against_wall_time_only() -> None:
+    tools = Tools(meeting=2)  # nobody else comes: the call never ends by itself
+    limits = SandboxLimits(cpu_seconds=0.05, wall_seconds=0.3)
+    result = await run(swallowing("await tools.meet('alone')"), tools, limits)
+    assert result.failure is not None
+    assert result.failure.kind == "limit"
+    assert "0.3 s, tool calls included" in result.failure.message
+    assert tools.cancelled == ["math.meet"]
+    assert [call.ok for call in result.calls] == [False]
+
+
+async def test_a_spinning_plan_is_stopped_by_wall_time_too() -> None:
+    limits = SandboxLimits(cpu_seconds=60, wall_seconds=0.3)
+    failure = (await run(swallowing("while True:", "    pass"), limits=limits)).failure
+    assert failure is not None
+    assert failure.kind == "limit"
+    assert "0.3 s" in failure.message
+
+
+@pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(SandboxLimits)])
+def test_a_limit_that_no_plan_could_meet_is_refused_by_name(field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        dataclasses.replace(SandboxLimits(), **{field: -1})
+
+
+async def test_no_time_passes_for_a_plan_while_the_user_is_asked() -> None:
+    limits = SandboxLimits(wall_seconds=0.2)
+    async with asyncio.timeout(10), Sandbox(limits) as box:
+
+        async def asking(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+            with box.standing_still(), pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.4):
+                    await asyncio.Event().wait()
+            return value_result("yes")
+
+        result = await box.run(solve("return await tools.add(1, 2)"), CATALOG, asking)
+    assert result.value == "yes"
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        (["x = 10 ** 4000000", "while True:", "    x = x * x"], 3, "smaller numbers"),
+        (["while True:", "    pass"], 2, "use a smaller loop or a tool"),
+        (["for a in [1]:", "    await add(1, 2)", "x = 3 ** 4000000", "y = x * x * x * x * x * x",
+          "for b in [1]:", "    y = y * y * y * y", "while y:", "    y = y * y"], None,
+         "after the call in line 3"),
+    ],
+)  # fmt: skip
+async def test_a_plan_out_of_time_is_told_where_and_what_to_do(
+    lines: list[str], line: int | None, words: str
+) -> None:
+    failure = (await run(solve(*lines), limits=SandboxLimits(cpu_seconds=0.2))).failure
+    assert failure is not None
+    assert (failure.kind, failure.line) == ("limit", line)
+    assert words in failure.message
+    assert "monty" not in failure.message
+
+
+@pytest.mark.parametrize("shown", ["str(x)", "f'{x}'", "print(x)", "int('9' * 5000)"])
+async def test_a_number_too_long_to_show_is_told_without_a_setting_that_no_plan_has(
+    shown: str,
+) -> None:
+    failure = (await run(solve("x = 10 ** 5000", f"return {shown}"))).failure
+    assert failure is not None
+    assert (failure.kind, failure.line) == ("error", 3)
+    assert "n % 10**9" in failure.message
+    assert "set_int_max_str_digits" not in failure.message

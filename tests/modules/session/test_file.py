@@ -1,0 +1,302 @@
+"""The file of a session: what it holds, what damage it survives, and who may write it."""
+
+import fcntl
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import StorageError
+from core.turn import MemoryItem
+from core.values import Json
+from modules.memory import MemoryManager
+from modules.session.file import MemoryFile, MemoryRecord, shorten, storable
+
+
+def note(text: str) -> MemoryItem:
+    return MemoryItem(timestamp=1.0, type="run_metadata", text=text)
+
+
+def strict_json(data: bytes) -> Json:
+    """As a tool reads it that knows RFC 8259 and nothing else."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(data.decode("utf-8"), parse_constant=refuse)
+
+
+def texts_in(path: Path) -> list[str]:
+    document = strict_json(path.read_bytes())
+    assert isinstance(document, list)
+    return [str(element["text"]) for element in document if isinstance(element, dict)]
+
+
+def reopened(path: Path) -> MemoryFile:
+    file = MemoryFile(path)
+    file.load()
+    return file
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=True, allow_infinity=True)
+    | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+ITEMS = st.builds(
+    MemoryItem,
+    timestamp=st.floats(0, 4e9),
+    type=st.sampled_from(["run_metadata", "tool_call", "tool_output", "final_answer"]),
+    text=st.text(st.characters()),
+    tool_name=st.none() | st.text(),
+    tool_args=st.none() | st.dictionaries(st.text(), JSON_VALUES, max_size=3),
+    tool_result=st.none() | st.dictionaries(st.text(), JSON_VALUES, max_size=3),
+    tags=st.lists(st.text(), max_size=3),
+    success=st.none() | st.booleans(),
+    metadata=st.dictionaries(st.text(), JSON_VALUES, max_size=2),
+)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(ITEMS, max_size=5))
+def test_any_item_is_strict_json_on_disk_and_comes_back_as_it_can_be_stored(
+    items: list[MemoryItem],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.json"
+        file = MemoryFile(path)
+        file.records = [MemoryRecord.of(item) for item in items]
+        file.save()
+        strict_json(path.read_bytes())
+        loaded = reopened(path)
+        assert loaded.warnings == []
+        assert [r.item for r in loaded.records] == [
+            MemoryItem.model_validate(storable(item.model_dump())) for item in items
+        ]
+        before = path.read_bytes()
+        loaded.save()
+        assert path.read_bytes() == before
+
+
+@settings(deadline=None)
+@given(JSON_VALUES)
+def test_what_is_storable_stays_as_it_is(value: Json) -> None:
+    stored = storable(value)
+    assert storable(stored) == stored
+    strict_json(json.dumps(stored, ensure_ascii=False).encode())
+
+
+def test_values_that_json_lacks_become_text() -> None:
+    assert storable([math.inf, -math.inf, math.nan, 1.5, True, None, 7]) == [
+        "Infinity",
+        "-Infinity",
+        "NaN",
+        1.5,
+        True,
+        None,
+        7,
+    ]
+    assert storable({"a\ud800": "b\udfff"}) == {"a\ufffd": "b\ufffd"}
+    assert storable(16**5_000) == "0x1" + "0" * 5_000
+
+
+def test_deep_nesting_is_cut() -> None:
+    deep: Json = "bottom"
+    for _ in range(100_000):
+        deep = [deep]
+    assert "nested too deeply" in json.dumps(storable(deep))
+    while isinstance(deep, list):  # taken apart level by level, or freeing it would recurse
+        deep = deep.pop()
+
+
+def test_shorten_says_how_long_the_text_was() -> None:
+    assert shorten("abc", 3) == "abc"
+    assert shorten("abcdef" * 1_000, 3) == "abc… [shortened; 6,000 characters in all]"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"[{",
+        b"{}",
+        b"null",
+        b"\xff\xfe[]",
+        b"\x00" * 4096,
+        b"[" * 100_000,
+        b"[" + b"9" * 5_000 + b"]",
+        b"[1, 2]",
+        b'[{"text": "no type"}]',
+    ],
+    ids=lambda damage: repr(damage[:12]),
+)
+def test_a_damaged_file_is_set_aside_whole_and_a_new_one_begins(
+    damage: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.json"
+    path.write_bytes(damage)
+    memory = MemoryManager("notes", tmp_path, clock=lambda: 99.0)
+    memory.load()
+    aside = tmp_path / "notes.json.damaged-99"
+    assert aside.read_bytes() == damage
+    assert memory.items == []
+    (warning,) = memory.take_warnings()
+    assert aside.name in warning
+    assert memory.warnings == []
+    memory.add(note("new"))
+    assert texts_in(path) == ["new"]
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, aside.name}
+
+
+def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
+    for content in (b"first", b"second", b"third"):
+        (tmp_path / "notes.json").write_bytes(content)
+        MemoryManager("notes", tmp_path, clock=lambda: 99.0).load()
+    kept = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert kept == {
+        "notes.json.damaged-99": b"first",
+        "notes.json.damaged-99-2": b"second",
+        "notes.json.damaged-99-3": b"third",
+    }
+
+
+def test_good_items_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    good = {"timestamp": 1, "type": "run_metadata", "text": "good"}
+    damage = json.dumps([good, 5, {**good, "type": "dream"}, {**good, "text": "also"}]).encode()
+    path.write_bytes(damage)
+    file = reopened(path)
+    assert texts_in(path) == [r.item.text for r in file.records] == ["good", "also"]
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == damage
+    assert "2 of its items" in file.warnings[0]
+
+
+def good_item(text: str) -> dict[str, Json]:
+    return {"timestamp": 1, "type": "run_metadata", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("damaged", "texts"),
+    [
+        ('[\n  {a},\n  {b},\n  {"timestamp": 1, "ty', ["a", "b"]),
+        ("[{a}, {b}, {c", ["a", "b"]),
+        ("[\n  {a},\n  {oops},\n  {b}\n]", ["a", "b"]),
+        ("[{a},\n  \udcff{b},\n  {c}\n]\n", ["a", "c"]),
+        ("[\n  {a},\n  {b}\n", ["a", "b"]),
+    ],
+)
+def test_an_array_that_is_cut_off_or_scribbled_on_costs_only_the_items_there(
+    damaged: str, texts: list[str], tmp_path: Path
+) -> None:
+    for name in "abc":
+        damaged = damaged.replace("{" + name + "}", json.dumps(good_item(name)))
+    data = damaged.encode("utf-8", "surrogateescape")
+    path = tmp_path / "notes.json"
+    path.write_bytes(data)
+    file = reopened(path)
+    assert texts_in(path) == [r.item.text for r in file.records] == texts
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == data
+    assert f"and {len(texts)} items go on in its place" in file.warnings[0]
+
+
+def test_an_integer_that_python_refuses_to_read_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    digits = "9" * 5_000
+    item = json.dumps({**good_item("a"), "tool_result": {"result": 0}}).replace("0}", f"{digits}}}")
+    path.write_text(f"[{item}]", encoding="utf-8")
+    file = reopened(path)
+    assert file.warnings == []
+    assert file.records[0].item.tool_result == {"result": digits}
+
+
+def test_half_a_character_in_a_file_is_no_text_of_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text(
+        json.dumps([{**good_item("a\ud800"), "user_query": "\udfff"}]), encoding="utf-8"
+    )
+    (record,) = reopened(path).records
+    assert (record.item.text, record.item.user_query) == ("a\ufffd", "\ufffd")
+
+
+def test_a_file_that_is_too_large_is_set_aside_unread(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_bytes(b"[" + b" " * 2_000 + b"]")
+    file = MemoryFile(path, max_bytes=1_000)
+    file.load()
+    assert file.records == []
+    assert "over 1,000 bytes" in file.warnings[0]
+    assert not path.exists()
+
+
+def test_damage_that_happens_during_a_session_costs_none_of_its_items(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    memory.path.write_bytes(b"scribble")
+    memory.add(note("two"))
+    assert texts_in(memory.path) == ["one", "two"]
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == b"scribble"
+    assert len(memory.warnings) == 1
+
+
+def test_a_file_that_vanishes_is_written_again(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    memory.path.unlink()
+    memory.load()
+    memory.add(note("two"))
+    assert texts_in(memory.path) == ["one", "two"]
+
+
+def test_what_the_user_edits_between_two_items_is_kept(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    later = {"timestamp": 2, "type": "run_metadata", "text": "edited", "of_a_later_version": [1]}
+    memory.path.write_text("\ufeff" + json.dumps([later]), encoding="utf-8")
+    memory.add(note("two"))
+    assert texts_in(memory.path) == ["edited", "two"]
+    assert "of_a_later_version" in memory.path.read_text(encoding="utf-8")
+
+
+def test_a_path_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.json").mkdir()
+    with pytest.raises(StorageError, match="not a regular file"):
+        MemoryManager.open("notes", tmp_path)
+    (tmp_path / "pipe.json").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(StorageError, match="not a regular file"):
+        MemoryManager.open("pipe", tmp_path)
+
+
+def test_a_folder_that_another_process_holds_too_long_is_a_storage_error(tmp_path: Path) -> None:
+    holder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        file = MemoryFile(tmp_path / "s.json", lock_timeout_seconds=0.02)
+        with pytest.raises(StorageError, match="another process"):
+            file.save()
+    finally:
+        os.close(holder)
+    file.save()
+    assert texts_in(file.path) == []
+
+
+def test_two_managers_of_one_session_see_and_keep_each_others_items(tmp_path: Path) -> None:
+    one, two = (MemoryManager.open("notes", tmp_path) for _ in range(2))
+    one.add(note("a"))
+    two.add(note("b"))
+    one.add(note("c"))
+    two.load()
+    for memory in (one, two):
+        assert [item.text for item in memory.items] == ["a", "b", "c"]

@@ -1,0 +1,83 @@
+"""The session that `--session` names: continued, begun, or refused with the nearest one."""
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from modules.memory import Structure, session_path
+from modules.session.resumed import resumed_session
+
+KEPT = "2026/11/21/session-1795000000-a1b2c3"
+
+
+def keep(folder: Path, *ids: str, structure: Structure = "date") -> None:
+    for one in ids:
+        path = session_path(one, folder, structure)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]", encoding="utf-8")
+
+
+def told(session_id: str, folder: Path, structure: Structure = "date") -> str:
+    return resumed_session(session_id, folder, structure, enabled=True)
+
+
+def test_a_dated_session_that_is_there_is_continued_without_a_word(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT)
+    assert told(KEPT, tmp_path) == ""
+
+
+def test_a_plain_name_says_whether_it_continues_or_begins_a_session(tmp_path: Path) -> None:
+    assert told("notes", tmp_path) == (
+        f"begins the session 'notes': none of that name is kept in {tmp_path}"
+    )
+    keep(tmp_path, "notes")
+    assert told("notes", tmp_path) == "continues the session 'notes'"
+
+
+@pytest.mark.parametrize(
+    "mistyped",
+    [
+        "2026/11/21/session-1795000000-a1b2c4",
+        "2026/11/21/session-1795000001-a1b2c3",
+        "2026/11/22/session-1795000000-a1b2c3",
+        "2025/01/01/session-1-a1b2c3",
+    ],
+)
+def test_a_dated_session_that_is_not_there_is_refused_with_the_nearest(
+    mistyped: str, tmp_path: Path
+) -> None:
+    others = [f"2026/10/{day:02}/session-17{day:02}111111-zzzzz{day % 10}" for day in range(1, 29)]
+    keep(tmp_path, KEPT, *others)
+    with pytest.raises(UsageError, match=f"no session {mistyped} in .*; the nearest: {KEPT}"):
+        told(mistyped, tmp_path)
+
+
+def test_where_none_is_near_the_newest_is_named(tmp_path: Path) -> None:
+    keep(tmp_path, "2025/01/31/session-1-aaaaaa", "2025/02/01/session-2-bbbbbb", "notes")
+    with pytest.raises(UsageError, match="the newest: 2025/02/01/session-2-bbbbbb"):
+        told(KEPT, tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["", "absent", "file/below"])
+def test_where_nothing_is_kept_that_is_said(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="no session is kept there yet"):
+        told(KEPT, tmp_path / folder)
+
+
+def test_without_date_folders_the_same_holds(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT, structure="flat")
+    assert told(KEPT, tmp_path, "flat") == ""
+    with pytest.raises(UsageError, match="the nearest: session-1795000000-a1b2c3"):
+        told("2026/11/21/session-1795000000-a1b2c4", tmp_path, "flat")
+
+
+def test_with_memory_off_the_session_is_told_to_be_neither_read_nor_kept(tmp_path: Path) -> None:
+    text = resumed_session("notes", tmp_path, "date", enabled=False)
+    assert text == "memory_service is off: the session notes is neither read nor kept"
+
+
+def test_what_is_no_id_is_refused_first(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a session id"):
+        told("../notes", tmp_path)

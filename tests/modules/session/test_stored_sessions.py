@@ -1,0 +1,151 @@
+"""Whatever a session file holds, the session opens and its next request is planned."""
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from typing import Final, Literal
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from core.ports import DecisionInputs, ModelRequest
+from core.provenance.known import Known, ProvenancePolicy
+from core.strategy import select_decision_prompt_path
+from core.turn import SANDBOX_STEP, USAGE, MemoryItem, Usage
+from core.values import Json, JsonObject
+from modules.memory import Activity, MemoryManager, activity_of, exchanges, usage_of
+from modules.offline.history import last_number
+from modules.planning.prompt.decision import decision_prompt
+from modules.session.provenance import recall
+from modules.terminal.model_lines import activity_text, usage_text
+from tests.doubles import profile
+from tests.modules.offline.plans import Bench, history, offline_reply
+
+BIG: Final = "9" * 400
+"""No float holds it."""
+
+ODD_TEXTS: Final = st.sampled_from(
+    [
+        BIG,
+        f"-{BIG}",
+        f"The answer is {BIG}.",
+        f"0.{BIG}",
+        "1e999",
+        "nan",
+        "²",
+        "٣",
+        "\ud800",
+        "\x00",
+    ]
+)
+TEXTS: Final = ODD_TEXTS | st.text(max_size=20)
+NUMBERS: Final = st.sampled_from([10**400, -(10**400), 1e308, float("nan"), float("inf")])
+VALUES: Final = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
+    max_leaves=4,
+)
+USAGES: Final = st.dictionaries(
+    TEXTS,
+    st.dictionaries(st.sampled_from(["model_calls", "cost", "input_tokens", "x"]), VALUES),
+    max_size=2,
+)
+METADATA: Final = st.fixed_dictionaries({}, optional={"server": VALUES, USAGE: USAGES | VALUES})
+ITEMS: Final = st.fixed_dictionaries(
+    {
+        "timestamp": st.just(1) | VALUES,
+        "type": st.sampled_from(["run_metadata", "tool_call", "tool_output", "final_answer"]),
+        "text": TEXTS,
+    },
+    optional={
+        "final_answer": TEXTS | VALUES,
+        "user_query": TEXTS | VALUES,
+        "tool_name": TEXTS,
+        "tool_result": VALUES,
+        "metadata": METADATA | VALUES,
+        "of_a_later_version": VALUES,
+    },
+)
+REQUESTS: Final = st.sampled_from(
+    ["2 + 2", "now halve it", "again", "what did i ask first", "what was the last answer"]
+)
+
+
+async def plan_after(items: list[MemoryItem], request: str) -> str:
+    """What a follow-up of these items does with them, as far as its plan."""
+    known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
+    recall(known, items)
+    used = usage_of(items)
+    activity_text(activity_of(items))
+    usage_text(sum(used.values(), Usage()))
+    inputs: DecisionInputs = Bench().inputs(request, history=exchanges(items))
+    reply = await offline_reply(ModelRequest("decision", "", inputs))
+    prompt = decision_prompt(inputs, select_decision_prompt_path("conservative", None), profile())
+    return prompt.text + reply.text
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(ITEMS | VALUES, max_size=4), REQUESTS, st.integers(0, 400))
+@example(
+    [{"timestamp": 1, "type": "final_answer", "text": "", "user_query": "a", "final_answer": BIG}],
+    "2 + 2",
+    0,
+)
+@example([{"timestamp": 1, "type": "tool_output", "text": "", "metadata": {"server": []}}], "1", 0)
+def test_no_stored_item_makes_a_session_unusable(
+    stored: list[Json], request: str, cut_off: int
+) -> None:
+    data = json.dumps(stored, indent=2).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "notes.json").write_bytes(data[: len(data) - cut_off])
+        memory = MemoryManager.open("notes", folder)
+        plan = asyncio.run(plan_after(memory.items, request))
+        plan.encode()
+        memory.save()
+        asides = list(Path(folder).glob("*.damaged-*"))
+        assert len(asides) == len(memory.warnings) <= 1
+        assert all(aside.read_bytes() == data[: len(data) - cut_off] for aside in asides)
+        assert MemoryManager.open("notes", folder).warnings == []
+
+
+@pytest.mark.parametrize(
+    "answer", [BIG, f"-{BIG}", f"{BIG[:3]},{'999,' * 100}999", f"It is {BIG}."]
+)
+def test_an_integer_beyond_floats_is_what_it_means(answer: str) -> None:
+    number = last_number(history(answer))
+    assert isinstance(number, int)
+    assert abs(number) > 10**300
+
+
+def test_figures_that_no_run_can_have_used_count_nothing() -> None:
+    figures: list[JsonObject] = [
+        {"model_calls": 2},
+        {"model_calls": 10**400},
+        {"cost": -1.0},
+        {"cost": 1e300},
+    ]
+    items = [
+        MemoryItem(timestamp=1, type="run_metadata", text="", metadata={USAGE: {"m": used}})
+        for used in figures
+    ]
+    assert usage_of(items) == {"m": Usage(model_calls=2)}
+
+
+def test_what_a_session_has_done_is_counted_from_its_items() -> None:
+    def item(
+        kind: Literal["run_metadata", "tool_output"], name: str = "", **more: Json
+    ) -> MemoryItem:
+        return MemoryItem(timestamp=1, type=kind, text="", tool_name=name, metadata=more)
+
+    items = [
+        item("run_metadata", start_time="2026"),
+        item("tool_output", "add", server="math", seconds=0.5),
+        item("tool_output", "add", server="math", seconds=0.5, kept=True),
+        item("tool_output", "add", server="math", seconds=0, refused=True),
+        item("tool_output", SANDBOX_STEP, seconds=2),
+        item("tool_output", SANDBOX_STEP, seconds="odd"),
+        item("run_metadata", status="done"),
+    ]
+    assert activity_of(items) == Activity(requests=1, plans=2, seconds=2, calls=1, call_seconds=0.5)

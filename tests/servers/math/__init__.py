@@ -1,0 +1,1 @@
+"""Tests of the math server's arithmetic and thumbnails."""

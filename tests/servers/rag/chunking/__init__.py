@@ -1,0 +1,1 @@
+"""Tests of cutting documents into chunks."""

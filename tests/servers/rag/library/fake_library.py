@@ -1,0 +1,86 @@
+"""A library of a few documents in memory, for what asks one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from servers.rag.errors import ExtractionError, RagError
+from servers.rag.indexing.progress import IndexProgress
+from servers.rag.passages import DocumentEntry, Extracted, Passage, SearchMode
+from servers.rag.search.searcher import SearchResult
+
+DONE = IndexProgress(2, 2, 5, 5, "b.md")
+
+
+def passage(text: str, file: str = "garden.md", **changes: object) -> Passage:
+    fields: dict[str, object] = {
+        "chunk_id": 12,
+        "score": 0.831,
+        "cosine": 0.5,
+        "line": 3,
+        "page": None,
+        "headings": ("Garden", "Watering"),
+    }
+    return Passage(file=file, text=text, **{**fields, **changes})  # pyright: ignore[reportArgumentType] - a test double's defaults
+
+
+def entry(file: str, path: str = "", **changes: object) -> DocumentEntry:
+    fields: dict[str, object] = {
+        "status": "indexed",
+        "size_bytes": 2048,
+        "modified_ns": 0,
+        "chunks": 3,
+    }
+    return DocumentEntry(file=file, path=path or f"/docs/{file}", **{**fields, **changes})  # pyright: ignore[reportArgumentType] - as above
+
+
+@dataclass
+class FakeLibrary:
+    """Says what it was told to say, and keeps what it was asked."""
+
+    found: SearchResult = field(default_factory=lambda: SearchResult((passage("Water it."),)))
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    entries: list[DocumentEntry] = field(default_factory=list[DocumentEntry])
+    steps: list[IndexProgress | None] = field(default_factory=list[IndexProgress | None])
+    broken: RagError | None = None
+    has_compared: bool = True
+    asked: list[tuple[str, int, str | None, SearchMode]] = field(
+        default_factory=list[tuple[str, int, str | None, SearchMode]]
+    )
+    trouble: tuple[str, ...] = ()
+    started: bool = False
+    closed: bool = False
+
+    @property
+    def progress(self) -> IndexProgress | None:
+        if len(self.steps) > 1:
+            return self.steps.pop(0)
+        return self.steps[0] if self.steps else None
+
+    def start(self) -> None:
+        self.started = True
+
+    def search(
+        self, query: str, top_k: int = 5, file: str | None = None, mode: SearchMode = "hybrid"
+    ) -> SearchResult:
+        self.asked.append((query, top_k, file, mode))
+        if self.broken is not None:
+            raise self.broken
+        return self.found
+
+    def documents(self) -> list[DocumentEntry]:
+        return self.entries
+
+    def text(self, file: str) -> str | None:
+        return self.texts.get(file)
+
+    def extract(self, path: Path) -> Extracted:
+        if path.suffix == ".bad":
+            raise ExtractionError(f"{path.name} is damaged")
+        return Extracted(path.read_text(encoding="utf-8"), notes=("page 2 holds no text",))
+
+    def faults(self) -> Sequence[str]:
+        return self.trouble
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,144 @@
+"""How PDFs are read through PyMuPDF: in portions, around damaged pages, in time, with pictures.
+
+The library itself takes two seconds to import; `tests/real` reads with it. Here stand doubles.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from servers.reading.limits import Clock, Limits
+from servers.reading.pdf.pymupdf import PAGES_AT_ONCE, MuPdf, indented
+from servers.reading.pdf.types import Characters, Document, Headings, ImageFile, PageText
+from servers.reading.pictures.pictures import Pictures
+from servers.reading.source import Reading
+from tests.servers.reading.pdf.pdf_characters import characters, span
+
+Image = tuple[int, int, int, int]
+"""Number, mask, width, height."""
+
+
+@dataclass
+class Size:
+    width: float = 600
+    height: float = 800
+
+
+class Pixels:
+    def __init__(self, dpi: int) -> None:
+        self._dpi = dpi
+
+    def tobytes(self, output: str) -> bytes:
+        return f"{output} at {self._dpi}".encode()
+
+
+@dataclass
+class FakePage:
+    number: int
+    images: Sequence[Image]
+    is_lost: bool
+    rect: Size = field(default_factory=Size)
+
+    def get_text(self, option: str, *, flags: int) -> Characters:
+        if self.is_lost:
+            raise RuntimeError
+        return characters(span(f"plain {self.number}"))
+
+    def get_images(self, full: bool) -> Sequence[Image]:
+        return self.images
+
+    def get_pixmap(self, *, dpi: int, alpha: bool) -> Pixels:
+        return Pixels(dpi)
+
+
+@dataclass
+class FakeDocument:
+    """A PDF with `lost` pages, and pictures by page: number, 0, width, height."""
+
+    page_count: int
+    lost: frozenset[int] = frozenset()
+    images: dict[int, list[Image]] = field(default_factory=dict[int, list[Image]])
+    needs_pass: int = 0
+    metadata: dict[str, str] | None = None
+
+    def load_page(self, page_id: int) -> FakePage:
+        return FakePage(page_id, self.images.get(page_id, []), page_id in self.lost)
+
+    def extract_image(self, xref: int) -> ImageFile:
+        if xref == 99:
+            raise RuntimeError
+        return {"image": str(xref).encode()}
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class FakeMarkdown:
+    """Reads pages, but for those that `trouble` names; keeps which were asked for."""
+
+    trouble: frozenset[int] = frozenset()
+    asked: list[list[int]] = field(default_factory=list[list[int]])
+
+    def use_layout(self, yes: bool) -> None:
+        return
+
+    def IdentifyHeaders(self, doc: Document) -> Headings:
+        return Size()
+
+    def to_markdown(
+        self, doc: Document, *, pages: Sequence[int], **options: object
+    ) -> list[PageText]:
+        self.asked.append(list(pages))
+        if self.trouble & set(pages):
+            raise ValueError
+        return [{"text": f"structured {page}"} for page in pages]
+
+
+def reading_with(seconds: float = 100) -> Reading:
+    limits = Limits(seconds=seconds)
+    clock = Clock(limits, now=lambda: 0.0, used=lambda: 0.0)
+    return Reading(limits, clock, Pictures(lambda: None, limits, clock))
+
+
+def test_pages_are_read_in_portions_and_only_the_damaged_one_loses_its_structure() -> None:
+    markdown, reading = FakeMarkdown(frozenset({1})), reading_with()
+    pages = MuPdf(FakeDocument(PAGES_AT_ONCE + 1), markdown).pages(PAGES_AT_ONCE + 1, reading)
+    assert pages[:3] == ["structured 0", "plain 1", "structured 2"]
+    assert len(pages) == PAGES_AT_ONCE + 1
+    assert markdown.asked[-1] == [PAGES_AT_ONCE]
+    assert not reading.notes
+
+
+def test_a_page_that_cannot_be_read_at_all_is_noted() -> None:
+    reading = reading_with()
+    document = FakeDocument(2, lost=frozenset({1}))
+    assert MuPdf(document, FakeMarkdown(frozenset({1}))).pages(2, reading) == ["structured 0", ""]
+    assert reading.notes == ["page 2 is damaged"]
+
+
+def test_when_time_runs_short_the_rest_is_read_without_structure() -> None:
+    reading = reading_with(seconds=0)
+    assert MuPdf(FakeDocument(2), FakeMarkdown()).pages(2, reading) == ["plain 0", "plain 1"]
+    assert "headings and tables are not told" in reading.notes[0]
+
+
+def test_code_gets_the_blanks_back_that_its_page_has() -> None:
+    markdown = "return x\n```\ndef f(x):\nif x:\nreturn x\n  y = 1\n```\nif x:"
+    plain = "return x\ndef f(x):\n    if x:\n        return x\ny = 1\n"
+    assert indented(markdown, plain) == (
+        "return x\n```\ndef f(x):\n    if x:\n        return x\n  y = 1\n```\nif x:"
+    )
+
+
+def test_pictures_are_taken_once_and_neither_logos_nor_icons() -> None:
+    logo, icon, shared, broken = (1, 0, 300, 200), (2, 0, 9, 9), (3, 0, 300, 200), (99, 0, 300, 200)
+    images: dict[int, list[Image]] = {page: [logo] for page in range(5)}
+    images[1] = [logo, icon, shared]
+    images[2] = [logo, shared, broken]
+    assert MuPdf(FakeDocument(5, images=images), FakeMarkdown()).pictures(5) == {1: [b"3"]}
+
+
+def test_a_page_is_drawn_in_as_many_pixels_as_are_allowed() -> None:
+    document = MuPdf(FakeDocument(1), FakeMarkdown())
+    assert document.drawn(0, 100_000_000) == b"png at 150"
+    assert document.drawn(0, 120_000) == b"png at 36"

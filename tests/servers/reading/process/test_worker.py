@@ -1,0 +1,110 @@
+"""Files are read in a process that no file can crash, hang, or fill without being replaced."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from servers.rag.errors import ExtractionError
+from servers.reading.limits import Limits
+from servers.reading.process.reader_process import MEMORY_BYTES, ReaderProcess
+from servers.reading.process.worker import ExtractionWorker
+
+ODD = "tests.servers.reading.process.odd_reader"
+SHORT = Limits(seconds=0.3, markdown_chars=10_000)
+
+Odd = Callable[..., ExtractionWorker]
+
+
+@pytest.fixture
+def odd_worker(tmp_path: Path) -> Iterator[Odd]:
+    """Makes workers with a reader that misbehaves as the name of a file says."""
+    opened: list[ExtractionWorker] = []
+
+    def make(limits: Limits | None = None) -> ExtractionWorker:
+        bounds = limits or Limits()
+        environ = {"HOME": str(tmp_path)}
+        worker = ExtractionWorker(start=lambda: ReaderProcess("none", bounds, environ, ODD))
+        opened.append(worker)
+        return worker
+
+    yield make
+    for worker in opened:
+        worker.close()
+
+
+def test_a_file_that_crashes_the_reader_fails_and_the_next_one_is_read(odd_worker: Odd) -> None:
+    worker = odd_worker()
+    before = worker.extract(Path("a.txt")).markdown
+    assert worker.extract(Path("a.txt")).markdown == before  # by the same process
+    with pytest.raises(ExtractionError, match=r"crashed on it \(SIGSEGV\)"):
+        worker.extract(Path("crashes.txt"))
+    after = worker.extract(Path("a.txt")).markdown
+    assert after.startswith("a ")
+    assert after != before
+
+
+def test_a_pdf_that_crashes_the_reader_is_read_again_with_more_care(odd_worker: Odd) -> None:
+    worker = odd_worker()
+    assert worker.extract(Path("crashes-at-first.pdf")).markdown.startswith("crashes-at-first")
+    with pytest.raises(ExtractionError, match="SIGSEGV"):
+        worker.extract(Path("crashes.pdf"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("hangs.txt", r"took more than 0\.3 s"),
+        ("runs-out-of-time.txt", "took more than"),
+        ("babbles.txt", "makes no sense"),
+        ("answers-another.txt", "makes no sense"),
+        ("never-ends.txt", "too long"),
+    ],
+)
+def test_a_reader_that_breaks_the_rules_is_replaced(
+    odd_worker: Odd, name: str, reason: str
+) -> None:
+    # Time is short only where the reader hangs: starting one takes a while on a busy machine.
+    worker = odd_worker(SHORT if name == "hangs.txt" else Limits(markdown_chars=10_000))
+    with pytest.raises(ExtractionError, match=reason):
+        worker.extract(Path(name))
+
+
+def test_a_reader_that_went_to_rest_is_started_again_unnoticed(odd_worker: Odd) -> None:
+    assert odd_worker().extract(Path("rests.txt")).markdown.startswith("rests ")
+
+
+def test_closing_ends_a_file_that_is_being_read(odd_worker: Odd) -> None:
+    worker = odd_worker()
+    worker.extract(Path("a.txt"))
+    failed = threading.Event()
+
+    def read() -> None:
+        with pytest.raises(ExtractionError):
+            worker.extract(Path("hangs.txt"))
+        failed.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    worker.close()
+    thread.join(timeout=10)
+    assert failed.is_set()
+    with pytest.raises(ExtractionError, match="stopped"):
+        worker.extract(Path("a.txt"))
+
+
+def test_the_real_reader_is_bounded_and_knows_no_secrets(tmp_path: Path) -> None:
+    environ = {"PATH": "/bin", "GEMINI_API_KEY": "secret", "ANTHROPIC_API_KEY": "secret"}
+    process = ReaderProcess("ocr", Limits(), environ)
+    try:
+        (tmp_path / "a.txt").write_text("some words\r\nand more", encoding="utf-8")
+        assert process.read(tmp_path / "a.txt", is_careful=False).markdown == "some words\nand more"
+        with pytest.raises(ExtractionError, match="No such file"):
+            process.read(tmp_path / "b\udcff.txt", is_careful=False)
+        folder = Path("/proc", str(process.pid))
+        if folder.exists():
+            assert b"secret" not in (folder / "environ").read_bytes()
+            assert str(MEMORY_BYTES) in (folder / "limits").read_text(encoding="utf-8")
+    finally:
+        process.end()

@@ -1,0 +1,66 @@
+"""Pages in many encodings, said rightly, wrongly, or not at all."""
+
+import pytest
+
+from servers.reading.encodings import is_odd, page_text
+
+TEXTS = {
+    "windows-1252": "Die Straße nach Köln führt über die Brücke, sagt Frau Müller – „für 5 €“.",
+    "shift_jis": "これは日本語の文章です。羊飼いは雪が降る前に羊を数えます。カタカナもあります。",
+    "gb18030": "这是一个中文网页。牧羊人在下雪之前数他们的羊,然后回到村子里去。",
+    "koi8-r": "Пастухи севера считают своих овец, пока не выпал снег. Это длинное предложение.",
+    "windows-1251": "Пастухи севера считают своих овец, пока не выпал снег. Вот и всё.",
+    "euc-jp": "これは日本語の文章です。羊飼いは雪が降る前に羊を数えます。カタカナもあります。",
+    "euc-kr": "이것은 한국어 문장입니다. 양치기는 눈이 오기 전에 양을 셉니다.",
+    "big5": "這是一個中文網頁。牧羊人在下雪之前數他們的羊,然後回到村子裡去。",
+}
+
+
+def body(text: str, charset: str, said: str = "") -> bytes:
+    meta = f'<meta charset="{said}">' if said else ""
+    page = f"<html><head>{meta}<title>x</title></head><body><p>{text}</p></body></html>"
+    return page.encode(charset)
+
+
+@pytest.mark.parametrize("charset", TEXTS)
+def test_the_charset_of_the_header_counts(charset: str) -> None:
+    assert TEXTS[charset] in page_text(body(TEXTS[charset], charset), charset)
+
+
+@pytest.mark.parametrize("charset", TEXTS)
+def test_the_charset_in_the_page_counts_where_the_header_is_silent_or_wrong(charset: str) -> None:
+    data = body(TEXTS[charset], charset, said=charset)
+    assert TEXTS[charset] in page_text(data, "")
+    assert TEXTS[charset] in page_text(data, "utf-8")
+
+
+@pytest.mark.parametrize("charset", TEXTS)
+@pytest.mark.parametrize("said", ["", "utf-8", "iso-8859-1", "no-such-charset"])
+def test_a_wrong_charset_is_not_believed(charset: str, said: str) -> None:
+    assert TEXTS[charset] in page_text(body(TEXTS[charset] * 3, charset, said=said), said)
+
+
+def test_utf8_is_known_whatever_is_said_of_it() -> None:
+    for said in ("shift_jis", "windows-1252", ""):
+        assert "Straße 羊" in page_text(body("Straße 羊", "utf-8", said="koi8-r"), said)
+
+
+@pytest.mark.parametrize("mark", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_comes_first(mark: str) -> None:
+    assert page_text("Straße 羊".encode(mark), "koi8-r") == "Straße 羊"
+
+
+def test_seven_bit_encodings_are_read_as_they_are_said() -> None:
+    assert "羊飼い" in page_text(body("羊飼い", "iso-2022-jp", said="iso-2022-jp"), "")
+
+
+def test_any_bytes_become_some_text() -> None:
+    assert page_text(bytes(range(256)) * 4, "nonsense")
+
+
+def test_text_that_no_language_writes_is_told() -> None:
+    russian = TEXTS["koi8-r"]
+    assert is_odd(russian.encode("koi8-r").decode("cp1251"))
+    assert is_odd(TEXTS["gb18030"].encode("gb18030").decode("latin-1"))
+    assert not any(is_odd(text) for text in TEXTS.values())
+    assert not is_odd("An iPhone, a façade, the naïve café; McDonald’s – 100 %.")

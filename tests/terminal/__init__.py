@@ -1,1 +1,0 @@
-"""Tests of the terminal: progress, answers and the prompt."""
