@@ -15,6 +15,7 @@ from tests.benchmarks import (
     dense,
     escapes,
     exhaustion,
+    footprint,
     http_calls,
     iteration,
     memory,
@@ -90,6 +91,7 @@ def _document_peers(home: Path) -> list[Row]:
 
 MEASURES: dict[str, tuple[str, Measure]] = {
     "one_shot": ("One-shot run of the INDIA request, cold process", one_shot.measure),
+    "footprint": ("How much of ours an addition needs", footprint.measure),
     "iteration": ("One loop iteration", lambda home: asyncio.run(iteration.measure(home))),
     "peers": ("A tool call over stdio, by client", lambda _: peers.measure()),
     "payloads": ("A long text as a tool's result, by client", lambda _: payloads.measure()),
