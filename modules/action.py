@@ -35,11 +35,11 @@ from core.turn import (
     PlanFailure,
 )
 from core.values import Json, JsonObject
-from modules.planning.check.check import prepare_plan
 from modules.planning.check.hints import with_value_hints
 from modules.planning.check.syntax import with_syntax_hint
-from modules.planning.text import line_text, shorten
+from modules.planning.preparation import prepare_plan
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
+from modules.sandbox.language.parsing import line_text, shorten
 
 __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]
 

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from core.errors import UsageError
 from modules.planning.check.syntax import syntax_failure
-from modules.planning.names import NotParsed, TooLong, imports_door, parse
+from modules.planning.names import imports_door
+from modules.sandbox.language.parsing import NotParsed, TooLong, parse
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
 

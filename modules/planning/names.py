@@ -2,8 +2,6 @@
 
 import ast
 import builtins
-import re
-import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from typing import TypeAlias
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
+from modules.sandbox.language.parsing import parse
 from modules.sandbox.language.prelude import ENTRY_POINT, SEARCH
 
 
@@ -125,54 +124,10 @@ TOOLS = "tools"
 CLIENT = "mcp"
 CALL_TOOL = "call_tool"
 
-MAX_PARSED_CHARACTERS = 12 * 1024
-"""Longer plans are not looked at before they run: Python's parser holds up all threads meanwhile,
-some 40 ms for the densest text of this size."""
-
-PLAN_FILENAME = "<plan>"
-"""What Python's parser takes a plan's file name to be."""
-
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = FunctionNode | ast.Lambda
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
-
-
-class NotParsed(Exception):
-    """Python's own parser gave up on the plan for a reason other than its syntax (its depth)."""
-
-
-class TooLong(NotParsed):
-    """The plan is too long to be parsed within the time that the event loop can spare."""
-
-
-def parse(source: str, *, most_characters: int = MAX_PARSED_CHARACTERS) -> ast.Module:
-    """The syntax tree of a plan. Nothing is compiled or run.
-
-    Raises:
-        SyntaxError: it isn't Python, as far as this Python knows.
-        NotParsed: it is nested too deeply or holds characters that no parser takes.
-        TooLong: it is longer than `most_characters`.
-    """
-    if len(source) > most_characters:
-        raise TooLong(f"the plan is longer than {most_characters:,} characters")
-    _let_pass_warnings()
-    try:
-        return ast.parse(source, PLAN_FILENAME)
-    except (RecursionError, MemoryError):
-        raise NotParsed("the plan is nested too deeply") from None
-    except SyntaxError:
-        raise
-    except ValueError as error:  # null bytes, lone surrogates
-        raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
-
-
-def _let_pass_warnings() -> None:
-    """Have Python say nothing of odd escapes in a plan, which are not the user's business.
-
-    A filter for plans alone, which stays: `catch_warnings` would change those of all threads.
-    """
-    warnings.filterwarnings("ignore", module=re.escape(PLAN_FILENAME))
 
 
 class PlanNames:

@@ -15,7 +15,7 @@ from core.ports import CallTool
 from core.tools.content import ContentBlock, TextBlock, ToolResult, block_json, block_texts
 from core.turn import ToolCall
 from core.values import Json
-from modules.planning.text import shorten
+from modules.sandbox.language.parsing import shorten
 from modules.sandbox.limits import (
     KIB,
     MAX_TOOL_ERROR_CHARACTERS,

@@ -20,8 +20,6 @@ from pydantic_monty import (
 )
 
 from core.turn import FailureKind, PlanFailure
-from modules.planning.names import NotParsed, parse
-from modules.planning.text import line_text, shorten
 from modules.sandbox.language.alternatives import (
     BUILTINS,
     CATCH,
@@ -33,6 +31,7 @@ from modules.sandbox.language.alternatives import (
 )
 from modules.sandbox.language.builtin_functions import PYTHON_TYPES
 from modules.sandbox.language.guard import GuardedPlan
+from modules.sandbox.language.parsing import NotParsed, line_text, parse, shorten
 from modules.sandbox.language.prelude import AVAILABLE_MODULES
 from modules.sandbox.language.provided import PROVIDED_MODULES
 from modules.sandbox.limits import SandboxLimits

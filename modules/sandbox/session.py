@@ -33,10 +33,10 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
 from core.values import JsonObject
-from modules.planning.text import line_text, shorten
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
 from modules.sandbox.host_functions import Doors, UnknownFunction
 from modules.sandbox.language.guard import GuardedPlan, Unsupported, guard_plan
+from modules.sandbox.language.parsing import line_text, shorten
 from modules.sandbox.language.prelude import (
     ENTRY_POINT,
     EPILOGUE,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from core.values import Json
-from modules.planning.text import shorten
+from modules.sandbox.language.parsing import shorten
 
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""

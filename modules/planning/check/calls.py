@@ -14,7 +14,7 @@ from core.tools.schema_walk import walk_schema
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
-from modules.planning.text import MAX_LINE_CHARACTERS, shorten
+from modules.sandbox.language.parsing import MAX_LINE_CHARACTERS, shorten
 from modules.sandbox.language.prelude import SEARCH
 from modules.sandbox.values import NotJson, TooLarge, to_json
 

@@ -13,10 +13,10 @@ from typing import Final
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
-from modules.planning.names import NotParsed, PlanNames, read_plan
+from modules.planning.names import PlanNames, read_plan
 from modules.planning.prompt.schema_types import ANYTHING
 from modules.planning.prompt.stubs import tool_signature
-from modules.planning.text import shorten
+from modules.sandbox.language.parsing import NotParsed, shorten
 
 HINTS_MAX: Final = 2
 """How many values of a line are explained."""

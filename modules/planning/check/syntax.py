@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from core.turn import FailureKind, PlanFailure
 from modules.planning.names import FunctionNode, ParsedPlan, PlanNames
-from modules.planning.text import line_text, shorten
-from modules.sandbox.language.f_strings import may_be_newer
+from modules.sandbox.language.parsing import line_text, may_be_newer, shorten
 from modules.sandbox.language.prelude import ENTRY_POINT, NO_SOLVE
 
 NAME_CHARACTERS = 60

@@ -6,11 +6,10 @@ beside it.
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from core.tools.catalog import ToolCatalog
-from modules.planning.names import NotParsed, ParsedPlan, PlanNames, read_plan
+from modules.planning.names import ParsedPlan, PlanNames, read_plan
 from modules.planning.repair.arguments import dicts_of_arguments, parsed_results
 from modules.planning.repair.awaits import AwaitSlips
 from modules.planning.repair.draft import Draft, Slip
@@ -24,6 +23,7 @@ from modules.planning.repair.entry import (
 from modules.planning.repair.imports import missing_imports, needless_imports
 from modules.planning.repair.tool_names import misnamed_tools
 from modules.planning.repair.verdicts import annotated_verdicts, printed_verdicts, unfilled_verdicts
+from modules.sandbox.language.parsing import NotParsed
 
 MAX_REPAIRS = 50
 """A text with more slips of one stage than this is no plan; it is left alone."""
@@ -31,16 +31,8 @@ MAX_REPAIRS = 50
 FindSlips: TypeAlias = Callable[[ast.Module, PlanNames], Iterator[Slip]]
 
 
-@dataclass(frozen=True, slots=True)
-class NormalisedPlan:
-    """A plan after its repair; `repairs` says what was done, a phrase each, by line."""
-
-    source: str
-    repairs: tuple[str, ...] = ()
-
-
-def normalise_plan(source: str, tools: ToolCatalog) -> NormalisedPlan:
-    """The plan with its unambiguous slips repaired, else exactly as given.
+def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str, ...]]:
+    """A plan with its unambiguous slips repaired, and what was done, a phrase each, by line.
 
     - a tool call without `await` whose value is used (the whole of a statement, an operand, an
       argument of another tool call, …), in an async function or in a sync `solve`; also
@@ -56,16 +48,6 @@ def normalise_plan(source: str, tools: ToolCatalog) -> NormalisedPlan:
     - `asyncio.run(solve())` and the like, parameters of `solve` that nothing reads
     - an answer that is printed where it should be returned, written as `FINAL_ANSWER: total`, or
       as `"FINAL_ANSWER: {total}"` without the f before it
-    """
-    try:
-        plan, repairs = repair(read_plan(source, tools), tools)
-    except (SyntaxError, NotParsed, RecursionError):
-        return NormalisedPlan(source)
-    return NormalisedPlan(plan.source, repairs)
-
-
-def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str, ...]]:
-    """A plan with its slips repaired, and what was done; the same plan where there are none.
 
     The tree of `plan` may be changed: go on with the plan that comes back.
     """

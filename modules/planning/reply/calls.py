@@ -12,7 +12,8 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import FURTHER_PROCESSING
 from core.values import Json, JsonObject
-from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, NotParsed, parse
+from modules.planning.names import CALL_TOOL, CLIENT, TOOLS
+from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
 
 NAME_CHARACTERS_MAX: Final = 200

@@ -25,7 +25,7 @@ from typing import Final
 from core.ports import ModelReply
 from core.tools.catalog import ToolCatalog
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, NoPlan, Plan, PlanFailure
-from modules.planning.names import FunctionNode, NotParsed, parse
+from modules.planning.names import FunctionNode
 from modules.planning.reply.calls import json_calls, plan_of_calls
 from modules.planning.reply.code import plan_of_code, read_block, with_helpers
 from modules.planning.reply.text import (
@@ -36,6 +36,7 @@ from modules.planning.reply.text import (
     defines_solve,
     fenced_blocks,
 )
+from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
 
 READ_CHARACTERS: Final = 4 * 1024

@@ -24,7 +24,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from modules.planning.names import NotParsed, parse
 from modules.sandbox.language.alternatives import UNSUPPORTED_METHODS
 from modules.sandbox.language.builtin_functions import (
     METHOD_NAMES,
@@ -32,7 +31,7 @@ from modules.sandbox.language.builtin_functions import (
     PYTHON_TYPES,
     bound_methods,
 )
-from modules.sandbox.language.f_strings import older_form
+from modules.sandbox.language.parsing import NotParsed, parse_readable
 from modules.sandbox.language.provided import (
     NEEDS_TASKS,
     PROVIDED_MODULES,
@@ -121,23 +120,13 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
         return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))
     try:
-        readable, tree = _read(source)
+        readable, tree = parse_readable(source)
     except (SyntaxError, NotParsed) as error:
         return _unparsed(source, names.door, error)
     guard = _Guard(PlanText(readable), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
     return GuardedPlan(source, text, guard.prelude(), names.door, lines, guard.epilogue())
-
-
-def _read(source: str) -> tuple[str, ast.Module]:
-    """The plan and its tree; its f-strings are rewritten where this Python can't read them."""
-    try:
-        return source, parse(source)
-    except SyntaxError:
-        if (older := older_form(source)) is None:
-            raise
-        return older[0], parse(older[0], most_characters=len(older[0]))
 
 
 def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> GuardedPlan:

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from modules.planning.names import NotParsed, parse
 from modules.sandbox.language.builtin_functions import (
     CLASS_METHODS,
     METHOD_NAMES,
     PARSE_TIME,
     PYTHON_TYPES,
 )
+from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.provided import provided_name
 
 

@@ -27,7 +27,7 @@ from modules.cli.command import (
 from modules.cli.help import Action
 from modules.cli.mcp_parser import LOG_LINES_SHOWN
 from modules.cli.parser import parse_command
-from modules.planning.check.check import check_plan
+from modules.planning.preparation import prepare_plan
 from tests.modules.sandbox.sandbox_tools import spec
 
 PLAIN = Options()
@@ -201,7 +201,7 @@ class TestHelp:
             assert told in text
         (body,) = re.findall(r"^  (async def solve.*?)\n\n", text, re.MULTILINE | re.DOTALL)
         tool = spec("add", "ab", wrap=False)
-        assert check_plan(textwrap.dedent(f"  {body}"), ToolCatalog([tool])) is None
+        assert prepare_plan(textwrap.dedent(f"  {body}"), ToolCatalog([tool])).failure is None
 
     def test_doctor_says_what_it_looks_at_and_when_it_exits_with_what(
         self, capsys: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
+from modules.planning.preparation import prepare_plan
 
 NUMBER: JsonObject = {"type": "number"}
 TEXT: JsonObject = {"type": "string"}
@@ -81,3 +82,9 @@ async def call_typed(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
         case _:
             pass
     return ToolResult((TextBlock(json.dumps({"result": value})),), {"result": value})
+
+
+def repaired_plan(plan: str, tools: ToolCatalog) -> tuple[str, tuple[str, ...]]:
+    """A plan after its repairs, and what was repaired."""
+    prepared = prepare_plan(plan, tools)
+    return prepared.source, prepared.repairs

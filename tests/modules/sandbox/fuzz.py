@@ -14,8 +14,8 @@ from core.tools.spec import ToolSpec
 from core.turn import ActionResult, FailureKind, FinalAnswer, FurtherProcessing, Plan, PlanFailed
 from core.values import Json, JsonObject
 from modules.action import run_plan
-from modules.planning.text import MAX_MESSAGE_CHARACTERS
 from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB
 from modules.terminal.safe_text import printable
 from tests.doubles import tool

@@ -7,7 +7,7 @@ from core.tools.argument_check import argument_check
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import JsonObject
-from modules.planning.check.check import check_plan
+from modules.planning.preparation import prepare_plan
 from tests.modules.planning.plan_tools import NUMBER, TYPED, typed
 from tests.modules.sandbox.sandbox_tools import CATALOG, solve
 
@@ -74,7 +74,7 @@ TOOLS = ToolCatalog(
     ],
 )
 def test_a_literal_of_the_wrong_type_is_found(call: str, words: str) -> None:
-    failure = check_plan(solve("x = 1", f"return await {call}"), TOOLS)
+    failure = prepare_plan(solve("x = 1", f"return await {call}"), TOOLS).failure
     assert failure is not None
     assert (failure.kind, failure.line) == ("tool", 3)
     assert words in failure.message
@@ -85,7 +85,7 @@ def test_the_words_are_those_of_the_door() -> None:
     with pytest.raises(CallRefused) as refused:
         argument_check(tool).checked(tool.bind(["five", 2], {}))
     for call in ("tools.add('five', 2)", "tools.add('five', x)"):
-        failure = check_plan(solve(f"return await {call}"), TYPED)
+        failure = prepare_plan(solve(f"return await {call}"), TYPED).failure
         assert failure is not None
         assert failure.message == str(refused.value)
 
@@ -115,8 +115,8 @@ def test_the_words_are_those_of_the_door() -> None:
     ],
 )
 def test_what_the_door_would_take_or_only_the_run_will_show_is_not_reported(call: str) -> None:
-    assert check_plan(solve("x = y = 1", f"return await {call}"), TOOLS) is None
+    assert prepare_plan(solve("x = y = 1", f"return await {call}"), TOOLS).failure is None
 
 
 def test_tools_without_types_take_anything() -> None:
-    assert check_plan(solve("return await tools.add('x', [{}])"), CATALOG) is None
+    assert prepare_plan(solve("return await tools.add('x', [{}])"), CATALOG).failure is None

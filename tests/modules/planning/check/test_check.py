@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
-from modules.planning.check.check import check_plan, normalise_plan, prepare_plan
-from modules.planning.repair.repairs import NormalisedPlan
+from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
-from tests.modules.planning.plan_tools import TYPED
+from tests.modules.planning.plan_tools import TYPED, repaired_plan
 from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 HEAD = "import asyncio\n"
@@ -61,11 +60,11 @@ REPAIRS = [
 
 @pytest.mark.parametrize(("plan", "value"), REPAIRS)
 async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object) -> None:
-    repaired = normalise_plan(plan, CATALOG).source
+    repaired = prepare_plan(plan, CATALOG).source
     assert repaired != plan
     assert repaired.count("\n") == plan.count("\n")
-    assert normalise_plan(repaired, CATALOG) == NormalisedPlan(repaired)
-    assert check_plan(repaired, CATALOG) is None
+    assert repaired_plan(repaired, CATALOG) == (repaired, ())
+    assert prepare_plan(repaired, CATALOG).failure is None
     tools = Tools()
     result = await run(repaired, tools)
     assert result.failure is None
@@ -131,7 +130,7 @@ async def test_an_unambiguous_slip_is_repaired_in_place(plan: str, value: object
     ],
 )
 def test_whatever_could_be_meant_otherwise_is_left_alone(plan: str) -> None:
-    assert normalise_plan(plan, CATALOG) == NormalisedPlan(plan)
+    assert repaired_plan(plan, CATALOG) == (plan, ())
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,7 @@ def test_whatever_could_be_meant_otherwise_is_left_alone(plan: str) -> None:
 def test_a_certain_mistake_with_a_tool_is_found_with_its_line(
     plan: str, line: int, words: str
 ) -> None:
-    failure = check_plan(plan, CATALOG)
+    failure = prepare_plan(plan, CATALOG).failure
     assert failure is not None
     assert (failure.kind, failure.line) == ("tool", line)
     assert words in failure.message
@@ -197,7 +196,7 @@ def test_a_certain_mistake_with_a_tool_is_found_with_its_line(
     ],
 )
 def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
-    assert check_plan(plan, CATALOG) is None
+    assert prepare_plan(plan, CATALOG).failure is None
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,7 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
         ("", None, "no solve()"),
         ("def f():\n    def solve():\n        pass", None, "no solve()"),
         ("class C:\n    def solve(self):\n        pass", None, "no solve()"),
-        ("async def solve(request):\n    pass", 1, "no arguments"),
+        ("async def solve(request):\n    return request", 1, "no arguments"),
         ("\n\nasync def solve(*, x):\n    pass", 3, "no arguments"),
         ("-" * 8_000 + "1", None, "too deeply"),
         ("1" + "+1" * 4_000, None, "too deeply"),
@@ -220,7 +219,7 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
 def test_a_text_that_cannot_be_a_plan_is_a_syntax_failure(
     plan: str, line: int | None, words: str
 ) -> None:
-    failure = check_plan(plan, CATALOG)
+    failure = prepare_plan(plan, CATALOG).failure
     assert isinstance(failure, PlanFailure)
     assert failure.kind == "syntax"
     assert words in failure.message
@@ -245,10 +244,10 @@ SEARCHES = [
 async def test_slips_with_a_search_are_repaired_like_those_with_a_tool(
     plan: str, value: object
 ) -> None:
-    repaired = normalise_plan(plan, ADD_ONLY).source
+    repaired = prepare_plan(plan, ADD_ONLY).source
     assert repaired != plan
-    assert normalise_plan(repaired, ADD_ONLY) == NormalisedPlan(repaired)
-    assert check_plan(repaired, ADD_ONLY) is None
+    assert repaired_plan(repaired, ADD_ONLY) == (repaired, ())
+    assert prepare_plan(repaired, ADD_ONLY).failure is None
     async with Sandbox() as sandbox:
         result = await sandbox.run(repaired, ADD_ONLY, Tools())
     assert result.failure is None
@@ -267,8 +266,8 @@ async def test_slips_with_a_search_are_repaired_like_those_with_a_tool(
     ],
 )
 def test_a_plan_that_searches_is_left_alone(plan: str) -> None:
-    assert normalise_plan(plan, ADD_ONLY) == NormalisedPlan(plan)
-    assert check_plan(plan, ADD_ONLY) is None
+    assert repaired_plan(plan, ADD_ONLY) == (plan, ())
+    assert prepare_plan(plan, ADD_ONLY).failure is None
 
 
 @pytest.mark.parametrize(
@@ -295,7 +294,7 @@ def test_a_plan_that_searches_is_left_alone(plan: str) -> None:
     ],
 )
 def test_a_tool_that_was_not_offered_must_be_searched_for(plan: str, line: int, words: str) -> None:
-    failure = check_plan(plan, ADD_ONLY)
+    failure = prepare_plan(plan, ADD_ONLY).failure
     assert failure is not None
     assert (failure.kind, failure.line) == ("tool", line)
     assert words in failure.message
@@ -305,7 +304,7 @@ async def test_an_import_of_a_tool_with_a_builtins_name_still_binds_it() -> None
     offered = ToolCatalog([spec("max", ["values"])])
     plan = "from tools import max\n" + solve("return (await asyncio.gather(max([1])))[0]")
     async with Sandbox() as sandbox:
-        repaired = normalise_plan(HEAD + plan, offered).source
+        repaired = prepare_plan(HEAD + plan, offered).source
         result = await sandbox.run(repaired, offered, Tools())
     assert result.failure is None
     assert [call.tool for call in result.calls] == ["math.max"]
@@ -322,8 +321,7 @@ pieces = st.sampled_from(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(pieces, max_size=30).map("".join) | st.text(max_size=60))
 def test_no_text_breaks_the_check_and_repairs_keep_a_plan_parsable(text: str) -> None:
-    repaired = normalise_plan(text, CATALOG).source
-    check_plan(text, CATALOG)
+    repaired = prepare_plan(text, CATALOG).source
     prepare_plan(text, TYPED)
     if repaired != text:
         ast.parse(repaired)

@@ -8,9 +8,9 @@ import pytest
 from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, FinalAnswer, Plan, PlanFailed
 from modules.action import run_plan
-from modules.planning.check.check import prepare_plan
-from modules.planning.names import MAX_PARSED_CHARACTERS, parse
+from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
+from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, parse
 from tests.doubles import tool
 from tests.modules.planning.plan_tools import TYPED, call_typed
 from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve

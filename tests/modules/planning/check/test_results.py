@@ -5,7 +5,7 @@ import pytest
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
-from modules.planning.check.check import check_plan
+from modules.planning.preparation import prepare_plan
 from tests.modules.planning.plan_tools import NUMBER, TYPED, typed
 from tests.modules.sandbox.sandbox_tools import solve
 
@@ -76,7 +76,7 @@ MISUSES = [
 def test_a_result_of_the_wrong_type_is_found_before_the_plan_runs(
     plan: str, line: int, words: str
 ) -> None:
-    failure = check_plan(plan, TYPED)
+    failure = prepare_plan(plan, TYPED).failure
     assert failure is not None
     assert (failure.kind, failure.line) == ("error", line)
     assert words in failure.message
@@ -127,7 +127,7 @@ FINE = [
 
 @pytest.mark.parametrize("plan", FINE)
 def test_what_may_be_right_is_not_reported(plan: str) -> None:
-    assert check_plan(plan, TYPED) is None
+    assert prepare_plan(plan, TYPED).failure is None
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_only_schemas_that_say_a_type_make_a_result_known(schema: Json, known: b
         "$defs": {"N": NUMBER},
     }
     tool = ToolSpec("math", "f", "f.", {"type": "object"}, output)
-    failure = check_plan(solve("return (await tools.f())['x']"), ToolCatalog([tool]))
+    failure = prepare_plan(solve("return (await tools.f())['x']"), ToolCatalog([tool])).failure
     assert (failure is not None) is known
 
 
 def test_results_of_several_tools_of_one_type_are_known_without_a_name() -> None:
     tools = ToolCatalog([typed("f", {}, NUMBER), typed("g", {}, NUMBER)])
-    failure = check_plan(
+    failure = prepare_plan(
         solve("r = await tools.f()", "if r > 1:", "    r = await tools.g()", "return r['x']"), tools
-    )
+    ).failure
     assert failure is not None
     assert failure.message == "the tool gives a number: write r instead of r['x']"
 
@@ -175,4 +175,4 @@ def test_results_of_several_tools_of_one_type_are_known_without_a_name() -> None
 def test_names_that_lead_to_one_another_end() -> None:
     many = [f"a{i} = a{i + 1}" for i in range(200)]
     twice = [f"b{i} = b{i + 1}\n    b{i} = b{i + 2}" for i in range(100)]
-    assert check_plan(solve(*many, *twice, "return a0['x'] + b0['x']"), TYPED) is None
+    assert prepare_plan(solve(*many, *twice, "return a0['x'] + b0['x']"), TYPED).failure is None

@@ -5,9 +5,10 @@ import pytest
 from core.ports import OnRepaired
 from core.turn import FinalAnswer, Plan
 from modules.action import run_plan
-from modules.planning.repair.repairs import MAX_REPAIRS, NormalisedPlan, normalise_plan
+from modules.planning.preparation import prepare_plan
+from modules.planning.repair.repairs import MAX_REPAIRS
 from modules.sandbox import Sandbox
-from tests.modules.planning.plan_tools import TYPED, call_typed
+from tests.modules.planning.plan_tools import TYPED, call_typed, repaired_plan
 from tests.modules.sandbox.sandbox_tools import solve
 
 ADD = "r = await tools.add(a=1, b=2)"
@@ -133,8 +134,8 @@ def line_of(phrase: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("plan", [plan for plan, _, _ in SLIPS])
 def test_a_repaired_plan_keeps_its_lines_and_needs_no_second_repair(plan: str) -> None:
-    repaired = normalise_plan(plan, TYPED).source
-    assert normalise_plan(repaired, TYPED) == NormalisedPlan(repaired)
+    repaired = prepare_plan(plan, TYPED).source
+    assert repaired_plan(repaired, TYPED) == (repaired, ())
     lines = plan.split("\n")
     for number, line in enumerate(repaired.split("\n")[: len(lines)]):
         indent = len(line) - len(line.lstrip())
@@ -218,17 +219,17 @@ LEFT_ALONE = [
 
 @pytest.mark.parametrize("plan", LEFT_ALONE)
 def test_what_may_be_meant_otherwise_is_left_alone(plan: str) -> None:
-    assert normalise_plan(plan, TYPED) == NormalisedPlan(plan)
+    assert repaired_plan(plan, TYPED) == (plan, ())
 
 
 def test_a_text_with_very_many_slips_is_left_alone() -> None:
     plan = solve(*["x = true"] * (MAX_REPAIRS + 1))
-    assert normalise_plan(plan, TYPED) == NormalisedPlan(plan)
+    assert repaired_plan(plan, TYPED) == (plan, ())
 
 
 def test_a_phrase_is_short_whatever_the_plan_is_named() -> None:
     plan = "async def " + "x" * 5000 + "():\n    return 1\n" + solve(f"return str({'x' * 5000}())")
-    (phrase,) = normalise_plan(plan, TYPED).repairs
+    (phrase,) = prepare_plan(plan, TYPED).repairs
     assert phrase.startswith("added await to xxx")
     assert len(phrase) < 200
 
@@ -249,7 +250,7 @@ def test_an_answer_with_the_name_of_a_variable_in_braces_is_filled(
     body: str, is_filled: bool
 ) -> None:
     source = f"async def solve():\n    {body}"
-    prepared = normalise_plan(source, TYPED)
+    prepared = prepare_plan(source, TYPED)
     quote = source.rindex("return ") + len("return ")
     expected = f"{source[:quote]}f{source[quote:]}" if is_filled else source
     assert prepared.source == expected

@@ -10,7 +10,7 @@ import pytest
 
 from core.ports import ModelReply
 from core.turn import NoPlan
-from modules.planning.check.check import prepare_plan
+from modules.planning.preparation import prepare_plan
 from modules.planning.reply.extraction import find_plan
 from modules.planning.reply.text import SEARCHED_CHARACTERS
 from modules.sandbox import Sandbox
