@@ -16,7 +16,7 @@ from core.turn import PlanFailure
 from modules.planning.check.check import first_mistake
 from modules.planning.check.syntax import syntax_failure
 from modules.planning.names import ParsedPlan, PlanNames
-from modules.planning.repair.repairs import repair
+from modules.planning.repair.repairs import REPAIRS, Stages, repair
 from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable
 
 
@@ -35,15 +35,16 @@ class PreparedPlan:
     failure: PlanFailure | None = None
 
 
-def prepare_plan(source: str, tools: ToolCatalog) -> PreparedPlan:
+def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> PreparedPlan:
     """Repair a plan and check it.
 
     Meant for a thread: a dense plan of the greatest length takes some tenths of a second.
     """
     try:
         readable, tree = parse_readable(source)
-        plan, repairs = repair(ParsedPlan(readable, tree, PlanNames(tree, tools)), tools)
-        told = (*_rewritten_lines(source, readable), *repairs)
+        read = ParsedPlan(readable, tree, PlanNames(tree, tools))
+        plan, told = repair(read, tools, repairs)
+        told = (*_rewritten_lines(source, readable), *told)
         return PreparedPlan(plan.source, told, first_mistake(plan))
     except SyntaxError as error:
         return PreparedPlan(source, failure=syntax_failure(error, source))

@@ -15,7 +15,7 @@ _LOADS_TEXT = "(lambda value: json.loads(value) if isinstance(value, str) else v
 _LOADS_NEEDS = frozenset({"isinstance", "str"})
 
 
-def dicts_of_arguments(names: PlanNames) -> Iterator[Slip]:
+def dicts_of_arguments(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`tools.add({"a": 1, "b": 2})`, where the dict can't be the first argument itself."""
     for node in names.nodes:
         match node:
@@ -28,7 +28,7 @@ def dicts_of_arguments(names: PlanNames) -> Iterator[Slip]:
                 pass
 
 
-def parsed_results(names: PlanNames) -> Iterator[Slip]:
+def parsed_results(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`json.loads(…)` of what a tool gives that promises no type: text, or JSON parsed already."""
     if not _LOADS_NEEDS.isdisjoint(names.own | names.assigned):
         return

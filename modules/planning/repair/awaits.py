@@ -34,6 +34,37 @@ _VALUE_BUILTINS = SCALAR_BUILTINS | CONTAINER_BUILTINS
 """Builtins that want values; `asyncio.gather` and a list's `append` may want the call itself."""
 
 
+def made_async(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
+    """A `def solve` that awaits, or is about to."""
+    solve = sync_solve(tree, names)
+    if solve is None:
+        return
+    awaits, own = AwaitSlips(names, solve), set(own_nodes(solve))
+    to_await = [*awaits.missing(), *awaits.runs()]
+    if any(slip.place in own for slip in to_await) or any(isinstance(n, ast.Await) for n in own):
+        yield Slip(solve, f"made {ENTRY_POINT}() async", partial(_make_async, solve))
+
+
+def missing_awaits(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
+    """Calls without `await` whose value, not the call itself, is what their place wants."""
+    yield from AwaitSlips(names, sync_solve(tree, names)).missing()
+
+
+def asyncio_runs(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
+    """`asyncio.run(…)` of something to await, where the plan is running already."""
+    yield from AwaitSlips(names, sync_solve(tree, names)).runs()
+
+
+def misplaced_awaits(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
+    """`await print(…)`, `gather(await a(), await b())`, `gather([a(), b()])`."""
+    yield from AwaitSlips(names, sync_solve(tree, names)).misplaced()
+
+
+def generators(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
+    """Generators that await, in places that take a list as well."""
+    yield from AwaitSlips(names, sync_solve(tree, names)).generators()
+
+
 class AwaitSlips:
     """Finds the calls of one plan that should be awaited and aren't, and the other way round."""
 
@@ -305,3 +336,28 @@ def _make_list(node: ast.GeneratorExp, draft: Draft) -> None:
     """Brackets inside of the parentheses, which a sole argument shares with its call."""
     draft.insert_inside("[", node, "]")
     draft.replace(node, ast.ListComp(node.elt, node.generators))
+
+
+def sync_solve(tree: ast.Module, names: PlanNames) -> ast.FunctionDef | None:
+    """A top-level `def solve` that nothing in the plan uses, so that it may become async."""
+    if any(
+        isinstance(n, ast.Name) and n.id == ENTRY_POINT and _runs(n, names) for n in names.nodes
+    ):
+        return None
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == ENTRY_POINT]
+    return found[0] if len(found) == 1 else None
+
+
+def _make_async(solve: ast.FunctionDef, draft: Draft) -> None:
+    draft.insert("async ", solve)
+    draft.replace(solve, ast.AsyncFunctionDef(**dict(ast.iter_fields(solve))))
+
+
+def _runs(node: ast.AST, names: PlanNames) -> bool:
+    """Whether a node isn't under `if False:`, as a repair leaves it."""
+    return not any(
+        isinstance(parent, ast.If)
+        and isinstance(parent.test, ast.Constant)
+        and parent.test.value is False
+        for parent in names.ancestors(node)
+    )

@@ -1,7 +1,7 @@
 """Repairs of `solve()`: it is the sandbox that calls it, without arguments, once."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from modules.planning.names import (
@@ -236,37 +236,3 @@ def _drop_parameters(solve: FunctionNode, draft: Draft) -> None:
     first, last = solve.args.args[0], solve.args.args[-1]
     draft.cut_through(first, last)
     solve.args.args = []
-
-
-def sync_solve(tree: ast.Module, names: PlanNames) -> ast.FunctionDef | None:
-    """A top-level `def solve` that nothing in the plan uses, so that it may become async."""
-    if any(
-        isinstance(n, ast.Name) and n.id == ENTRY_POINT and _runs(n, names) for n in names.nodes
-    ):
-        return None
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == ENTRY_POINT]
-    return found[0] if len(found) == 1 else None
-
-
-def made_async(solve: ast.FunctionDef | None, to_await: Iterable[Slip]) -> Iterator[Slip]:
-    """The slip of a `solve` that awaits, or is about to, without being async."""
-    if solve is None:
-        return
-    own = set(own_nodes(solve))
-    if any(slip.place in own for slip in to_await) or any(isinstance(n, ast.Await) for n in own):
-        yield Slip(solve, f"made {ENTRY_POINT}() async", partial(_make_async, solve))
-
-
-def _make_async(solve: ast.FunctionDef, draft: Draft) -> None:
-    draft.insert("async ", solve)
-    draft.replace(solve, ast.AsyncFunctionDef(**dict(ast.iter_fields(solve))))
-
-
-def _runs(node: ast.AST, names: PlanNames) -> bool:
-    """Whether a node isn't under `if False:`, as a repair leaves it."""
-    return not any(
-        isinstance(parent, ast.If)
-        and isinstance(parent.test, ast.Constant)
-        and parent.test.value is False
-        for parent in names.ancestors(node)
-    )

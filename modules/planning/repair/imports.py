@@ -14,7 +14,7 @@ _DATETIME_CLASSES = frozenset({"date", "datetime", "time", "timedelta", "timezon
 """What may stand behind `datetime.` where the module is meant, not the class."""
 
 
-def needless_imports(names: PlanNames) -> Iterator[Slip]:
+def needless_imports(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`import tools`, `from tools import add`, `from math_server import add`: needed by nothing."""
     for node in names.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom) and _doors(node):
@@ -28,7 +28,7 @@ def needless_imports(names: PlanNames) -> Iterator[Slip]:
             yield Slip(node, words, partial(_drop_some, node, tools))
 
 
-def missing_imports(names: PlanNames) -> Iterator[Slip]:
+def missing_imports(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`json.dumps(…)` in a plan that never imports json; once for each module."""
     found: dict[str, ast.Attribute] = {}
     unsure: set[str] = set()

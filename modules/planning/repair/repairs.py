@@ -11,14 +11,18 @@ from typing import TypeAlias
 from core.tools.catalog import ToolCatalog
 from modules.planning.names import ParsedPlan, PlanNames, read_plan
 from modules.planning.repair.arguments import dicts_of_arguments, parsed_results
-from modules.planning.repair.awaits import AwaitSlips
+from modules.planning.repair.awaits import (
+    asyncio_runs,
+    generators,
+    made_async,
+    misplaced_awaits,
+    missing_awaits,
+)
 from modules.planning.repair.draft import Draft, Slip
 from modules.planning.repair.entry import (
-    made_async,
     misnamed_entry,
     needless_parameters,
     own_runs,
-    sync_solve,
 )
 from modules.planning.repair.imports import missing_imports, needless_imports
 from modules.planning.repair.tool_names import misnamed_tools
@@ -30,8 +34,37 @@ MAX_REPAIRS = 50
 
 FindSlips: TypeAlias = Callable[[ast.Module, PlanNames], Iterator[Slip]]
 
+Stages: TypeAlias = tuple[tuple[FindSlips, ...], ...]
 
-def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str, ...]]:
+REPAIRS: Stages = (
+    (misnamed_entry,),
+    (
+        own_runs,
+        needless_parameters,
+        printed_verdicts,
+        annotated_verdicts,
+        unfilled_verdicts,
+        misnamed_tools,
+        needless_imports,
+    ),
+    (
+        made_async,
+        asyncio_runs,
+        generators,
+        dicts_of_arguments,
+        parsed_results,
+        misplaced_awaits,
+        missing_awaits,
+        missing_imports,
+    ),
+)
+"""What finds something to repair. A stage sees what those before it have put right: names and
+`solve` must be right before it is known which calls are calls of tools."""
+
+
+def repair(
+    plan: ParsedPlan, tools: ToolCatalog, stages: Stages = REPAIRS
+) -> tuple[ParsedPlan, tuple[str, ...]]:
     """A plan with its unambiguous slips repaired, and what was done, a phrase each, by line.
 
     - a tool call without `await` whose value is used (the whole of a statement, an operand, an
@@ -52,8 +85,8 @@ def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str,
     The tree of `plan` may be changed: go on with the plan that comes back.
     """
     told: list[tuple[int, str]] = []
-    for find_slips in (misnamed_entry, _names_and_entry, _calls):
-        slips = list(find_slips(plan.tree, plan.names))
+    for stage in stages:
+        slips = [slip for find_slips in stage for slip in find_slips(plan.tree, plan.names)]
         if not 0 < len(slips) <= MAX_REPAIRS:
             continue
         repaired = _mended(plan, slips, tools)
@@ -63,33 +96,6 @@ def repair(plan: ParsedPlan, tools: ToolCatalog) -> tuple[ParsedPlan, tuple[str,
         plan = repaired
         told += [(slip.place.lineno, slip.phrase) for slip in slips]
     return plan, tuple(dict.fromkeys(phrase for _, phrase in sorted(told)))
-
-
-def _names_and_entry(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
-    """What must be right before it is known which calls are calls of tools."""
-    yield from own_runs(tree, names)
-    yield from needless_parameters(tree, names)
-    yield from printed_verdicts(tree, names)
-    yield from annotated_verdicts(names)
-    yield from unfilled_verdicts(names)
-    yield from misnamed_tools(names)
-    yield from needless_imports(names)
-
-
-def _calls(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
-    """Calls and their `await`, and what is missing once all else is as it should be."""
-    solve = sync_solve(tree, names)
-    awaits = AwaitSlips(names, solve)
-    missing = list(awaits.missing())
-    runs = list(awaits.runs())
-    yield from made_async(solve, [*missing, *runs])
-    yield from runs
-    yield from awaits.generators()
-    yield from dicts_of_arguments(names)
-    yield from parsed_results(names)
-    yield from awaits.misplaced()
-    yield from missing
-    yield from missing_imports(names)
 
 
 def _mended(plan: ParsedPlan, slips: list[Slip], tools: ToolCatalog) -> ParsedPlan | None:

@@ -12,7 +12,7 @@ from modules.sandbox.language.prelude import AVAILABLE_MODULES, SEARCH
 _JSON_WORDS = MappingProxyType({"true": "True", "false": "False", "null": "None"})
 
 
-def misnamed_tools(names: PlanNames) -> Iterator[Slip]:
+def misnamed_tools(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """Places where a tool is meant and named in a way that can't work, or means something else.
 
     - `remainder = await remainder(…)`: a variable that shadows the tool

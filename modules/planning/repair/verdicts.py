@@ -16,7 +16,7 @@ _FIELD = re.compile(r"\{([A-Za-z_]\w{0,100})\}")
 """A place that an f-string fills with the value of a name."""
 
 
-def annotated_verdicts(names: PlanNames) -> Iterator[Slip]:
+def annotated_verdicts(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`FINAL_ANSWER: total` as a statement, which Python takes for a declaration."""
     for node in names.nodes:
         match node:
@@ -45,7 +45,7 @@ def printed_verdicts(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
                 pass
 
 
-def unfilled_verdicts(names: PlanNames) -> Iterator[Slip]:
+def unfilled_verdicts(tree: ast.Module, names: PlanNames) -> Iterator[Slip]:
     """`return "FINAL_ANSWER: {total}"`, where `total` is a variable of the same function."""
     for node in names.nodes:
         match node:
