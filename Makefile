@@ -1,31 +1,39 @@
 # Everything a person needs: run, test, check, bench. Set-up happens by itself, in .venv, without root.
 .DEFAULT_GOAL := run
-.PHONY: run test test-unit test-processes test-sandbox test-real test-live check bench eval format clean
+.PHONY: run test test-unit test-processes test-sandbox test-real test-live check bench eval soak format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DEV := .venv/.dev
 REAL := .venv/real/.ready
 Q ?= Find the ASCII values of characters in INDIA and sum their exponentials
 export Q
 # Tests are compiled once, not by every worker of every run, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-# uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
+# What a run needs. uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
 $(READY): pyproject.toml uv.lock
 	@echo 'setting up .venv (once; about a minute)' >&2
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv sync --quiet --locked; \
+	  uv sync --quiet --locked --no-dev; \
 	else \
 	  $(PYTHON) -c 'import sys; sys.exit("Cortex-R needs Python 3.11 or newer; say make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)' && \
 	  $(PYTHON) -m venv .venv && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	  $(BIN)/python -m pip install --quiet --editable . --group dev; \
+	  $(BIN)/python -m pip install --quiet --editable .; \
 	fi
 	@touch $(READY)
 
+# What tests and checks need besides: pytest, pyright, ruff and the like.
+$(DEV): $(READY)
+	@echo 'adding what tests need to .venv (once; half a minute)' >&2
+	@if command -v uv >/dev/null 2>&1; then uv sync --quiet --locked; \
+	else $(BIN)/python -m pip install --quiet --editable . --group dev; fi
+	@touch $(DEV)
+
 # The servers and tools of others that tests/real talks to; see there.
-$(REAL): tests/real/package.json tests/real/package-lock.json tests/real/requirements.txt tests/real/install.py | $(READY)
+$(REAL): tests/real/package.json tests/real/package-lock.json tests/real/requirements.txt tests/real/install.py | $(DEV)
 	@$(BIN)/python -m tests.real.install </dev/null
 
 run: $(READY)
@@ -33,42 +41,42 @@ run: $(READY)
 
 test: test-unit test-processes test-sandbox test-real
 
-test-unit: $(READY)
+test-unit: $(DEV)
 	$(BIN)/python -m pytest --ignore=tests/modules/sandbox --ignore=tests/processes
 
 # The agent and its servers as whole processes, killed and interrupted.
-test-processes: $(READY)
+test-processes: $(DEV)
 	$(BIN)/python -m pytest tests/processes
 
 # The walls, attacked: hundreds of escapes, exhaustion, system calls from native code.
-test-sandbox: $(READY)
+test-sandbox: $(DEV)
 	$(BIN)/python -m pytest tests/modules/sandbox
 
 # One file's tests stay with one worker, which then starts each server once.
-test-real: $(READY) $(REAL)
+test-real: $(DEV) $(REAL)
 	$(BIN)/python -m pytest --dist=loadfile tests/real
 
 # The checks of tests/real against the services themselves, where a key or a server is at hand.
-test-live: $(READY)
+test-live: $(DEV)
 	$(BIN)/python -m pytest -n 0 -rs tests/live
 
-check: $(READY)
+check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n 0 tests/test_layout.py
 	$(BIN)/uv lock --check --quiet
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 
 # Quality. EVAL=retrieval and EVAL=extraction are about documents, EVAL=reading about web pages; any other names a study of
 # planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py).
-eval: $(READY) $(REAL)
+eval: $(DEV) $(REAL)
 ifeq ($(filter-out retrieval extraction reading,$(EVAL)),$(EVAL))
 	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
 endif
@@ -82,6 +90,11 @@ ifneq ($(if $(EVAL),$(filter reading,$(EVAL)),all),)
 	$(BIN)/python -m tests.evals.reading
 	$(BIN)/python -m tests.evals.reading --held-out
 endif
+
+# Long counts, some hours: kills by the thousand, a minute of writers, ten thousand plans.
+soak: $(DEV)
+	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.benchmarks soak
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from modules.memory import MemoryManager
+from tests.processes.session_kills import SESSION, survive, write_together
 
 ROOT = Path(__file__).parents[2]
 PROCESS_TIMEOUT_SECONDS = 30
@@ -31,89 +31,13 @@ def run_script(script: str, path: Path) -> str:
     return done.stdout
 
 
-WRITER = """
-import sys
-from core.turn import MemoryItem
-from modules.memory import MemoryManager
-memory = MemoryManager.open("shared", sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-for number in range(50):
-    memory.add(MemoryItem(timestamp=0, type="run_metadata", text=f"{sys.argv[2]}{number}"))
-assert sum(i.text.startswith(sys.argv[2]) for i in memory.items) == 50
-"""
-
-
-def test_two_processes_that_write_one_session_lose_nothing(tmp_path: Path) -> None:
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path), name],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in "ab"
-    ]
-    try:
-        for writer in writers:
-            assert writer.stdout is not None
-            assert writer.stdout.readline() == "ready\n"
-        for writer in writers:
-            assert writer.stdin is not None
-            writer.stdin.write("go\n")
-            writer.stdin.flush()
-        for writer in writers:
-            writer.communicate(timeout=PROCESS_TIMEOUT_SECONDS)
-            assert writer.returncode == 0
-    finally:
-        for writer in writers:
-            writer.kill()
-            with writer:  # closes its pipes
-                pass
-    found = texts_in(tmp_path / "shared.json")
-    assert sorted(found) == sorted(f"{name}{n}" for name in "ab" for n in range(50))
-    for name in "ab":
-        assert [t for t in found if t.startswith(name)] == [f"{name}{n}" for n in range(50)]
-    assert list(tmp_path.iterdir()) == [tmp_path / "shared.json"]
-
-
-KILLER = """
-import json, os, signal, sys
-from core.turn import MemoryItem
-from modules.memory import MemoryManager
-
-def write_until_killed(told):
-    memory = MemoryManager.open("killed", sys.argv[1])
-    while True:
-        memory.add(MemoryItem(timestamp=0, type="run_metadata", text="x" * 2000))
-        os.write(told, b".")
-
-before = 0
-for round in range(10):
-    reader, told = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        write_until_killed(told)
-    os.close(told)
-    for _ in range(round + 1):
-        assert os.read(reader, 1) == b"."
-        before += 1
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    before += len(os.read(reader, 1000))  # told before it died
-    os.close(reader)
-    kept = len(json.load(open(f"{sys.argv[1]}/killed.json")))
-    assert before <= kept <= before + 1, (round, before, kept)
-    before = kept
-"""
+def test_processes_that_write_one_session_lose_nothing(tmp_path: Path) -> None:
+    write_together(tmp_path, writers=2, seconds=0.5)
+    assert list(tmp_path.iterdir()) == [tmp_path / f"{SESSION}.json"]
 
 
 def test_a_writer_killed_at_any_moment_leaves_every_finished_item(tmp_path: Path) -> None:
-    run_script(KILLER, tmp_path)
-    MemoryManager.open("killed", tmp_path)
-    assert list(tmp_path.iterdir()) == [tmp_path / "killed.json"]  # leftovers are cleared away
+    survive(tmp_path, kills=4, seed=1)
 
 
 DIE_AT_EVERY_CALL = """

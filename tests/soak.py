@@ -1,0 +1,75 @@
+"""Long counts, for `make soak`: kills by the thousand and a minute of writers.
+
+CI runs a seeded sample of each (the tests beside the modules named here). Here every run draws a
+new seed, which `--seed` repeats. `python -m tests.soak [NAME…] [--kills N] [--seed N]`.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.processes import session_kills
+from tests.servers.rag.index import kills as index_kills
+from tests.servers.rag.indexing import kills as indexing_kills
+
+KILLS = 1000
+WRITERS, WRITING_SECONDS = 4, 60.0
+
+Soak = Callable[[Path, int, int], str]
+"""Takes an empty folder, a number of kills and a seed; gives what it counted, or fails."""
+
+
+def _sessions(folder: Path, kills: int, seed: int) -> str:
+    session_kills.survive(folder, kills, seed)
+    return f"{kills} kills of a session's writer, no item lost"
+
+
+def _writers(folder: Path, kills: int, seed: int) -> str:
+    del kills, seed  # they write for a time, and nothing is drawn
+    items = session_kills.write_together(folder, WRITERS, WRITING_SECONDS)
+    return f"{WRITERS} writers for {WRITING_SECONDS:g} s, {items} items, none lost"
+
+
+def _index(folder: Path, kills: int, seed: int) -> str:
+    index_kills.survive(folder, kills, seed)
+    return f"{kills} kills of an index's writer, each document whole"
+
+
+def _indexing(folder: Path, kills: int, seed: int) -> str:
+    indexing_kills.survive(folder, kills, seed)
+    return f"{kills} kills of an indexer, each left whole and completed"
+
+
+SOAKS: dict[str, Soak] = {
+    "sessions": _sessions,
+    "writers": _writers,
+    "index": _index,
+    "indexing": _indexing,
+}
+
+
+def main() -> int:
+    """Run the soaks that are named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    # Python checks the default of a list that may be empty as if it were one of the choices.
+    parser.add_argument("names", metavar="NAME", nargs="*", choices=[*SOAKS, []], default=[])
+    parser.add_argument("--kills", metavar="N", type=int, default=KILLS)
+    parser.add_argument("--seed", metavar="N", type=int)
+    asked = parser.parse_args()
+    seed: int = asked.seed if asked.seed is not None else random.SystemRandom().randrange(2**32)
+    sys.stdout.write(f"seed {seed}\n")
+    for name in asked.names or SOAKS:
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            told = SOAKS[name](Path(folder), asked.kills, seed)
+        sys.stdout.write(f"{name}: {told} ({time.monotonic() - begin:.0f} s)\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
