@@ -10,10 +10,12 @@ from modules.terminal.printing import (
     json_safe,
     one_line,
     print_document,
+    print_table,
     print_text,
     shortened,
     table,
 )
+from modules.terminal.screen import screen_on, table_text
 
 
 class Terminal(io.StringIO):
@@ -58,6 +60,37 @@ def test_what_strict_readers_refuse_becomes_text(value: Json, safe: Json) -> Non
 
 def test_columns_are_as_wide_as_their_widest_cell_and_end_without_spaces() -> None:
     assert table([("A", "B"), ("long", ""), ("x", "y")]) == "A     B\nlong\nx     y"
+
+
+ROWS = [("", "server [b]"), ("*", "m\x1b[2J"), ("", "word " * 12)]
+
+
+def test_a_table_of_a_pipe_has_a_line_a_row_of_any_length() -> None:
+    pipe = io.StringIO()
+    print_table(ROWS, pipe)
+    assert pipe.getvalue() == f"   server [b]\n*  m\x1b[2J\n   {('word ' * 12).rstrip()}\n"
+
+
+def test_a_table_on_a_terminal_fits_it_and_no_cell_is_markup_or_drives_it() -> None:
+    text = table_text(ROWS[:2], screen_on(Terminal(), columns=40))
+    assert "server [b]" in text
+    terminal = Terminal()
+    print_table(ROWS, terminal)
+    assert "\x1b[2J" not in terminal.getvalue()
+    assert "*  m\\x1b[2J" in terminal.getvalue()
+    narrow = table_text(ROWS, screen_on(Terminal(), columns=30)).splitlines()
+    assert [line.strip() for line in narrow[-3:]] == ["word word word word word"] * 2 + [
+        "word word"
+    ]
+
+
+def test_no_color_takes_the_colours_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert screen_on(Terminal()).color_system == "256"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert screen_on(Terminal()).no_color
+    monkeypatch.setenv("TERM", "dumb")
+    assert screen_on(Terminal()).color_system is None
 
 
 @pytest.mark.parametrize(
