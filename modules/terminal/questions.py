@@ -25,7 +25,7 @@ from modules.terminal.console import (
     Interrupted,
     TerminalConsole,
 )
-from modules.terminal.form_dialog import filled_in, is_confirmed
+from modules.terminal.forms import filled_in, is_confirmed
 from modules.terminal.quoting import (
     ARGUMENTS_MAX,
     call_arguments,

@@ -11,7 +11,7 @@ from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.values import JsonObject
 from modules.terminal.console import HeldStream
-from modules.terminal.form_dialog import ATTEMPTS_MAX
+from modules.terminal.forms import ATTEMPTS_MAX
 from modules.terminal.questions import (
     MESSAGE_CHARACTERS_MAX,
     WAITING_MAX,
