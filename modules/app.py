@@ -343,7 +343,7 @@ class _Run:
         commands: "PromptCommands",
         progress: "Progress",
     ) -> ExitCode:
-        from modules.terminal.repl import GREETING, Repl, piped_lines, typed_lines
+        from modules.terminal.repl import GREETING, Repl, piped_lines
 
         is_piped = not sys.stdin.isatty()
 
@@ -359,6 +359,8 @@ class _Run:
         repl = Repl(asking, conversation.new_session, progress.say, self._log_bug)
         if is_piped:
             return await repl.run(self._with_blank_answers(piped_lines(sys.stdin)))
+        from modules.terminal.prompt import typed_lines
+
         if not self._arguments.quiet:
             progress.say("loop", GREETING)
         await dispatcher.start_unlearned()  # the first request is still to be typed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.session import MultiMCP
     from core.values import JsonObject
     from modules.sandbox import SandboxLimits
-    from modules.terminal.console import HeldStream
+    from modules.terminal.dialogue import HeldStream
     from modules.terminal.progress import Progress
     from modules.terminal.questions import Questions
 
@@ -45,7 +45,7 @@ def open_display(
     stderr: TextIO | None, redactor: "Redactor", *, verbose: bool, quiet: bool
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one."""
-    from modules.terminal.console import HeldStream
+    from modules.terminal.dialogue import HeldStream
     from modules.terminal.progress import Progress
     from modules.terminal.questions import terminal_questions
 

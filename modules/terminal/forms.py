@@ -10,7 +10,7 @@ from typing import Final, TypeVar, assert_never
 from core.base.redaction import names_a_secret
 from core.mcp.form import Choice, FormField
 from core.values import Json, JsonObject
-from modules.terminal.console import Cancelled, Console, Declined
+from modules.terminal.dialogue import Cancelled, Declined, Dialogue
 from modules.terminal.quoting import on_one_line, quoted
 
 ATTEMPTS_MAX: Final = 5
@@ -61,55 +61,55 @@ class _Unfit(ValueError):
     """A line that will not do; the text says why."""
 
 
-async def filled_in(console: Console, server: str, fields: Sequence[FormField]) -> JsonObject:
+async def filled_in(dialogue: Dialogue, server: str, fields: Sequence[FormField]) -> JsonObject:
     """The user's answers by field; optional ones that were skipped are left out.
 
     Raises:
         Declined, Cancelled: there are none.
     """
     if not fields:
-        if not await is_confirmed(console, "Agree? [y/N] ", default=False):
+        if not await is_confirmed(dialogue, "Agree? [y/N] ", default=False):
             raise Declined
         return {}
-    console.write(HOW_TO)
+    dialogue.write(HOW_TO)
     given: JsonObject = {}
     for _ in range(ATTEMPTS_MAX):
-        given = await _asked(console, fields, given)
+        given = await _asked(dialogue, fields, given)
         # MCP: the user must be able to review and change answers before they are sent. A
         # single one was on the screen when it was typed.
-        if len(fields) == 1 or await _is_reviewed(console, server, fields, given):
+        if len(fields) == 1 or await _is_reviewed(dialogue, server, fields, given):
             return given
-    console.write(GIVEN_UP)
+    dialogue.write(GIVEN_UP)
     raise Cancelled
 
 
-async def is_confirmed(console: Console, prompt: str, *, default: bool) -> bool:
+async def is_confirmed(dialogue: Dialogue, prompt: str, *, default: bool) -> bool:
     """Ask y or n; Enter means `default`.
 
     Raises:
         Declined, Cancelled: neither.
     """
     words = {"": default, "y": True, "yes": True, "n": False, "no": False, "!d": None}
-    return await _word_meant(console, prompt, words, "y or n")
+    return await _word_meant(dialogue, prompt, words, "y or n")
 
 
 async def _is_reviewed(
-    console: Console, server: str, fields: Sequence[FormField], given: JsonObject
+    dialogue: Dialogue, server: str, fields: Sequence[FormField], given: JsonObject
 ) -> bool:
     """Show all answers; True if they may be sent, False to go through them again."""
-    console.write(f"Your answers to '{server}':\n")
+    dialogue.write(f"Your answers to '{server}':\n")
     for field in fields:
         value = given.get(field.name)
         shown = "(left out)" if value is None else on_one_line(_value_text(value))
         hidden = value is not None and looks_secret(field)
-        console.write(f"  {on_one_line(field.title)}: {'(hidden)' if hidden else shown}\n")
+        dialogue.write(f"  {on_one_line(field.title)}: {'(hidden)' if hidden else shown}\n")
     words = {"": True, "y": True, "yes": True, "e": False, "edit": False}
     words |= dict.fromkeys(("n", "no", "!d"))
-    return await _word_meant(console, "Send them? [Y/n, e to edit] ", words, "y, n or e")
+    return await _word_meant(dialogue, "Send them? [Y/n, e to edit] ", words, "y, n or e")
 
 
 async def _word_meant(
-    console: Console, prompt: str, words: Mapping[str, bool | None], expected: str
+    dialogue: Dialogue, prompt: str, words: Mapping[str, bool | None], expected: str
 ) -> bool:
     """What the word means that is typed; None declines."""
 
@@ -121,35 +121,35 @@ async def _word_meant(
             raise Declined
         return meant
 
-    return await _typed(console, prompt, read)
+    return await _typed(dialogue, prompt, read)
 
 
-async def _asked(console: Console, fields: Sequence[FormField], before: JsonObject) -> JsonObject:
+async def _asked(dialogue: Dialogue, fields: Sequence[FormField], before: JsonObject) -> JsonObject:
     """A value for each field; those of `before` and the form's own are taken by Enter."""
     answers: JsonObject = {}
     for number, field in enumerate(fields, 1):
         place = f"{number}/{len(fields)} " if len(fields) > 1 else ""
         default = before.get(field.name, field.default)
         secret = looks_secret(field)
-        console.write(_introduction(field, place, default, secret=secret))
+        dialogue.write(_introduction(field, place, default, secret=secret))
         read = partial(_meant, field, default)
-        value = await _typed(console, _prompt(default, secret=secret), read, hidden=secret)
+        value = await _typed(dialogue, _prompt(default, secret=secret), read, hidden=secret)
         if value is not None:
             answers[field.name] = value
     return answers
 
 
 async def _typed(
-    console: Console, prompt: str, read: Callable[[str], Meant], *, hidden: bool = False
+    dialogue: Dialogue, prompt: str, read: Callable[[str], Meant], *, hidden: bool = False
 ) -> Meant:
     """What `read` makes of a line; it says why of those that will not do."""
     for _ in range(ATTEMPTS_MAX):
-        console.write(prompt)
+        dialogue.write(prompt)
         try:
-            return read(await console.read_line(hidden=hidden))
+            return read(await dialogue.read_line(hidden=hidden))
         except _Unfit as error:
-            console.write(f"  {error}\n")
-    console.write(GIVEN_UP)
+            dialogue.write(f"  {error}\n")
+    dialogue.write(GIVEN_UP)
     raise Cancelled
 
 

@@ -17,13 +17,13 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
-from modules.terminal.console import (
+from modules.terminal.dialogue import (
     Cancelled,
-    Console,
     Declined,
+    Dialogue,
     HeldStream,
     Interrupted,
-    TerminalConsole,
+    TerminalDialogue,
 )
 from modules.terminal.forms import filled_in, is_confirmed
 from modules.terminal.quoting import (
@@ -60,13 +60,9 @@ def terminal_questions(
     foreground. Hand the same `stderr` to whatever else writes lines there: it keeps them back
     while a question is open. `say` writes a line under a stage.
     """
-    try:
-        descriptor = None if stdin is None else stdin.fileno()
-    except (OSError, ValueError):
-        descriptor = None
-    if descriptor is None or stderr is None:
+    if stdin is None or stderr is None:
         return Questions(None, say)
-    return Questions(TerminalConsole(descriptor, stderr), say)
+    return Questions(TerminalDialogue(stdin, stderr), say)
 
 
 def _interrupt_run() -> None:
@@ -79,12 +75,12 @@ class Questions:
 
     def __init__(
         self,
-        console: Console | None,
+        dialogue: Dialogue | None,
         say: Callable[[str, str], None],
         interrupt_run: Callable[[], None] = _interrupt_run,
     ) -> None:
-        """Ask nothing yet; without a console, nobody is ever there."""
-        self._console = console
+        """Ask nothing yet; without a terminal, nobody is ever there."""
+        self._dialogue = dialogue
         self._say = say
         self._interrupt_run = interrupt_run
         self._interruptions: int = 0
@@ -93,8 +89,8 @@ class Questions:
 
     async def ask(self, question: Question) -> Reply:
         """The user's reply to a server; `core.mcp.hooks.Ask`."""
-        console = self._console
-        if console is None or not console.is_attended():
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.is_attended():
             return self._declined(question, "nobody is at a terminal to answer")
         try:
             fields = _checked(question)
@@ -103,11 +99,11 @@ class Questions:
         if self._waiting >= WAITING_MAX:
             return self._declined(question, f"{WAITING_MAX} questions are waiting already")
         try:
-            async with self._asking(console):
+            async with self._asking(dialogue):
                 if question.url is not None:
-                    return await _asked_to_visit(console, question, question.url)
-                console.write(_heading(question.server, "asks") + quoted(question.message))
-                return Reply("accept", await filled_in(console, question.server, fields))
+                    return await _asked_to_visit(dialogue, question, question.url)
+                dialogue.write(_heading(question.server, "asks") + quoted(question.message))
+                return Reply("accept", await filled_in(dialogue, question.server, fields))
         except Declined:
             return Reply("decline")
         except Cancelled:
@@ -118,16 +114,16 @@ class Questions:
 
         Without anybody there it is no, and the dispatcher says so.
         """
-        console = self._console
-        if console is None or not changes or not console.is_attended():
+        dialogue = self._dialogue
+        if dialogue is None or not changes or not dialogue.is_attended():
             return False
         server = changes[0].server
         try:
-            async with self._asking(console):
-                console.write(_heading(server, "has changed tools that you have used"))
-                console.write(changes_text(changes))
+            async with self._asking(dialogue):
+                dialogue.write(_heading(server, "has changed tools that you have used"))
+                dialogue.write(changes_text(changes))
                 prompt = "Use them as they are now? Else they are left out. [y/N] "
-                return await is_confirmed(console, prompt, default=False)
+                return await is_confirmed(dialogue, prompt, default=False)
         except (Declined, Cancelled):
             return False
 
@@ -137,41 +133,41 @@ class Questions:
         The whole value is shown, or all arguments of the call. None: nobody is there, or it is
         too much to be checked by eye, and nothing was asked.
         """
-        console = self._console
-        if console is None or not console.is_attended():
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.is_attended():
             return None
         if len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX:
             return None
         try:
-            async with self._asking(console):
-                console.write(leave_text(tool, doubt))
-                return await is_confirmed(console, "Let it? [y/N] ", default=False)
+            async with self._asking(dialogue):
+                dialogue.write(leave_text(tool, doubt))
+                return await is_confirmed(dialogue, "Let it? [y/N] ", default=False)
         except (Declined, Cancelled):
             return False
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
-        return self._console is not None and self._console.is_attended()
+        return self._dialogue is not None and self._dialogue.is_attended()
 
     async def ask_back(self, question: str) -> str | None:
         """The user's answer to a question of a plan (`core.ports.AskUser`); None if there is none.
 
         The question is a model's text, and quoted as such.
         """
-        console = self._console
-        if console is None or not console.is_attended():
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.is_attended():
             return None
         try:
-            async with self._asking(console):
+            async with self._asking(dialogue):
                 shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
-                console.write(f"\n── before it goes on, the model asks ──\n{shown}\n> ")
-                return (await console.read_line()).strip() or None
+                dialogue.write(f"\n── before it goes on, the model asks ──\n{shown}\n> ")
+                return (await dialogue.read_line()).strip() or None
         except (Declined, Cancelled):
             return None
 
     @contextlib.asynccontextmanager
-    async def _asking(self, console: Console) -> AsyncGenerator[None]:
-        """Wait for our turn at the console; give it back with the cursor on a new line.
+    async def _asking(self, dialogue: Dialogue) -> AsyncGenerator[None]:
+        """Wait for our turn at the terminal; give it back with the cursor on a new line.
 
         Raises:
             Cancelled: the run was interrupted while another question was open.
@@ -182,7 +178,7 @@ class Questions:
             async with self._turn:
                 if self._interruptions != interruptions:
                     raise Cancelled
-                async with self._opened(console):
+                async with self._opened(dialogue):
                     yield
         except Interrupted:
             self._interruptions += 1
@@ -192,13 +188,13 @@ class Questions:
             self._waiting -= 1
 
     @contextlib.asynccontextmanager
-    async def _opened(self, console: Console) -> AsyncGenerator[None]:
-        async with console.opened():
+    async def _opened(self, dialogue: Dialogue) -> AsyncGenerator[None]:
+        async with dialogue.opened():
             try:
                 yield
             except (Declined, Cancelled, asyncio.CancelledError):
                 with contextlib.suppress(Cancelled):
-                    console.write("\n")
+                    dialogue.write("\n")
                 raise
 
     def _declined(self, question: Question, why: str) -> Reply:
@@ -236,15 +232,15 @@ def _host(url: str) -> str | None:
         return None
 
 
-async def _asked_to_visit(console: Console, question: Question, url: str) -> Reply:
+async def _asked_to_visit(dialogue: Dialogue, question: Question, url: str) -> Reply:
     """Show where the server sends the user, who goes there or not.
 
     We never open, fetch or preview it (MCP 2025-11-25, "Elicitation", safe URL handling).
     """
-    console.write(_heading(question.server, "asks you to open a page") + quoted(question.message))
-    console.write(f"\n{url}\n\nhost: {_host(url)}\n{url_warnings(url)}")
-    console.write("Nothing has been opened. Open it yourself, if you trust the host.\n")
-    done = await is_confirmed(console, "Done there? [y/N] ", default=False)
+    dialogue.write(_heading(question.server, "asks you to open a page") + quoted(question.message))
+    dialogue.write(f"\n{url}\n\nhost: {_host(url)}\n{url_warnings(url)}")
+    dialogue.write("Nothing has been opened. Open it yourself, if you trust the host.\n")
+    done = await is_confirmed(dialogue, "Done there? [y/N] ", default=False)
     return Reply("accept" if done else "decline")
 
 

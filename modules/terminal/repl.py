@@ -4,18 +4,12 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from core.base.files import make_private_folder, open_private
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.session.request import MAX_REQUEST_CHARACTERS
 from modules.terminal.streams import StdoutLost
-
-if TYPE_CHECKING:
-    from prompt_toolkit.history import History
 
 MAX_LINE_BYTES = 4 * MAX_REQUEST_CHARACTERS + 1
 """A longer line can't be a request any more; its rest is read and dropped."""
@@ -98,74 +92,6 @@ class Repl:
             return ExitCode.WORLD_FAILED
 
 
-async def typed_lines(
-    history_file: Path, redact: Callable[[str], str], on_ctrl_c: Callable[[], None]
-) -> AsyncIterator[str]:
-    """Lines typed at a terminal, with editing and history; ends at Ctrl-D.
-
-    Ctrl-C at the prompt clears the line and calls `on_ctrl_c`, Ctrl-Z suspends the program.
-    `redact` goes over each line before it is written to `history_file`. On a terminal that
-    can't move its cursor (`TERM=dumb`) the terminal's own editing has to do.
-    """
-    from prompt_toolkit import PromptSession  # late: costs 0.1 s, one-shot runs need none
-    from prompt_toolkit.output import create_output
-    from prompt_toolkit.utils import is_dumb_terminal
-
-    from modules.terminal.resizing import redraw_when_resized
-
-    if is_dumb_terminal():
-        async for line in _plainly_typed_lines():
-            yield line
-        return
-    # The prompt goes to stderr: stdout carries answers only.
-    session: PromptSession[str] = PromptSession(
-        history=kept_history(history_file, redact),
-        output=create_output(stdout=sys.stderr),
-        enable_suspend=True,
-    )
-
-    def redraw() -> None:
-        redraw_when_resized(session.app)
-
-    while True:
-        try:
-            # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
-            # handler away, and leave Python's own between prompt and request.
-            yield await session.prompt_async(PROMPT, pre_run=redraw, handle_sigint=False)
-        except KeyboardInterrupt:
-            on_ctrl_c()
-        except EOFError:
-            return
-
-
-async def _plainly_typed_lines() -> AsyncIterator[str]:
-    lines = piped_lines(sys.stdin)
-    line: str | None = ""
-    while line is not None:
-        sys.stderr.write(PROMPT)
-        sys.stderr.flush()
-        if (line := await anext(lines, None)) is not None:
-            yield line
-
-
-def kept_history(file: Path, redact: Callable[[str], str]) -> "History":
-    """Lines typed before, kept for this user alone; only in memory where they can't be written."""
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    class KeptHistory(FileHistory):
-        def store_string(self, string: str) -> None:
-            # A full disk takes a line from the next run, not the prompt from this one.
-            with contextlib.suppress(OSError):
-                super().store_string(redact(string))
-
-    try:
-        make_private_folder(file.parent)
-        os.close(open_private(file, os.O_WRONLY | os.O_APPEND))
-    except OSError:
-        return InMemoryHistory()
-    return KeptHistory(str(file))
-
-
 async def piped_lines(stream: TextIO) -> AsyncIterator[str]:
     """Lines of a pipe or file, while the event loop stays free; bytes not UTF-8 become U+FFFD.
 
@@ -174,7 +100,7 @@ async def piped_lines(stream: TextIO) -> AsyncIterator[str]:
     """
     descriptor = stream.fileno()
     pending = b""
-    while chunk := await _read(descriptor):
+    while chunk := await read_chunk(descriptor):
         *complete, pending = (pending + chunk).split(b"\n")
         pending = pending[:MAX_LINE_BYTES]
         for line in complete:
@@ -183,7 +109,7 @@ async def piped_lines(stream: TextIO) -> AsyncIterator[str]:
         yield pending.decode("utf-8", "replace")
 
 
-async def _read(descriptor: int) -> bytes:
+async def read_chunk(descriptor: int) -> bytes:
     """What can be read next; empty at the end."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()

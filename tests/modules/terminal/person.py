@@ -1,4 +1,4 @@
-"""A person at a scripted console, and questions to put to them."""
+"""A person at a scripted dialogue, and questions to put to them."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.mcp.hooks import Question, Reply
 from core.values import Json, JsonObject
-from modules.terminal.console import Declined, Interrupted
+from modules.terminal.dialogue import Declined, Interrupted
 from modules.terminal.questions import Questions
 
 CTRL_C = Interrupted()
@@ -14,7 +14,7 @@ CTRL_D = Declined()
 
 
 class Person:
-    """A console whose lines are typed by a script; counts who is at it at the same time."""
+    """A dialogue whose lines are typed by a script; counts who is at it at the same time."""
 
     def __init__(self, *lines: str | Exception, attended: bool = True) -> None:
         self.lines = list(lines)

@@ -10,7 +10,7 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.values import JsonObject
-from modules.terminal.console import HeldStream
+from modules.terminal.dialogue import HeldStream
 from modules.terminal.forms import ATTEMPTS_MAX
 from modules.terminal.questions import (
     MESSAGE_CHARACTERS_MAX,

@@ -11,11 +11,11 @@ from types import FrameType
 import pytest
 
 from core.errors import CortexError, ExitCode, ModelUnavailable, StorageError, UsageError
+from modules.terminal.prompt import kept_history
 from modules.terminal.repl import (
     MAX_LINE_BYTES,
     Repl,
     interrupting,
-    kept_history,
     piped_lines,
 )
 from modules.terminal.streams import StdoutClosed

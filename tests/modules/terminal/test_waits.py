@@ -22,7 +22,7 @@ from core.events import (
     ToolCallStarted,
 )
 from core.turn import FinalAnswer, PerceptionResult, Plan, RunOutcome, Step, ToolCall, Usage
-from modules.terminal.console import HeldStream
+from modules.terminal.dialogue import HeldStream
 from modules.terminal.live_line import LiveLine
 from modules.terminal.progress import Loudness, Progress
 from modules.terminal.waits import Waits

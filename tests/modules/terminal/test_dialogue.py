@@ -1,15 +1,18 @@
-"""The console in a pseudo-terminal: lines, keys, silence of others, and the modes it leaves."""
+"""The dialogue in a pseudo-terminal: lines, keys, silence of others, and the modes it leaves."""
 
 import asyncio
+import contextlib
 import io
+import itertools
 import os
 import re
 import signal
 import sys
 import termios
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 import pexpect
 import pytest
@@ -18,13 +21,13 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from modules.terminal.console import (
+from modules.terminal.dialogue import (
     HELD_TEXTS_MAX,
     Cancelled,
     Declined,
     HeldStream,
     Interrupted,
-    TerminalConsole,
+    TerminalDialogue,
 )
 from tests.command_line import ROOT, environment
 
@@ -42,6 +45,9 @@ class Screen(io.StringIO):
         self._written.set()
         return super().write(text)
 
+    def isatty(self) -> bool:
+        return True
+
     async def shows(self, text: str, *, after: str = "") -> None:
         """Wait for a text, behind another one."""
         while not re.search(f"{re.escape(after)}.*{re.escape(text)}", self.getvalue(), re.DOTALL):
@@ -54,29 +60,36 @@ class Terminal:
     """Both ends of a pseudo-terminal; `keys` is where a person types."""
 
     keys: int
-    descriptor: int
+    stdin: TextIO
     shown: Screen
-    console: TerminalConsole
+    dialogue: TerminalDialogue
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def type(self, text: str) -> None:
         os.write(self.keys, text.encode())
 
     def modes(self) -> list[object]:
-        return list(termios.tcgetattr(self.descriptor))
+        return list(termios.tcgetattr(self.stdin))
 
     async def line(self, typed: str, *, hidden: bool = False) -> str:
-        async with asyncio.timeout(BOUND_SECONDS), self.console.opened():
+        """What is read when this is typed once the prompt is there."""
+        async with asyncio.timeout(BOUND_SECONDS), self.dialogue.opened():
+            self.dialogue.write(prompt := f"[{next(self._numbers)}] >")
+            reading = asyncio.create_task(self.dialogue.read_line(hidden=hidden))
+            await self.shown.shows(prompt)
             self.type(typed)
-            return await self.console.read_line(hidden=hidden)
+            return await reading
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
     keys, descriptor = os.openpty()
     shown = Screen()
-    yield Terminal(keys, descriptor, shown, TerminalConsole(descriptor, HeldStream(shown)))
+    with os.fdopen(descriptor) as stdin:
+        yield Terminal(keys, stdin, shown, TerminalDialogue(stdin, HeldStream(shown)))
     os.close(keys)
-    os.close(descriptor)
 
 
 class TestLines:
@@ -88,7 +101,6 @@ class TestLines:
             ("\n", ""),
             ("grüße 🎉\n", "grüße 🎉"),
             ("helo\x7flo\n", "hello"),
-            ("half\x04\x04", "half"),
         ],
     )
     async def test_a_typed_line_is_given_as_the_terminal_edited_it(
@@ -97,10 +109,10 @@ class TestLines:
         assert await terminal.line(typed) == line
 
     async def test_several_lines_at_once_are_given_one_by_one(self, terminal: Terminal) -> None:
-        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+        async with asyncio.timeout(BOUND_SECONDS), terminal.dialogue.opened():
             terminal.type("one\ntwo\n")
-            assert await terminal.console.read_line() == "one"
-            assert await terminal.console.read_line() == "two"
+            assert await terminal.dialogue.read_line() == "one"
+            assert await terminal.dialogue.read_line() == "two"
 
     async def test_what_was_typed_before_the_question_is_no_answer(
         self, terminal: Terminal
@@ -116,31 +128,34 @@ class TestLines:
 
     async def test_a_terminal_that_goes_away_cancels(self) -> None:
         keys, descriptor = os.openpty()
-        console = TerminalConsole(descriptor, HeldStream(io.StringIO()))
+        stdin = os.fdopen(descriptor)
+        dialogue = TerminalDialogue(stdin, HeldStream(Screen()))
 
-        async def ask(*, then_close: int | None) -> None:
-            async with console.opened():
-                reading = asyncio.create_task(console.read_line())
+        async def ask(close: Callable[[], None]) -> None:
+            async with dialogue.opened():
+                reading = asyncio.create_task(dialogue.read_line())
                 await asyncio.sleep(0)
-                if then_close is not None:
-                    os.close(then_close)
+                close()
                 await reading
 
         async with asyncio.timeout(BOUND_SECONDS):
             with pytest.raises((Cancelled, Declined)):
-                await ask(then_close=keys)
-            os.close(descriptor)
+                await ask(lambda: os.close(keys))
+            stdin.close()
             with pytest.raises(Cancelled):
-                await ask(then_close=None)
+                await ask(stdin.close)
 
     async def test_waiting_can_be_cancelled_and_blocks_nothing(self, terminal: Terminal) -> None:
-        reading = asyncio.create_task(terminal.line(""))
-        await asyncio.sleep(0)
-        reading.cancel()
-        async with asyncio.timeout(BOUND_SECONDS):
+        before = terminal.modes()
+        async with asyncio.timeout(BOUND_SECONDS), terminal.dialogue.opened():
+            terminal.dialogue.write("[x] >")
+            reading = asyncio.create_task(terminal.dialogue.read_line())
+            await terminal.shown.shows("[x] >")
+            reading.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await reading
-        assert not asyncio.get_running_loop().remove_reader(terminal.descriptor)
+        assert not asyncio.get_running_loop().remove_reader(terminal.stdin.fileno())
+        assert terminal.modes() == before
 
 
 class TestModes:
@@ -152,26 +167,35 @@ class TestModes:
             await terminal.line("\x03")
         assert terminal.modes() == before
 
-    async def test_hidden_lines_are_not_shown_and_the_next_one_is(self, terminal: Terminal) -> None:
-        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
+    @pytest.mark.parametrize("term", ["xterm", "dumb"])
+    async def test_hidden_lines_are_not_shown_and_the_next_one_is(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, term: str
+    ) -> None:
+        monkeypatch.setenv("TERM", term)
+        async with asyncio.timeout(BOUND_SECONDS), terminal.dialogue.opened():
             for hidden, text in ((True, "sesame"), (False, "open")):
-                reading = asyncio.create_task(terminal.console.read_line(hidden=hidden))
-                await asyncio.sleep(0)
+                terminal.dialogue.write("[x] > ")
+                reading = asyncio.create_task(terminal.dialogue.read_line(hidden=hidden))
+                await terminal.shown.shows("[x] >")
                 terminal.type(f"{text}\n")
                 assert await reading == text
-        echoed = os.read(terminal.keys, 1000).decode()
-        assert "sesame" not in echoed
-        assert "open" in echoed
-        assert terminal.shown.getvalue() == "\n"
+        os.set_blocking(terminal.keys, False)
+        with contextlib.suppress(BlockingIOError):  # nothing was echoed
+            terminal.shown.write(os.read(terminal.keys, 10_000).decode())
+        shown = terminal.shown.getvalue()
+        assert "sesame" not in shown
+        assert "*" not in shown, "nor how long it is"
+        assert "open" in shown
 
     def test_what_is_no_terminal_is_attended_by_nobody(self, terminal: Terminal) -> None:
         # Not ours, either: the controlling terminal of the test run is another, if any.
-        assert not terminal.console.is_attended()
+        assert not terminal.dialogue.is_attended()
         reading, writing = os.pipe()
-        assert not TerminalConsole(reading, HeldStream(io.StringIO())).is_attended()
-        os.close(reading)
+        with os.fdopen(reading) as stdin:
+            dialogue = TerminalDialogue(stdin, HeldStream(io.StringIO()))
+            assert not dialogue.is_attended()
         os.close(writing)
-        assert not TerminalConsole(reading, HeldStream(io.StringIO())).is_attended()
+        assert not dialogue.is_attended()
 
 
 class TestHeldStream:
@@ -180,12 +204,12 @@ class TestHeldStream:
     ) -> None:
         shown = io.StringIO()
         stream = HeldStream(shown)
-        console = TerminalConsole(terminal.descriptor, stream)
+        dialogue = TerminalDialogue(terminal.stdin, stream)
         stream.write("before\n")
-        async with console.opened():
+        async with dialogue.opened():
             stream.write("meanwhile\n")
             stream.flush()
-            console.write("question\n")
+            dialogue.write("question\n")
             stream.write("later\n")
         stream.write("after\n")
         assert shown.getvalue() == "before\nquestion\nmeanwhile\nlater\nafter\n"
@@ -201,9 +225,9 @@ class TestHeldStream:
 
     async def test_where_nothing_can_be_shown_nobody_is_asked(self, terminal: Terminal) -> None:
         terminal.shown.close()
-        async with terminal.console.opened():
+        async with terminal.dialogue.opened():
             with pytest.raises(Cancelled):
-                terminal.console.write("question")
+                terminal.dialogue.write("question")
 
     def test_a_closed_stream_is_no_reason_to_fail(self) -> None:
         shown = io.StringIO()
@@ -219,7 +243,7 @@ import sys
 
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question
-from modules.terminal.console import HeldStream
+from modules.terminal.dialogue import HeldStream
 from modules.terminal.questions import terminal_questions
 
 def say(stage, text):
@@ -246,7 +270,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none
 
 from core.mcp.hooks import Question
-from modules.terminal.console import HeldStream
+from modules.terminal.dialogue import HeldStream
 from modules.terminal.questions import terminal_questions
 
 async def main():
@@ -287,14 +311,14 @@ class TestProcess:
         terminal = run(ASKING, tmp_path)
         try:
             terminal.expect_exact("│ Which seat?")
-            terminal.expect_exact("> ")
+            terminal.expect_exact(">")
             terminal.send("2\r")
             terminal.expect_exact("Reply(action='accept', content={'seat': 'aisle'})")
             terminal.expect_exact("│ +b")
-            terminal.expect_exact("[y/N] ")
+            terminal.expect_exact("[y/N]")
             terminal.send("y\r")
             terminal.expect_exact("True")
-            terminal.expect_exact("> ")
+            terminal.expect_exact(">")
             terminal.sendintr()
             terminal.expect_exact("KeyboardInterrupt")
             terminal.expect(pexpect.EOF)
@@ -308,7 +332,7 @@ class TestProcess:
         terminal = run(PROMPTING, tmp_path)
         try:
             terminal.expect_exact("│ Which seat?")
-            terminal.expect_exact("> ")
+            terminal.expect_exact(">")
             terminal.send("aisle\r")
             terminal.expect_exact("content={'seat': 'aisle'}")
             terminal.send("a request\r")
@@ -334,48 +358,6 @@ class TestProcess:
             terminal.expect_exact("ended with 0")
         finally:
             terminal.close(force=True)
-
-
-def foreground(monkeypatch: pytest.MonkeyPatch, group: int) -> None:
-    """Say which processes the terminal is with; it is not the terminal of the tests."""
-
-    def tcgetpgrp(descriptor: int) -> int:
-        return group
-
-    monkeypatch.setattr(os, "tcgetpgrp", tcgetpgrp)
-
-
-class TestGoingOnAfterCtrlZ:
-    @pytest.mark.parametrize("hidden", [False, True])
-    async def test_mode_and_prompt_are_put_back(
-        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, hidden: bool
-    ) -> None:
-        foreground(monkeypatch, os.getpgrp())
-        outside = termios.tcgetattr(terminal.descriptor)
-        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
-            terminal.console.write("Name?\n[Ann] > ")
-            reading = asyncio.create_task(terminal.console.read_line(hidden=hidden))
-            await asyncio.sleep(0)
-            asked = terminal.modes()
-            termios.tcsetattr(terminal.descriptor, termios.TCSANOW, outside)  # as a shell does
-            os.kill(os.getpid(), signal.SIGCONT)
-            await terminal.shown.shows("\r[Ann] > ")
-            assert terminal.modes() == asked
-            terminal.type("\x03")
-            with pytest.raises(Cancelled):
-                await reading
-        assert terminal.modes() == outside
-        assert signal.getsignal(signal.SIGCONT) == signal.SIG_DFL
-
-    async def test_in_the_background_the_terminal_is_left_alone(
-        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        foreground(monkeypatch, os.getpgrp() + 1)
-        async with asyncio.timeout(BOUND_SECONDS), terminal.console.opened():
-            terminal.console.write("> ")
-            os.kill(os.getpid(), signal.SIGCONT)
-            await asyncio.sleep(0.01)
-            assert terminal.shown.getvalue() == "> "
 
 
 async def test_what_is_written_while_a_line_is_typed_stands_above_it() -> None:

@@ -1,0 +1,191 @@
+"""A conversation with the person at the terminal while a run goes on: lines out, lines in.
+
+Lines are typed with prompt_toolkit (`modules.terminal.prompt`, imported when the first one is).
+What was typed before a question appeared is dropped, for it was not meant as an answer.
+"""
+
+import contextlib
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol, TextIO
+
+HELD_TEXTS_MAX: Final = 1000
+"""So much is held back while a question is open; of more, the oldest goes."""
+
+LINE_CHARACTERS_MAX: Final = 16_384
+"""A longer line is no answer."""
+
+
+class Declined(Exception):
+    """The user won't answer."""
+
+
+class Cancelled(Exception):
+    """The user went away from the question, or the terminal did."""
+
+
+class Interrupted(Cancelled):
+    """The user pressed Ctrl-C: whatever runs is to end, not only the question."""
+
+
+class Dialogue(Protocol):
+    """Where questions are put. Nothing is written or read outside of `opened`."""
+
+    def is_attended(self) -> bool:
+        """Whether somebody is there to answer."""
+        ...
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """While inside, nobody else writes to the terminal or reads from it."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Show text; it has been made printable."""
+        ...
+
+    async def read_line(self, *, hidden: bool = False) -> str:
+        """The next line, without its end; `hidden` ones do not show while they are typed.
+
+        Raises:
+            Declined: Ctrl-D.
+            Interrupted: Ctrl-C.
+            Cancelled: there is no terminal any more, or the line is too long for an answer.
+        """
+        ...
+
+
+class HeldStream:
+    """A text stream that holds back what is written while a question is open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write through at first."""
+        self.stream = stream
+        self.before_held: Callable[[], None] = lambda: None
+        """Called when a question is about to be put, so that the line is empty."""
+        self._held: deque[str] | None = None
+        self._dropped = 0
+
+    def write(self, text: str) -> int:
+        """Write now, above an open prompt, or when the question is answered."""
+        if self._held is None:
+            return self._written_above(text) if _is_prompt_open() else self.stream.write(text)
+        self._dropped += len(self._held) == HELD_TEXTS_MAX
+        self._held.append(text)
+        return len(text)
+
+    def isatty(self) -> bool:
+        """As of any stream."""
+        try:
+            return self.stream.isatty()
+        except ValueError:  # closed
+            return False
+
+    def is_held(self) -> bool:
+        """Whether a question or a prompt is open: no place for a line that is written over."""
+        return self._held is not None or _is_prompt_open()
+
+    def flush(self) -> None:
+        """As of any stream."""
+        if self._held is None:
+            self.stream.flush()
+
+    def _written_above(self, text: str) -> int:
+        """Write where the prompt stands, which goes on below; else it is torn in two."""
+        from modules.terminal.prompt import do_above_prompt
+
+        def write() -> None:
+            with contextlib.suppress(OSError, ValueError):
+                self.stream.write(text)
+                self.stream.flush()
+
+        do_above_prompt(write)
+        return len(text)
+
+    @contextlib.contextmanager
+    def held(self) -> Generator[None]:
+        """While inside, only the one who asks writes, to `stream` itself."""
+        self.before_held()
+        self._held, self._dropped = deque(maxlen=HELD_TEXTS_MAX), 0
+        try:
+            yield
+        finally:
+            texts, self._held = self._held, None
+            note = (
+                f"[loop] {self._dropped:,} earlier lines are not shown\n" if self._dropped else ""
+            )
+            with contextlib.suppress(OSError, ValueError):
+                self.stream.write(note + "".join(texts))
+                self.stream.flush()
+
+
+class TerminalDialogue:
+    """The real one: a terminal to read from, and stderr to write to."""
+
+    def __init__(self, stdin: TextIO, output: HeldStream) -> None:
+        """Touch nothing yet."""
+        self._stdin = stdin
+        self._output = output
+        self._line_begun = ""
+
+    def is_attended(self) -> bool:
+        """Both ends are terminals, and we are in the foreground: else reading would stop us."""
+        try:
+            both = self._stdin.isatty() and self._output.stream.isatty()
+            return both and os.tcgetpgrp(self._stdin.fileno()) == os.getpgrp()
+        except (OSError, ValueError):  # closed
+            return False
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Take the terminal, from an open prompt too, and give it back as it was."""
+        from modules.terminal.prompt import prompt_aside
+
+        try:
+            async with prompt_aside(self._stdin):
+                with self._output.held():
+                    yield
+        except (OSError, ValueError) as error:  # the terminal was closed
+            raise Cancelled from error
+
+    def write(self, text: str) -> None:
+        """Write whole lines to stderr, where a failure means that nobody can be asked.
+
+        What stands behind the last line end is the prompt of the line that is read next.
+        """
+        lines, end, begun = text.rpartition("\n")
+        whole = f"{self._line_begun}{lines}{end}" if end else ""
+        self._line_begun = begun if end else f"{self._line_begun}{begun}"
+        try:
+            self._output.stream.write(whole)
+            self._output.stream.flush()
+        except (OSError, ValueError) as error:
+            raise Cancelled from error
+
+    async def read_line(self, *, hidden: bool = False) -> str:
+        """Wait for a line while the event loop stays free."""
+        from modules.terminal.prompt import typed_line
+
+        prompt, self._line_begun = self._line_begun, ""
+        try:
+            line = await typed_line(self._stdin, self._output.stream, prompt, hidden=hidden)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        except EOFError:
+            raise Declined from None
+        except (OSError, ValueError) as error:  # the terminal was closed
+            raise Cancelled from error
+        if len(line) > LINE_CHARACTERS_MAX:
+            raise Cancelled
+        return line
+
+
+def _is_prompt_open() -> bool:
+    """Whether a line is being typed; without a prompt, no prompt_toolkit is imported for it."""
+    if "prompt_toolkit" not in sys.modules:
+        return False
+    from modules.terminal.prompt import is_prompt_open
+
+    return is_prompt_open()
