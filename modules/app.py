@@ -103,10 +103,10 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
 
 def _early_waits(arguments: Arguments, complaints: Complaints) -> "Waits":
     """Names what is waited for before there is a display."""
-    from modules.terminal.waits import waits_on
+    from modules.terminal.waits import Waits
 
     verbose, quiet = arguments.verbose, arguments.quiet
-    return waits_on(sys.stderr, complaints.say, os.environ, verbose=verbose, quiet=quiet)
+    return Waits(sys.stderr, complaints.say, os.environ, verbose=verbose, quiet=quiet)
 
 
 def _beside(request: str | None, arguments: Arguments, complaints: Complaints) -> "Beside | None":
@@ -115,7 +115,7 @@ def _beside(request: str | None, arguments: Arguments, complaints: Complaints) -
         return None
     from modules.session.stdin import StdinReader
 
-    with _early_waits(arguments, complaints).blocking("stdin", "what stdin gives"):
+    with _early_waits(arguments, complaints).during("stdin", "what stdin gives"):
         return StdinReader(sys.stdin.fileno()).read(arguments.stdin)
 
 
@@ -194,7 +194,7 @@ class _Run:
     def _build(self) -> "tuple[Conversation, MultiMCP, Progress]":
         """Choose and join the concrete parts."""
         arguments, places = self._arguments, self._places
-        with _early_waits(arguments, self._complaints).blocking("loop", "its own parts to load"):
+        with _early_waits(arguments, self._complaints).during("loop", "its own parts to load"):
             from config.server_list import secret_values, server_list
             from config.settings import check_profile, load_models
             from modules.composition import (
@@ -218,7 +218,7 @@ class _Run:
         memory_folder = places.home / profile.memory.storage.base_dir
         self._tell_session(profile, memory_folder, progress)
         models = load_models(places.config_file("models.json"))
-        with progress.blocking("model", "keys and models that may be there"):
+        with progress.during("model", "keys and models that may be there"):
             model = choose_model(
                 arguments.model,
                 profile.llm,

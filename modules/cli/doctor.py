@@ -29,7 +29,7 @@ from modules.cli.surroundings import Surroundings
 from modules.composition import sandbox_limits
 from modules.sandbox import SandboxLimits
 from modules.terminal.streams import Complaints
-from modules.terminal.waits import waits_on
+from modules.terminal.waits import Waits
 
 if TYPE_CHECKING:
     from config.schema import AgentProfile
@@ -66,8 +66,8 @@ def diagnose(
     listed = servers or ServerList((), (), ())
     complaints.redactor.learn(secret_values((*listed.specs, *listed.disabled)))
     verbose, quiet = options.verbose, options.quiet
-    waits = waits_on(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
-    with waits.blocking("doctor", "the checks"):
+    waits = Waits(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
+    with waits.during("doctor", "the checks"):
         checks = [
             *_program(),
             *_sandbox(profile, examine, is_verbose=options.verbose),

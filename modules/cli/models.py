@@ -15,7 +15,7 @@ from modules.cli.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened, table
 from modules.terminal.streams import Complaints
-from modules.terminal.waits import waits_on
+from modules.terminal.waits import Waits
 
 NAME_CHARACTERS = 60
 STATE_CHARACTERS = 70
@@ -42,9 +42,9 @@ def list_models(
     models = load_models(places.config_file("models.json"))
     around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
     verbose, quiet = options.verbose, options.quiet
-    waits = waits_on(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
+    waits = Waits(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
     choice: Choice | UserError
-    with waits.blocking("models", "keys and services that may be there"):
+    with waits.during("models", "keys and services that may be there"):
         rows = model_rows(models, environ, places.home)
         try:
             wanted = profile.llm.text_generation

@@ -17,8 +17,8 @@ from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
 from modules.models.credentials.keys import find_key
 from modules.models.ollama.api import OllamaApi, PullProgress
-from modules.terminal.live_line import LiveLine
 from modules.terminal.streams import Complaints
+from modules.terminal.waits import LiveLine
 
 STAGE = "models"
 LINE_EVERY_PERCENT = 10
@@ -153,4 +153,4 @@ def _report_for(around: Surroundings, *, is_quiet: bool) -> PullReport:
         if not is_quiet and not is_terminal:
             around.complaints.say(STAGE, text)
 
-    return PullReport(LiveLine(around.stderr, is_terminal=is_terminal and not is_quiet), log)
+    return PullReport(LiveLine(around.stderr if is_terminal and not is_quiet else None), log)

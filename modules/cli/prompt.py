@@ -15,7 +15,7 @@ from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
 from modules.offline.welcome import asks_for_help
 from modules.sandbox import Sandbox
-from modules.terminal.waits import waits_on
+from modules.terminal.waits import Waits
 
 
 def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfile) -> ModelManager:
@@ -27,8 +27,8 @@ def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfil
     models = load_models(around.places.config_file("models.json"))
     verbose, quiet = command.options.verbose, command.options.quiet
     say = around.complaints.say
-    waits = waits_on(around.stderr, say, os.environ, verbose=verbose, quiet=quiet)
-    with waits.blocking("model", "keys and services that may be there"):
+    waits = Waits(around.stderr, say, os.environ, verbose=verbose, quiet=quiet)
+    with waits.during("model", "keys and services that may be there"):
         return choose_model(
             command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
         )

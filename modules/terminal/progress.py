@@ -1,12 +1,11 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Literal, Protocol, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from core.base.json_preview import json_start
 from core.base.redaction import Redactor
@@ -37,11 +36,11 @@ from core.events import (
 )
 from core.turn import ModelPurpose, PlanFailed, ToolCall
 from core.values import Json
-from modules.terminal.live_line import LiveLine
 from modules.terminal.model_lines import model_lines, usage_text
 from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable, shown_name
-from modules.terminal.waits import Schedule, Waits, in_event_loop, ways_to_tell
+from modules.terminal.streams import TextSink
+from modules.terminal.waits import Schedule, Waits, scheduled
 
 _PURPOSES: Mapping[ModelPurpose, str] = {
     "perception": "perception",
@@ -78,22 +77,6 @@ _MILD_LEVELS = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
 
 
-class TextSink(Protocol):
-    """As much of a text stream as lines need."""
-
-    def write(self, text: str, /) -> int:
-        """Write text."""
-        ...
-
-    def flush(self) -> None:
-        """Let it arrive."""
-        ...
-
-    def isatty(self) -> bool:
-        """Whether a person reads it."""
-        ...
-
-
 class Progress:
     """Writes events to `stream`; "quiet" keeps notices, "verbose" adds plans and stages.
 
@@ -111,7 +94,7 @@ class Progress:
         *,
         is_held: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
-        schedule: Schedule = in_event_loop,
+        schedule: Schedule = scheduled,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.
 
@@ -124,12 +107,15 @@ class Progress:
         self._server_log_lines: Counter[str] = Counter()
         self._progress_lines: Counter[int] = Counter()
         self._failed: ToolCall | None = None
-        is_live, is_logged = ways_to_tell(
-            stream, os.environ, verbose=loudness == "verbose", quiet=loudness == "quiet"
+        self._waits = Waits(
+            stream,
+            self.say,
+            verbose=loudness == "verbose",
+            quiet=loudness == "quiet",
+            is_held=is_held,
+            clock=clock,
+            schedule=schedule,
         )
-        self._live = LiveLine(stream, is_terminal=is_live)
-        log = self.say if is_logged else None
-        self._waits = Waits(self._live, log, is_held=is_held, clock=clock, schedule=schedule)
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -180,12 +166,8 @@ class Progress:
         return printable(self._redactor.text(one_line(text, VALUE_CHARACTERS)))
 
     def during(self, stage: str, text: str) -> AbstractContextManager[None]:
-        """Name the wait inside; on the event loop."""
+        """Name the wait inside."""
         return self._waits.during(stage, self._harmless(text))
-
-    def blocking(self, stage: str, text: str) -> AbstractContextManager[None]:
-        """Name the wait inside; before an event loop runs."""
-        return self._waits.blocking(stage, self._harmless(text))
 
     def end_waits(self) -> None:
         """Leave the terminal's line empty: somebody else writes, or the run is over."""
@@ -193,7 +175,7 @@ class Progress:
 
     def make_room(self) -> None:
         """Empty the terminal's line for somebody else, who has the terminal next."""
-        self._live.clear()
+        self._waits.live.clear()
 
     async def notice(self, text: str) -> None:
         """Tell something that did not come up in a run, such as a server that can't start."""
@@ -209,13 +191,13 @@ class Progress:
         if self._stream is None:
             return
         with self._waits.lock:
-            self._live.clear()
+            self._waits.live.clear()
             try:
                 self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
                 self._stream.flush()
             except (OSError, ValueError):
                 self._loudness = "quiet"
-            if self._live.is_live:
+            if self._waits.live.is_live:
                 self._waits.tick()
 
     def _lines(self, event: Event) -> list[tuple[str, str]]:

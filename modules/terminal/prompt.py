@@ -25,8 +25,8 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from core.base.files import make_private_folder, open_private
-from modules.terminal.live_line import breaks_lines
 from modules.terminal.repl import PROMPT, piped_lines, read_chunk
+from modules.terminal.waits import breaks_lines
 
 _LOCAL_MODES: Final = 3
 """The place of the local modes in what `termios.tcgetattr` gives."""

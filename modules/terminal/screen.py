@@ -4,30 +4,20 @@ Markup, emoji codes and highlighting are off: most of what is shown was written 
 """
 
 from collections.abc import Sequence
-from typing import IO, Final, Protocol, cast
+from typing import IO, Final, cast
 
+from rich.cells import cell_len, split_text
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modules.terminal.streams import TextSink
+
 COLUMN_GAP: Final = 2
 """Spaces between two columns of a table."""
 
-
-class TextSink(Protocol):
-    """As much of a text stream as lines need."""
-
-    def write(self, text: str, /) -> int:
-        """Write text."""
-        ...
-
-    def flush(self) -> None:
-        """Let it arrive."""
-        ...
-
-    def isatty(self) -> bool:
-        """Whether a person reads it."""
-        ...
+CODES_OF_A_COLUMN_MAX: Final = 8
+"""Emoji are made of some code points, letters of a few; of more than that the rest is cut."""
 
 
 def screen_on(stream: TextSink, columns: int | None = None) -> Console:
@@ -59,3 +49,14 @@ def table_text(rows: Sequence[Sequence[str]], screen: Console) -> str:
     with screen.capture() as shown:
         screen.print(laid_out)
     return shown.get()
+
+
+def columns_of(text: str) -> int:
+    """How many columns a text takes: two for most emoji, one for all that makes up a letter."""
+    return cell_len(text)
+
+
+def fitting(text: str, columns: int) -> str:
+    """As much of a text as goes into so many columns of a terminal."""
+    text = text[: max(0, columns) * CODES_OF_A_COLUMN_MAX]
+    return text if cell_len(text) <= columns else split_text(text, columns)[0].rstrip()

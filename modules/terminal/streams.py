@@ -1,4 +1,7 @@
-"""The own stdout, stderr and log of the process: answers, complaints, tracebacks of our bugs."""
+"""The process's own streams: answers that arrive or are missed, messages that may not arrive.
+
+Tracebacks of our own bugs go to the log; the user is told in one line.
+"""
 
 import contextlib
 import logging
@@ -8,6 +11,7 @@ import traceback
 from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from core.base.files import make_private_folder, open_private
 from core.base.redaction import Redactor
@@ -15,6 +19,22 @@ from core.errors import ExitCode
 from core.process.server_log import trim_log
 from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable
+
+
+class TextSink(Protocol):
+    """As much of a text stream as lines need."""
+
+    def write(self, text: str, /) -> int:
+        """Write text."""
+        ...
+
+    def flush(self) -> None:
+        """Let it arrive."""
+        ...
+
+    def isatty(self) -> bool:
+        """Whether a person reads it."""
+        ...
 
 
 class StdoutLost(Exception):

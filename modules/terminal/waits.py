@@ -1,19 +1,21 @@
 """What is being waited for, by name and with the time that it has taken.
 
-On a terminal it stands in the line that is written over, once it has taken 0.3 s. Elsewhere a
-verbose run gets a line every 10 s. The event loop's clock drives it; where there is no loop yet, a
-thread does.
+On a terminal it stands in a line that is written over, once it has taken 0.3 s. Elsewhere a
+verbose run gets a line every 10 s. The event loop's clock drives it; where no loop runs yet, a
+thread's does.
 """
 
 import asyncio
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from modules.terminal.live_line import LiveLine, Terminal, can_erase
+from modules.terminal.streams import TextSink
 
 SHOWN_AFTER_SECONDS: Final = 0.3
 """What takes less is no wait."""
@@ -24,16 +26,102 @@ LOGGED_EVERY_SECONDS: Final = 10.0
 _LATE_SECONDS: Final = 0.001
 """A timer that rings a little early would show the time before."""
 
-Schedule: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None] | None]
-"""Calls back after so many seconds, and gives what prevents it; None where nothing would."""
+_ERASE: Final = "\r\x1b[K"
+"""Back to the first column, and erase to the end of the line (ECMA-48, EL)."""
+
+_ERASE_BELOW: Final = "\x1b[J"
+"""Erase to the end of the screen (ED)."""
+
+_FREE_COLUMNS: Final = 3
+"""At the end of a line: some terminals go on to the next behind the last, and ^C is echoed."""
+
+Schedule: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Calls back after so many seconds, and gives what prevents it."""
 
 
-class Watched(Terminal, Protocol):
-    """A text stream that somebody may watch."""
+def can_erase(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal may be sent escape sequences: Emacs' shell and the like show them."""
+    return environ.get("TERM", "") not in ("", "dumb")
 
-    def isatty(self) -> bool:
-        """Whether a person reads it."""
-        ...
+
+def breaks_lines(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal breaks its lines anew when it is made narrower; xterm cuts them off."""
+    return "XTERM_VERSION" not in environ or "TMUX" in environ
+
+
+def terminal_columns() -> int:
+    """The width of the terminal."""
+    from modules.terminal.screen import screen_on  # late: rich takes 0.06 s
+
+    return screen_on(sys.stderr).width
+
+
+class LiveLine:
+    """Shows one text at a time at the foot of a terminal; without one, nothing."""
+
+    def __init__(
+        self,
+        terminal: TextSink | None,
+        columns: Callable[[], int] = terminal_columns,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Show nothing yet."""
+        self._terminal = terminal
+        self._columns = columns
+        self._breaks_lines = breaks_lines(environ)
+        self._shown_columns = 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether there is a terminal to show it."""
+        return self._terminal is not None
+
+    def show(self, text: str, end: str = "") -> None:
+        """Write `text` over what is shown; it is printable, and cut to the terminal's width.
+
+        The `end` is not cut before all of the text is.
+        """
+        if self._terminal is None:
+            return
+        from modules.terminal.screen import columns_of, fitting  # late: rich takes 0.06 s
+
+        columns = self._columns() - _FREE_COLUMNS
+        shown = fitting(fitting(text, columns - columns_of(end)) + end, columns)
+        erasure, self._shown_columns = self._erasure(), columns_of(shown)
+        self._write(f"{erasure}{shown}")
+
+    def clear(self) -> None:
+        """Erase what is shown, so that a line of text can take its place."""
+        if self._shown_columns:
+            erasure, self._shown_columns = self._erasure(), 0
+            self._write(erasure)
+
+    def _erasure(self) -> str:
+        """What erases the line. A terminal that was made narrower has broken it into rows."""
+        if not (self._shown_columns and self._breaks_lines):
+            return _ERASE
+        rows = -(-self._shown_columns // max(1, self._columns()))
+        return _ERASE if rows == 1 else f"\r\x1b[{rows - 1}A{_ERASE_BELOW}"
+
+    def _write(self, text: str) -> None:
+        if self._terminal is None:
+            return
+        try:
+            self._terminal.write(text)
+            self._terminal.flush()
+        except (OSError, ValueError):
+            self._terminal = None
+
+
+def scheduled(seconds: float, action: Callable[[], None]) -> Callable[[], None]:
+    """Schedule on the running loop, or on a thread where none runs."""
+    try:
+        return asyncio.get_running_loop().call_later(seconds, action).cancel
+    except RuntimeError:
+        timer = threading.Timer(seconds, action)
+        timer.daemon = True
+        timer.start()
+        return timer.cancel
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,76 +133,42 @@ class _Wait:
     """Shown before its time, and as it is: the text says how far it has come."""
 
 
-def waits_on(
-    stream: Watched | None,
-    log: Callable[[str, str], None],
-    environ: Mapping[str, str],
-    *,
-    verbose: bool,
-    quiet: bool,
-) -> "Waits":
-    """What names waits on this stream, for what begins before there is a display of a run.
-
-    `log` writes a line under a stage.
-    """
-    is_live, is_logged = ways_to_tell(stream, environ, verbose=verbose, quiet=quiet)
-    live = LiveLine(stream, is_terminal=is_live)
-    return Waits(live, log if is_logged else None)
-
-
-def ways_to_tell(
-    stream: Watched | None, environ: Mapping[str, str], *, verbose: bool, quiet: bool
-) -> tuple[bool, bool]:
-    """Whether waits stand in a line that is written over, and whether in lines every 10 s.
-
-    A terminal that can't erase gets lines too.
-    """
-    if stream is None or quiet:
-        return False, False
-    is_watched = stream.isatty()
-    is_live = is_watched and can_erase(environ)
-    return is_live, (verbose or is_watched) and not is_live
-
-
-def in_event_loop(seconds: float, action: Callable[[], None]) -> Callable[[], None] | None:
-    """Schedule on the running loop; where none runs, nothing is."""
-    try:
-        return asyncio.get_running_loop().call_later(seconds, action).cancel
-    except RuntimeError:
-        return None
-
-
 class Waits:
     """All that is waited for at a moment; the newest that has taken long enough is named."""
 
     def __init__(
         self,
-        live: LiveLine,
-        log: Callable[[str, str], None] | None = None,
+        stream: TextSink | None,
+        log: Callable[[str, str], None],
+        environ: Mapping[str, str] = os.environ,
         *,
+        verbose: bool = False,
+        quiet: bool = False,
         is_held: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
-        schedule: Schedule = in_event_loop,
+        schedule: Schedule = scheduled,
     ) -> None:
         """Wait for nothing yet.
 
-        `log` writes a line under a stage, where it is wanted and `live` is no terminal. While
-        `is_held` somebody else has the terminal, and nothing is written.
+        `log` writes a line under a stage: every 10 s where it is wanted, or where the terminal
+        can't erase. While `is_held` somebody else has the terminal, and nothing is written.
         """
-        self._live = live
-        self._log = log
+        is_watched = stream is not None and stream.isatty() and not quiet
+        self.live = LiveLine(stream if is_watched and can_erase(environ) else None, environ=environ)
+        is_logged = (verbose or is_watched) and not self.live.is_live and not quiet
+        self._log = log if is_logged and stream is not None else None
         self._is_held = is_held
         self._clock = clock
         self._schedule = schedule
         self._waits: dict[Hashable, _Wait] = {}
         self._logged: dict[Hashable, int] = {}
-        self._cancel: Callable[[], None] | None = None
+        self._cancel: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
         """Held while anything is written; a thread may tick."""
 
     def begin(self, key: Hashable, stage: str, text: str, *, at_once: bool = False) -> None:
         """Something is waited for from now on; under a key that is there, only its text changes."""
-        if self._log is None and not self._live.is_live:
+        if self._log is None and not self.live.is_live:
             return
         with self.lock:
             known = self._waits.get(key)
@@ -123,12 +177,6 @@ class Waits:
             if at_once and not self._is_held():
                 self._show(wait, self._clock())
             self._go_on()
-
-    def rename(self, key: Hashable, text: str) -> None:
-        """It turns out to be something else; nothing where it has ended."""
-        with self.lock:
-            if (known := self._waits.get(key)) is not None:
-                self._waits[key] = replace(known, text=text, at_once=False)
 
     def end(self, key: Hashable) -> None:
         """It is there."""
@@ -144,14 +192,9 @@ class Waits:
             self._logged.clear()
             self._go_on()
 
-    def tick(self) -> float | None:
-        """Show what there is; gives in how many seconds there will be something else."""
-        with self.lock:
-            return self._on_terminal() if self._live.is_live else self._in_log()
-
     @contextmanager
     def during(self, stage: str, text: str) -> Generator[None]:
-        """Name the wait inside, on the event loop."""
+        """Name the wait inside."""
         key = object()
         self.begin(key, stage, text)
         try:
@@ -159,40 +202,22 @@ class Waits:
         finally:
             self.end(key)
 
-    @contextmanager
-    def blocking(self, stage: str, text: str) -> Generator[None]:
-        """Name the wait inside, where no event loop runs yet."""
-        ended = threading.Event()
-
-        def tick_on() -> None:
-            seconds: float | None = SHOWN_AFTER_SECONDS
-            while not ended.wait(seconds):
-                seconds = self.tick()
-
-        thread = threading.Thread(target=tick_on, name="cortex-waits", daemon=True)
-        with self.during(stage, text):
-            if self._waits:
-                thread.start()
-            try:
-                yield
-            finally:
-                ended.set()
-                if thread.is_alive():
-                    thread.join()
+    def tick(self) -> float | None:
+        """Show what there is; gives in how many seconds there will be something else."""
+        with self.lock:
+            return self._on_terminal() if self.live.is_live else self._in_log()
 
     def _go_on(self) -> None:
         """Show what there is now, and be called when it changes."""
-        if self._cancel is not None:
+        with self.lock:
             self._cancel()
-            self._cancel = None
-        seconds = self.tick()
-        if seconds is not None:
-            self._cancel = self._schedule(seconds, self._go_on)
+            if (seconds := self.tick()) is not None:
+                self._cancel = self._schedule(seconds, self._go_on)
 
     def _on_terminal(self) -> float | None:
         now = self._clock()
         if not self._waits:
-            self._live.clear()
+            self.live.clear()
             return None
         if self._is_held():
             return SHOWN_EVERY_SECONDS
@@ -208,7 +233,7 @@ class Waits:
         elapsed = now - wait.began
         text = wait.text if wait.at_once else f"waiting for {wait.text}"
         end = f" · {_elapsed(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
-        self._live.show(f"[{wait.stage}] {text}", end)
+        self.live.show(f"[{wait.stage}] {text}", end)
 
     def _in_log(self) -> float | None:
         if self._log is None or not self._waits:

@@ -19,8 +19,8 @@ from modules.cli.models_parser import parse_models
 from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials.keyring_store import LIST_FILE
 from modules.models.ollama.api import PullProgress
-from modules.terminal.live_line import LiveLine
 from modules.terminal.streams import Complaints
+from modules.terminal.waits import LiveLine
 from tests.command_line import Finished, write_profile
 from tests.modules.models.ollama.server import Asked, listed, ollama_server
 
@@ -355,7 +355,7 @@ async def test_a_pull_that_is_interrupted_stops_the_download(desk: Desk) -> None
 
 def test_a_terminal_has_one_line_of_progress_that_is_gone_in_the_end() -> None:
     screen, told = io.StringIO(), list[str]()
-    report = PullReport(LiveLine(screen, is_terminal=True), told.append)
+    report = PullReport(LiveLine(screen, columns=lambda: 80), told.append)
     report.tell(PullProgress("pulling manifest"))
     report.tell(PullProgress("pulling a", "a", 2_000_000_000, None))
     report.tell(PullProgress("pulling a", "a", 2_000_000_000, 500_000_000))

@@ -6,8 +6,9 @@ import pytest
 
 from core.events import ModelRetried, ModelWriting, Notice, Retrying
 from core.turn import PlanFailure
-from modules.terminal.live_line import LiveLine, breaks_lines, can_erase, fitting
 from modules.terminal.progress import Progress
+from modules.terminal.screen import fitting
+from modules.terminal.waits import LiveLine, breaks_lines, can_erase
 
 ERASE = "\r\x1b[K"
 
@@ -29,10 +30,9 @@ class Tty(io.StringIO):
         ("short", 10, "short"),
         ("any", 0, ""),
         ("any", -1, ""),
-        ("👩\u200d💻 x", 3, "👩\u200d💻 "),
+        ("👩\u200d💻 x", 3, "👩\u200d💻"),
         ("👩\u200d💻 x", 1, ""),
         ("❤️❤️", 2, "❤️"),
-        ("🇩🇪🇦🇹", 2, "🇩🇪"),
         ("\U0001fae8\U0001fae8", 3, "\U0001fae8"),
         ("e\u0301e\u0301", 1, "e\u0301"),
         ("x" * 100_000, 5, "xxxxx"),
@@ -44,7 +44,7 @@ def test_a_line_takes_no_more_columns_than_there_are(text: str, columns: int, sh
 
 def test_the_last_columns_stay_free_for_what_a_terminal_puts_there_itself() -> None:
     stream = io.StringIO()
-    line = LiveLine(stream, is_terminal=True, columns=lambda: 20)
+    line = LiveLine(stream, columns=lambda: 20)
     line.show("x" * 100)
     line.clear()
     line.clear()
@@ -53,13 +53,13 @@ def test_the_last_columns_stay_free_for_what_a_terminal_puts_there_itself() -> N
 
 def test_the_end_of_a_line_stays_where_its_text_does_not_fit() -> None:
     stream = io.StringIO()
-    LiveLine(stream, is_terminal=True, columns=lambda: 20).show("waiting for everybody", " · 9 s")
+    LiveLine(stream, columns=lambda: 20).show("waiting for everybody", " · 9 s")
     assert stream.getvalue() == f"{ERASE}waiting for · 9 s"
 
 
 def test_a_terminal_that_was_made_narrower_keeps_nothing_of_the_line() -> None:
     stream, columns = io.StringIO(), [40]
-    line = LiveLine(stream, is_terminal=True, columns=lambda: columns[0], environ={})
+    line = LiveLine(stream, columns=lambda: columns[0], environ={})
     line.show("x" * 35)
     columns[0] = 10
     line.show("y")
@@ -72,7 +72,7 @@ def test_a_terminal_that_was_made_narrower_keeps_nothing_of_the_line() -> None:
 def test_an_xterm_cuts_lines_off_and_the_one_above_stays() -> None:
     stream, columns = io.StringIO(), [40]
     environ = {"XTERM_VERSION": "XTerm(390)"}
-    line = LiveLine(stream, is_terminal=True, columns=lambda: columns[0], environ=environ)
+    line = LiveLine(stream, columns=lambda: columns[0], environ=environ)
     line.show("x" * 35)
     columns[0] = 10
     line.clear()

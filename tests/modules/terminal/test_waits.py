@@ -23,7 +23,6 @@ from core.events import (
 )
 from core.turn import FinalAnswer, PerceptionResult, Plan, RunOutcome, Step, ToolCall, Usage
 from modules.terminal.dialogue import HeldStream
-from modules.terminal.live_line import LiveLine
 from modules.terminal.progress import Loudness, Progress
 from modules.terminal.waits import Waits
 
@@ -91,6 +90,10 @@ class Screen:
 @pytest.fixture(autouse=True)
 def term(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
+
+
+def no_log(stage: str, text: str) -> None:
+    """A terminal has its line."""
 
 
 CALL = ToolCall("web.read", {}, ok=True, result="x", seconds=15)
@@ -259,11 +262,9 @@ def test_before_there_is_an_event_loop_a_thread_names_the_wait() -> None:
             return super().write(text)
 
     stream = Stream()
-    waits = Waits(LiveLine(stream, is_terminal=True))
-    with waits.blocking("model", "the keyring"):
+    with Waits(stream, no_log).during("model", "the keyring"):
         assert shown.wait(timeout=10)
     assert stream.getvalue().endswith(ERASE)
-    assert not [t for t in threading.enumerate() if t.name == "cortex-waits"]
 
 
 async def test_on_an_event_loop_the_loop_does() -> None:
@@ -275,7 +276,7 @@ async def test_on_an_event_loop_the_loop_does() -> None:
                 shown.set()
             return super().write(text)
 
-    waits = Waits(LiveLine(Stream(), is_terminal=True))
+    waits = Waits(Stream(), no_log)
     async with asyncio.timeout(10):
         with waits.during("mcp", "the server"):
             await shown.wait()
