@@ -14,6 +14,7 @@ from servers.rag.errors import RagError
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary, Tell
 from servers.rag.library.wording import document_text, documents_text, passages_text, source_mark
+from servers.reading.source import ExtractionError
 from servers.schemas import (
     ExtractPdfInput,
     GetDocumentInput,
@@ -104,7 +105,7 @@ def _explained() -> Generator[None]:
     """Turn what goes wrong in the engine into a message for the caller."""
     try:
         yield
-    except RagError as error:
+    except (RagError, ExtractionError) as error:
         raise ToolInputError(one_line(str(error))) from error
 
 

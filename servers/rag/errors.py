@@ -5,10 +5,6 @@ class RagError(Exception):
     """Base; the message is one sentence for a person or a model."""
 
 
-class ExtractionError(RagError):
-    """A file can't be read: damaged, encrypted, too large, of an unknown kind."""
-
-
 class EmbedderUnavailable(RagError):
     """Vectors can't be computed now; searching by words goes on."""
 

@@ -3,27 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from servers.reading.source import Extracted
+
 SearchMode: TypeAlias = Literal["hybrid", "words", "vectors"]
 """How a search ranks: by words and meaning together, or by one of them."""
 
 DocumentStatus: TypeAlias = Literal["indexed", "empty", "failed", "skipped"]
 """`empty`: read, but holds no text; `failed`: can't be read; `skipped`: not looked into."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """A file's content as markdown.
-
-    `page_starts` are the offsets in `markdown` (characters) where its pages begin, the first one
-    included; empty for a format that has no pages. `notes` say what could not be read.
-    `first_line` is the file's line that the markdown's first is: 0 where that is a fence of ours.
-    """
-
-    markdown: str
-    title: str = ""
-    page_starts: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
-    first_line: int = 1
 
 
 @dataclass(frozen=True, slots=True)

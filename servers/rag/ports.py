@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,7 +1,7 @@
-"""One file into markdown: which kind it is, its reader, and bounds on what comes out.
+"""One file or page into markdown: which kind it is, its reader, and bounds on what comes out.
 
-To be run in a process of its own (`worker.ExtractionWorker`): the parsers are many, large, and
-partly written in C, and a hostile file may crash them or keep them busy for ever.
+To be run in a process of its own (`process.worker`): the parsers are many, large, and partly
+written in C, and a hostile file may crash them or keep them busy for ever.
 """
 
 import os
@@ -9,13 +9,14 @@ import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import assert_never
+from typing import TypeAlias
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.html.file_page import read_html
-from servers.reading.kinds import Kind, kind_of, refuse_by_name
+from servers.reading.context import Reader, Reading
+from servers.reading.html.feeds import read_feed
+from servers.reading.html.page import read_html
+from servers.reading.kinds import Kind, as_source, kind_of, refuse_by_name, what_it_is
 from servers.reading.limits import Clock, Limits, no_more
+from servers.reading.markdown import seen
 from servers.reading.office.delimited import read_csv
 from servers.reading.office.docx import read_docx
 from servers.reading.office.epub import read_epub
@@ -25,51 +26,87 @@ from servers.reading.pdf.document import read_pdf
 from servers.reading.pictures.captioner import Captioner
 from servers.reading.pictures.image_file import read_image
 from servers.reading.pictures.pictures import Pictures
-from servers.reading.source import Reader, Reading, Source
-from servers.reading.text.link_file import PageReader, address_in, fetched, usual_page_reader
+from servers.reading.process.messages import Request
+from servers.reading.source import Extracted, ExtractionError, Source
+from servers.reading.text.link_file import address_in
 from servers.reading.text.mail import read_mail
 from servers.reading.text.plain import read_markdown, read_rst, read_text
 from servers.reading.text.source_code import read_json, read_notebook, read_source
 
 ERROR_CHARS_MAX = 300
 
+READERS: dict[Kind, Reader] = {
+    "pdf": read_pdf,
+    "html": read_html,
+    "feed": read_feed,
+    "docx": read_docx,
+    "pptx": read_pptx,
+    "xlsx": read_xlsx,
+    "epub": read_epub,
+    "csv": read_csv,
+    "markdown": read_markdown,
+    "rst": read_rst,
+    "text": read_text,
+    "json": read_json,
+    "notebook": read_notebook,
+    "source": read_source,
+    "mail": read_mail,
+    "image": read_image,
+}
+"""All kinds but link files, which the extractor itself follows."""
+
+FetchPage: TypeAlias = Callable[[str], Source]
+"""Fetches the page at an address; raises ExtractionError."""
+
+
+def no_page(address: str) -> Source:
+    """Fetches nothing."""
+    raise ExtractionError("pages that files lead to are not fetched here")
+
+
+def no_captioner() -> Captioner | None:
+    """Nothing describes pictures."""
+    return None
+
 
 class FileExtractor:
-    """Reads files here, in this process; a `ports.Extractor`."""
+    """Reads files and pages here, in this process."""
 
     def __init__(
         self,
-        captioner: Captioner | None = None,
+        open_captioner: Callable[[], Captioner | None] = no_captioner,
         *,
         limits: Limits | None = None,
-        read_page: PageReader = usual_page_reader,
-        open_captioner: Callable[[], Captioner | None] | None = None,
+        fetch_page: FetchPage = no_page,
     ) -> None:
-        """`captioner` describes pictures; `open_captioner` is asked for one at the first picture.
+        """`open_captioner` is asked at the first picture for what describes them.
 
-        `read_page` fetches the pages that link files lead to.
+        `fetch_page` fetches the pages that link files lead to.
         """
         self._limits = limits or Limits()
-        self._read_page = read_page
+        self._fetch_page = fetch_page
         self._open_captioner = open_captioner
-        self._captioner = captioner
+        self._captioner: Captioner | None = None
 
-    def extract(self, path: Path) -> Extracted:
-        """The text of a file; raises ExtractionError with one line for the status."""
-        return self.extract_within(path)
-
-    def extract_within(
-        self,
-        path: Path,
-        announce_scans: Callable[[int], None] = no_more,
-        *,
-        is_careful: bool = False,
+    def extract(
+        self, request: Request, announce_scans: Callable[[int], None] = no_more
     ) -> Extracted:
-        """The same, telling whoever bounds the time of pages to be read from their picture."""
-        refuse_by_name(path.name)
-        return self.extract_source(
-            read_file(path, self._limits), announce_scans, is_careful=is_careful
-        )
+        """What is asked for; `announce_scans` hears of pages to be read from their picture.
+
+        Raises:
+            ExtractionError: it can't be read; the message is one line for the status.
+        """
+        match request.task:
+            case "file":
+                refuse_by_name(request.path.name)
+                source = read_file(request.path, self._limits)
+                return self.extract_source(source, announce_scans, is_careful=request.is_careful)
+            case "page":
+                return self._page(request, announce_scans)
+            case "picture":
+                image = read_file(request.path, self._limits).data
+                pictures = self._pictures(Clock(self._limits, announce_scans))
+                return Extracted(seen(pictures.describe(image)))
 
     def extract_source(
         self,
@@ -77,13 +114,15 @@ class FileExtractor:
         announce_scans: Callable[[int], None] = no_more,
         *,
         is_careful: bool = False,
+        pictures_named: int = 0,
     ) -> Extracted:
-        """The text of a file in memory; raises ExtractionError."""
+        """The text of a file in memory; raises the same. See `Reading` for the flags."""
         if not source.data.strip():
             return Extracted("", notes=("the file is empty",))
         clock = Clock(self._limits, announce_scans)
-        pictures = Pictures(self._opened_captioner, self._limits, clock)
-        reading = Reading(self._limits, clock, pictures, is_careful, read_enclosed)
+        reading = Reading(
+            self._limits, clock, self._pictures(clock), is_careful, pictures_named, read_enclosed
+        )
         try:
             extracted = self._read(source, reading)
         except ExtractionError as error:
@@ -96,35 +135,57 @@ class FileExtractor:
             ) from error
         return self._bounded(extracted, reading)
 
+    def _page(self, request: Request, announce_scans: Callable[[int], None]) -> Extracted:
+        """The text of an answer of the web; errors name what it is."""
+        body = read_file(request.path, self._limits).data
+        source = as_source(request.url, request.media_type, request.charset, body)
+        try:
+            found = self.extract_source(
+                source,
+                announce_scans,
+                is_careful=request.is_careful,
+                pictures_named=request.pictures_named,
+            )
+        except ExtractionError as error:
+            what = what_it_is(request.media_type, body)
+            raise ExtractionError(f"it is {what}: {error}") from error
+        title = "" if found.title == source.name else seen(found.title)
+        # Offsets of pages are of no use on the web, so the text may become shorter.
+        return replace(found, markdown=seen(found.markdown), title=title, page_starts=())
+
+    def _pictures(self, clock: Clock) -> Pictures:
+        return Pictures(self._opened_captioner, self._limits, clock)
+
     def _opened_captioner(self) -> Captioner | None:
         """The captioner, opened once: its weights take seconds to load."""
-        if self._captioner is None and self._open_captioner is not None:
+        if self._captioner is None:
             self._captioner = self._open_captioner()
         return self._captioner
 
     def _read(self, source: Source, reading: Reading) -> Extracted:
         kind = kind_of(source)
         if kind != "link":
-            return reader_of(kind)(source, reading)
+            return READERS[kind](source, reading)
         address = address_in(source)
-        page = fetched(address, self._read_page)
+        page = self._fetch_page(address)
         kind = kind_of(page)
         if kind == "link":
             raise ExtractionError("the link leads to another link file")
-        extracted = reader_of(kind)(page, reading)
+        # As that of a file, its links are of no use.
+        extracted = READERS[kind](replace(page, url=""), reading)
         return replace(extracted, title=extracted.title or address)
 
     def _bounded(self, extracted: Extracted, reading: Reading) -> Extracted:
         most = self._limits.markdown_chars
         if len(extracted.markdown) > most:
             reading.note(f"only the first {most:,} characters are kept")
-        starts = tuple(start for start in extracted.page_starts if start == 0 or start < most)
-        return Extracted(
-            extracted.markdown[:most],
-            extracted.title,
-            starts,
-            (*extracted.notes, *reading.all_notes()),
-            extracted.first_line,
+        return replace(
+            extracted,
+            markdown=extracted.markdown[:most],
+            page_starts=tuple(
+                start for start in extracted.page_starts if start == 0 or start < most
+            ),
+            notes=(*extracted.notes, *reading.all_notes()),
         )
 
 
@@ -160,43 +221,7 @@ def read_file(path: Path, limits: Limits) -> Source:
 def read_enclosed(source: Source, reading: Reading) -> Extracted:
     """The text of a file that stands in another one; raises ExtractionError."""
     refuse_by_name(source.name)
-    return reader_of(kind_of(source))(source, reading)
-
-
-def reader_of(kind: Kind) -> Reader:  # noqa: C901 - one line for each kind
-    """The reader of a kind; link files are read by the extractor itself."""
-    match kind:
-        case "pdf":
-            return read_pdf
-        case "html":
-            return read_html
-        case "docx":
-            return read_docx
-        case "pptx":
-            return read_pptx
-        case "xlsx":
-            return read_xlsx
-        case "epub":
-            return read_epub
-        case "csv":
-            return read_csv
-        case "markdown":
-            return read_markdown
-        case "rst":
-            return read_rst
-        case "text":
-            return read_text
-        case "json":
-            return read_json
-        case "notebook":
-            return read_notebook
-        case "source":
-            return read_source
-        case "mail":
-            return read_mail
-        case "image":
-            return read_image
-        case "link":
-            raise ExtractionError("link files lead to another file")
-        case _:
-            assert_never(kind)
+    kind = kind_of(source)
+    if kind == "link":
+        raise ExtractionError("link files lead to another file")
+    return READERS[kind](source, reading)

@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from servers.rag.errors import ExtractionError
-from servers.reading.encodings import is_text
-from servers.reading.source import Source
+from servers.reading.source import ExtractionError, Source
+from servers.reading.text.encodings import head_of, is_text
 
 LANGUAGES: dict[str, str] = {
     ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript",
@@ -41,7 +40,7 @@ SOURCE_NAMES: dict[str, str] = {
 
 Kind: TypeAlias = Literal[
     "pdf", "html", "docx", "pptx", "xlsx", "epub", "csv", "markdown", "rst", "text", "json",
-    "notebook", "source", "mail", "link", "image",
+    "notebook", "source", "mail", "link", "image", "feed",
 ]  # fmt: skip
 """All that can be read."""
 
@@ -95,6 +94,12 @@ _PACKAGE_PARTS: tuple[tuple[str, Kind], ...] = (
     ("META-INF/container.xml", "epub"),
 )
 
+_FEED = re.compile(
+    r"(?>\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*+<(?:\w+:)?(?:rss|feed|RDF)\b",
+    re.DOTALL,
+)
+"""The root after whatever may stand before it; atomic, or comments could keep it busy for ever."""
+
 HEAD_BYTES = 8192
 
 
@@ -107,7 +112,7 @@ def supported(path: Path) -> bool:
     name, suffix = path.name, path.suffix.lower()
     if name.startswith(("~$", ".~lock.")) or suffix in NOT_DOCUMENTS:
         return False
-    if suffix in SUFFIXES or suffix in OTHER_FORMAT or _language(name) is not None:
+    if suffix in SUFFIXES or suffix in OTHER_FORMAT or language_of(name):
         return True
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -140,6 +145,8 @@ def kind_of(source: Source) -> Kind:
     """
     if (told := _by_content(source)) is not None:
         return told
+    if source.url and _is_feed(source):
+        return "feed"
     if source.suffix in OTHER_FORMAT:
         raise ExtractionError(
             f"{source.suffix[1:]} files are not read; save it as {OTHER_FORMAT[source.suffix]}"
@@ -149,19 +156,15 @@ def kind_of(source: Source) -> Kind:
         return _unless_page(source, named)
     if not is_text(source.data):
         raise ExtractionError("it is no text, and of no kind that is read")
-    if _language(source.name) is not None:
+    if language_of(source.name):
         return "source"
     return "html" if _begins_as_html(source.data) else "text"
 
 
 def language_of(name: str) -> str:
     """The programming language of a file by its name, as fences call it; empty if unknown."""
-    return _language(name) or ""
-
-
-def _language(name: str) -> str | None:
     path = Path(name)
-    return LANGUAGES.get(path.suffix.lower()) or SOURCE_NAMES.get(path.name.lower())
+    return LANGUAGES.get(path.suffix.lower()) or SOURCE_NAMES.get(path.name.lower()) or ""
 
 
 def _by_content(source: Source) -> Kind | None:
@@ -213,6 +216,11 @@ def _unless_page(source: Source, named: Kind) -> Kind:
     return named
 
 
+def _is_feed(source: Source) -> bool:
+    may_be = source.suffix in (".html", ".txt", "")
+    return may_be and _FEED.match(head_of(source.data)) is not None
+
+
 def _begins_as_html(data: bytes) -> bool:
     head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return head.startswith((b"<!doctype html", b"<html"))
@@ -239,14 +247,14 @@ SUFFIX_OF = {
     "image/bmp": ".bmp", "image/tiff": ".tiff",
 }  # fmt: skip
 
-NO_TEXT = {
+NOT_TEXT = {
     "audio/": "a recording", "video/": "a film", "font/": "a font",
     "application/zip": "an archive", "application/gzip": "an archive",
     "application/x-tar": "an archive", "application/x-7z-compressed": "an archive",
     "application/java-archive": "an archive", "application/wasm": "a program",
     "application/x-msdownload": "a program", "application/vnd.android": "a program",
     "image/svg": "a drawing", "image/heic": "a picture of a kind that is not read",
-    "image/avif": "a picture of a kind that is not read",
+    "image/avif": "a picture of a kind that is not read", "image/": "a picture",
 }  # fmt: skip
 """Beginnings of media types, and what they are to a person."""
 
@@ -263,13 +271,13 @@ _LINKS_ELSEWHERE = frozenset({".url", ".webloc"})
 
 def as_source(url: str, media_type: str, charset: str, body: bytes) -> Source:
     """An answer under the name that a file of its kind would have."""
-    return Source(f"page{_suffix(url, media_type, body)}", body, charset)
+    return Source(f"page{_suffix(url, media_type, body)}", body, charset, url)
 
 
 def what_it_is(media_type: str, body: bytes) -> str:
     """For the message on an answer that can't be read: `a film (video/mp4)`."""
     named = media_type or ("text" if is_text(body) else "data of no named kind")
-    kind = next((kind for begin, kind in NO_TEXT.items() if media_type.startswith(begin)), "")
+    kind = next((kind for begin, kind in NOT_TEXT.items() if media_type.startswith(begin)), "")
     return f"{kind} ({named})" if kind else named
 
 

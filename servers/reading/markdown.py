@@ -14,23 +14,51 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 TITLE_CHARS_MAX = 200
 
-_KEPT_CONTROLS = "\t\n"
-_BLANKED = {code: " " for code in (*range(32), 127) if chr(code) not in _KEPT_CONTROLS}
-_REPLACED = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-_UNWANTED = _BLANKED | _REPLACED | {0xFEFF: " "}
+_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "["
+    "\u00ad"  # soft hyphen
+    "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # joiners, fillers, selectors
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions, operators
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"  # tags, and more selectors: a whole alphabet that is not shown
+    "]"
+)
+_JOINERS = re.compile(
+    "(?<![\u0600-\U0001faff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0600-\U0001faff])"
+)
+"""Where no script needs them: Persian and those of India do, and emoji; Latin does not."""
+
+_MAYBE_UNSEEN = re.compile(f"{_UNSEEN.pattern}|[\u200c\u200d]")
+_MORE_JOINERS = re.compile("([\u200c\u200d])[\u200c\u200d]+")
 
 
 def cleaned(text: str) -> str:
     """The text with single line feeds, and without control characters and lone surrogates.
 
-    Neither can be stored or shown; each becomes one other character.
+    Neither can be stored or shown; each becomes a blank.
     """
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_UNWANTED)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNREADABLE.sub(" ", text)
+
+
+def seen(text: str) -> str:
+    """The text cleaned, and without characters that nobody sees but a model reads.
+
+    Sources: Unicode 16, chapter 23 (tags 23.9, variation selectors 23.4, bidirectional controls
+    and other invisible characters 23.2); Boucher and Anderson, Trojan Source, USENIX Security 2023.
+    """
+    text = cleaned(text)
+    if text.isascii() or _MAYBE_UNSEEN.search(text) is None:
+        return text
+    return _MORE_JOINERS.sub(r"\1", _JOINERS.sub("", _UNSEEN.sub("", text)))
 
 
 def heading(level: int, text: str) -> str:
     """A heading of level 1 to 6; empty for an empty text."""
-    words = one_line(text)
+    words = unwrapped(text)
     return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
 
 
@@ -69,8 +97,8 @@ def lowered(markdown: str, levels: int) -> str:
     return "\n".join(lines)
 
 
-def one_line(text: str) -> str:
-    """The text in one line."""
+def unwrapped(text: str) -> str:
+    """The text in one line, with one blank between its words."""
     return " ".join(text.split())
 
 
@@ -91,7 +119,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    shown = [one_line(cell).replace("|", "\\|") for cell in cells]
+    shown = [unwrapped(cell).replace("|", "\\|") for cell in cells]
     return f"| {' | '.join(shown)} |"
 
 
@@ -124,4 +152,4 @@ def first_heading(markdown: str) -> str:
 
 def as_title(text: str) -> str:
     """A title from anywhere: one line, not endless."""
-    return one_line(cleaned(text))[:TITLE_CHARS_MAX]
+    return unwrapped(cleaned(text))[:TITLE_CHARS_MAX]

@@ -1,66 +1,75 @@
-"""What the reader of a format is given, and what it leaves notes on."""
+"""What is read, and what comes of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TypeAlias
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.limits import Clock, Limits
-from servers.reading.pictures.pictures import Pictures
+from servers.reading.text.encodings import text_of
 
-ENCLOSED_DEPTH_MAX = 4
-"""How deep files are read that stand in files: mails in mails."""
 
-NOTES_MAX = 20
-"""Lines a file; a damaged one would fill the status otherwise."""
+class ExtractionError(Exception):
+    """A file can't be read: damaged, encrypted, too large, of an unknown kind.
+
+    The message is one line for a person or a model.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file in memory. `charset` is what its mail or its server says of it, else empty."""
+    """A file in memory, or an answer of the web, which has the `url` that it came from.
+
+    `charset` is what its mail or its server says of it, else empty.
+    """
 
     name: str
     data: bytes
     charset: str = ""
+    url: str = ""
 
     @property
     def suffix(self) -> str:
         """`.pdf`, in lower case; empty without one."""
         return PurePath(self.name).suffix.lower()
 
+    @property
+    def text(self) -> str:
+        """The data decoded."""
+        return text_of(self.data, self.charset)
 
-def _refuse(source: Source, reading: "Reading") -> Extracted:
-    raise ExtractionError("files inside it are not read")
 
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The content of a file or a page as markdown.
 
-@dataclass(slots=True)
-class Reading:
-    """One file's reading: its bounds, its pictures, and the notes for its status.
-
-    `is_careful` is set for a file that ended the process at the first attempt: what may have done
-    so is left out. `read_enclosed` reads a file of any kind inside this one, at a `depth` that
-    whoever calls it counts.
+    `page_starts` are the offsets in `markdown` (characters) where its pages begin, the first one
+    included; empty for a format that has no pages. `notes` say what could not be read.
+    `first_line` is the file's line that the markdown's first is: 0 where that is a fence of ours.
+    Of a page of the web: its `author`, its `date` (ISO 8601, the day of first publication), and
+    the addresses of `pictures` without a description, whose places `picture_mark`s hold.
     """
 
-    limits: Limits
-    clock: Clock
-    pictures: Pictures
-    is_careful: bool = False
-    read_enclosed: "Reader" = _refuse
-    depth: int = 0
-    notes: list[str] = field(default_factory=list[str])
-
-    def note(self, line: str) -> None:
-        """Keep a line for the status, once."""
-        if len(self.notes) < NOTES_MAX and line not in self.notes:
-            self.notes.append(line)
-
-    def all_notes(self) -> tuple[str, ...]:
-        """The notes, those on pictures last."""
-        return tuple(dict.fromkeys([*self.notes, *self.pictures.notes()]))
+    markdown: str
+    title: str = ""
+    page_starts: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    first_line: int = 1
+    author: str = ""
+    date: str = ""
+    pictures: tuple[str, ...] = ()
 
 
-Reader: TypeAlias = Callable[[Source, Reading], Extracted]
-"""Reads one format; raises ExtractionError where it can't."""
+PICTURES_MAX = 5
+"""Pictures without alternative text that are described, of one page of the web."""
+
+_MARKS = ("⎡", "⎦")
+"""Around a picture's number: U+23A1 and U+23A6, pieces of tall brackets, which are taken out of
+pages before and which hardly any text holds. Libraries drop characters of private use."""
+
+
+def picture_mark(number: int) -> str:
+    """What stands in the text in place of a picture that is to be described."""
+    return f"{_MARKS[0]}{number}{_MARKS[1]}"
+
+
+def without_marks(text: str) -> str:
+    """Text in which no mark can stand that is not ours."""
+    return text.replace(_MARKS[0], "").replace(_MARKS[1], "")

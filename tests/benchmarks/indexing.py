@@ -19,7 +19,7 @@ from servers.rag.errors import EmbedderUnavailable
 from servers.rag.library.engine import Engine, Parts, open_engine
 from servers.rag.library.library import DocumentLibrary, open_parts, tell_nobody
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
 
 FILES, FOLDERS = 10_000, 100

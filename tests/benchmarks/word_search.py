@@ -16,7 +16,8 @@ import numpy as np
 
 from servers.rag.index import Index
 from servers.rag.index.word_table import STOP_WORDS, query_terms
-from servers.rag.passages import Chunk, DocumentEntry, Extracted
+from servers.rag.passages import Chunk, DocumentEntry
+from servers.reading.source import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
 
 CHUNKS, CHUNK_WORDS, CHUNKS_PER_DOCUMENT = 100_000, 170, 20

@@ -12,9 +12,9 @@ from typing import Protocol, cast
 
 import pytest
 
-from servers.rag.errors import ExtractionError
 from servers.reading.limits import Limits
 from servers.reading.process.worker import ExtractionWorker
+from servers.reading.source import ExtractionError
 from tests.command_line import ROOT
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import packed
@@ -147,9 +147,10 @@ PARENT = """
 import sys, threading
 from pathlib import Path
 from servers.reading.limits import Limits
+from servers.reading.process.messages import Request
 from servers.reading.process.reader_process import ReaderProcess
 process = ReaderProcess("none", Limits(), {})
-process.read(Path(sys.argv[1]), is_careful=False)
+process.read(Request(Path(sys.argv[1])))
 print(process.pid, flush=True)
 threading.Event().wait()
 """

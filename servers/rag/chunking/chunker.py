@@ -9,7 +9,8 @@ from math import inf
 from servers.rag.chunking.atoms import Atom, AtomMaker
 from servers.rag.chunking.blocks import Block, markdown_blocks
 from servers.rag.chunking.tokens import TokenCounter
-from servers.rag.passages import Chunk, Extracted
+from servers.rag.passages import Chunk
+from servers.reading.source import Extracted
 
 
 @dataclass(frozen=True, slots=True)

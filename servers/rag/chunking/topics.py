@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.errors import RagError
-from servers.rag.passages import Chunk, Extracted
+from servers.rag.passages import Chunk
+from servers.reading.source import Extracted
 
 TopicSplitter: TypeAlias = Callable[[str], str | None]
 """Reads a part of a document and gives the beginning of its second topic, word by word.

@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from servers.rag.passages import Document, DocumentEntry, DocumentStatus, Extracted
+from servers.rag.passages import Document, DocumentEntry, DocumentStatus
+from servers.reading.source import Extracted
 
 BLOCK_CHARACTERS = 16_384
 """About 5 KB compressed, and 60 µs to read."""

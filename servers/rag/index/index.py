@@ -35,11 +35,11 @@ from servers.rag.passages import (
     Chunk,
     Document,
     DocumentEntry,
-    Extracted,
     IndexCounts,
     StoredChunk,
     WordHit,
 )
+from servers.reading.source import Extracted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -38,8 +38,9 @@ from servers.rag.indexing.reading import (
 )
 from servers.rag.indexing.writer import DocumentWriter, VectorFiller
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import DocumentEntry, Extracted
+from servers.rag.passages import DocumentEntry
 from servers.rag.ports import Embedder, Extractor
+from servers.reading.source import Extracted
 
 logger = logging.getLogger(__name__)
 

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from servers.rag.errors import ExtractionError
 from servers.rag.folders.scan import FoundFile
-from servers.rag.passages import Extracted
 from servers.rag.ports import Extractor
+from servers.reading.source import Extracted, ExtractionError
 
 YOUNG_NS = 2_000_000_000
 """Younger files may change unseen: the coarsest clock in use (FAT's) ticks every two seconds."""

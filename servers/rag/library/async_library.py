@@ -15,8 +15,9 @@ from typing import Protocol, TypeAlias
 from servers.rag.folders.access import resolve
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.wording import NO_DOCUMENTS, indexing_note
-from servers.rag.passages import DocumentEntry, Extracted, SearchMode
+from servers.rag.passages import DocumentEntry, SearchMode
 from servers.rag.search.searcher import SearchResult
+from servers.reading.source import Extracted
 
 FILES_WAIT_SECONDS = 20.0
 """How long a search waits for files that are not read yet; those that are answer it then."""

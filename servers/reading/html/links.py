@@ -41,13 +41,13 @@ def absolute(link: str, base: str) -> str:
 def make_absolute(tree: Element, url: str) -> None:
     """Give each link its whole address; leave the words alone of those that lead nowhere.
 
-    Links to places in the page itself become their words too.
+    Links to places in the page itself become their words too, and all links without a `url`.
     """
     base = base_of(tree, url)
     known: dict[str, str] = {}
     for each in list(tree.iter("a")):
         link = each.get("href")
-        if link is None or not link.strip() or link.lstrip().startswith("#"):
+        if not url or link is None or not link.strip() or link.lstrip().startswith("#"):
             target = ""
         elif link in known:
             target = known[link]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from servers.reading.html.tree import HEADINGS, Element
-from servers.reading.markdown import blocks, fence, one_line, table
+from servers.reading.markdown import blocks, fence, table, unwrapped
 
 DEPTH_MAX = 100
 """Of elements; what lies deeper is taken as plain text."""
@@ -87,7 +87,7 @@ def _take(child: Element, flow: _Flow, depth: int) -> None:
     elif tag not in _BLOCKS and not _holds_blocks(child):
         flow.add(_inline(child, depth))
     elif tag in HEADINGS:
-        words = one_line(_inline_all(child, depth))
+        words = unwrapped(_inline_all(child, depth))
         flow.block(f"{'#' * int(tag[1])} {words}" if words else "")
     else:
         flow.end()
@@ -151,7 +151,7 @@ def _inline(each: Element, depth: int) -> str:
     if each.tag in _EMPHASIS:
         return _in_marks(text, "*")
     if each.tag == "a" and (target := each.get("href")):
-        words = one_line(text.replace(_BREAK, " "))
+        words = unwrapped(text.replace(_BREAK, " "))
         if not words:
             return text
         before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
@@ -230,7 +230,7 @@ def _tabled(each: Element, depth: int) -> list[str]:
     """A table of data as one; one that arranges the page as what is in it."""
     rows = [row for row in each.iter("tr") if _table_of(row) is each]
     cells = [[cell for cell in row if cell.tag in ("td", "th")] for row in rows]
-    captions = [one_line(found.text_content()) for found in each.iter("caption")]
+    captions = [unwrapped(found.text_content()) for found in each.iter("caption")]
     if _is_layout(each, cells):
         return [block for row in cells for cell in row for block in _blocks_in(cell, depth + 1)]
     shown = [list(_row(row, depth)) for row in cells if row]
@@ -239,7 +239,7 @@ def _tabled(each: Element, depth: int) -> list[str]:
 
 def _row(cells: Iterable[Element], depth: int) -> Iterable[str]:
     for cell in cells:
-        yield one_line(" ".join(_blocks_in(cell, depth + 1)))
+        yield unwrapped(" ".join(_blocks_in(cell, depth + 1)))
         span = _number(cell.get("colspan"))
         yield from [""] * (min(span, 20) - 1)
 

@@ -3,10 +3,8 @@
 Source: A. Barbaresi, htmldate, Journal of Open Source Software 5 (51), 2020.
 """
 
-import importlib
 import re
 from dataclasses import dataclass
-from typing import Protocol, cast
 
 from servers.reading.html.tree import Element, title_of
 from servers.reading.markdown import as_title
@@ -25,25 +23,16 @@ class Metadata:
     date: str = ""
 
 
-class _Found(Protocol):
-    title: str | None
-    author: str | None
-    date: str | None
-
-
-class _Library(Protocol):
-    def extract_metadata(self, filecontent: Element, *, extensive: bool) -> _Found: ...
-
-
 def metadata_of(tree: Element) -> Metadata:
     """The metadata of a whole page; its tree stays as it is.
 
     Only what is marked as date is looked for, in the head and in the text: a guess by every number
     on the page costs more than reading it, and is often wrong.
     """
-    library = cast(_Library, importlib.import_module("trafilatura.metadata"))
+    from trafilatura.metadata import extract_metadata
+
     try:
-        found = library.extract_metadata(tree, extensive=False)
+        found = extract_metadata(tree, extensive=False)
     except Exception:  # noqa: BLE001 - odd pages make its parsers of JSON and dates raise anything
         return Metadata(as_title(title_of(tree)))
     date = found.date or ""

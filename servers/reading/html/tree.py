@@ -1,12 +1,14 @@
-"""HTML as a tree without what is no content, and what of its structure must not get lost."""
+"""HTML as a tree without what is no content, in forms that libraries can't get wrong."""
 
-import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, cast
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
-from servers.reading.markdown import one_line, raised
+from lxml import etree
+from lxml.html import HtmlElement as Element
+from lxml.html import HTMLParser, document_fromstring
+
+from servers.reading.markdown import raised, unwrapped
 from servers.reading.pictures.pictures import picture_paragraph
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -31,93 +33,8 @@ ANCHORS = frozenset({"¶", "#", "§", "🔗", "⚓"})
 """Words of links that only lead to the heading they stand in."""
 
 
-class Element(Protocol):
-    """An element of lxml's HTML tree; comments have a tag that is no text."""
-
-    tag: object
-    text: str | None
-    tail: str | None
-
-    def __iter__(self) -> Iterator["Element"]:
-        """Those directly in it."""
-        ...
-
-    def iter(self, *tags: str) -> Iterator["Element"]:
-        """It and all below it with one of the tags, or with any."""
-        ...
-
-    def iterancestors(self, *tags: str) -> Iterator["Element"]:
-        """Those around it, the nearest first."""
-        ...
-
-    def xpath(self, path: str) -> list["Element"]:
-        """The elements that a path leads to, in the order of the page."""
-        ...
-
-    def get(self, key: str) -> str | None:
-        """An attribute."""
-        ...
-
-    def set(self, key: str, value: str) -> None:
-        """Give it an attribute."""
-        ...
-
-    def getparent(self) -> "Element | None":
-        """The element around it."""
-        ...
-
-    def text_content(self) -> str:
-        """All text in it."""
-        ...
-
-    def drop_tree(self) -> None:
-        """Take it out, and leave what follows it."""
-        ...
-
-    def drop_tag(self) -> None:
-        """Take it out, and leave what is in it."""
-        ...
-
-
 ShowPicture: TypeAlias = Callable[[Element], str]
 """What stands in the text in place of a picture; empty for nothing."""
-
-
-class _Etree(Protocol):
-    ParserError: type[Exception]
-
-
-class _Parser(Protocol): ...
-
-
-class _LxmlHtml(Protocol):
-    etree: _Etree
-
-    def HTMLParser(  # the library's name
-        self, *, remove_comments: bool, remove_pis: bool, collect_ids: bool
-    ) -> _Parser: ...
-
-    def document_fromstring(self, html: str, parser: _Parser) -> Element: ...
-
-    def tostring(self, doc: Element, *, encoding: str) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What of a page's structure has to be found again in its markdown."""
-
-    headings: tuple[str, ...]
-    code: tuple[str, ...]
-    cells: int
-    words: int
-
-
-def parsed(html: str) -> Element | None:
-    """The tree of a page without scripts, forms, navigation; None if there is nothing in it."""
-    tree = document_of(html)
-    if tree is not None:
-        strip_surroundings(tree)
-    return tree
 
 
 def document_of(html: str) -> Element | None:
@@ -125,19 +42,13 @@ def document_of(html: str) -> Element | None:
 
     libxml2 cuts what is nested deeper than 256 elements, and never loads what a page names.
     """
-    library = _library()
     # A declared encoding is refused by lxml in text that is decoded already.
     whole = re.sub(r"^\s*<\?xml[^>]*\?>", "", html, count=1)
-    parser = library.HTMLParser(remove_comments=True, remove_pis=True, collect_ids=False)
+    parser = HTMLParser(remove_comments=True, remove_pis=True, collect_ids=False)
     try:
-        return library.document_fromstring(whole, parser)
-    except (library.etree.ParserError, ValueError, AssertionError):
+        return document_fromstring(whole, parser)
+    except (etree.ParserError, ValueError, AssertionError):
         return None
-
-
-def serialised(tree: Element) -> str:
-    """The HTML of a tree."""
-    return _library().tostring(tree, encoding="unicode")
 
 
 def with_bars(markdown: str) -> str:
@@ -153,25 +64,9 @@ def main_part(tree: Element) -> Element | None:
     return marked[0] if len(marked) == 1 else None
 
 
-def outline_of(part: Element) -> Outline:
-    """The structure of a part of a page."""
-    headings = (one_line(each.text_content()) for each in part.iter(*HEADINGS))
-    code = (each.text_content() for each in part.iter("pre"))
-    return Outline(
-        headings=tuple(text for text in headings if text),
-        code=tuple(text for text in code if text.strip()),
-        cells=sum(1 for each in part.iter("td", "th") if each.text_content().strip()),
-        words=len(part.text_content().split()),
-    )
-
-
 def title_of(tree: Element) -> str:
     """What stands in `<title>`; empty without one."""
-    return next((one_line(each.text_content()) for each in tree.iter("title")), "")
-
-
-def _library() -> _LxmlHtml:
-    return cast(_LxmlHtml, importlib.import_module("lxml.html"))
+    return next((unwrapped(each.text_content()) for each in tree.iter("title")), "")
 
 
 def alternative_text(picture: Element) -> str:

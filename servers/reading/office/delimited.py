@@ -3,10 +3,9 @@
 import csv
 import io
 
-from servers.rag.passages import Extracted
-from servers.reading.encodings import decoded
+from servers.reading.context import Reading
 from servers.reading.office.tables import as_blocks, bounded_rows
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, Source
 
 DELIMITERS = ",;\t|"
 SAMPLE_CHARS = 20_000
@@ -16,7 +15,7 @@ SAMPLE_LINES = 20
 def read_csv(source: Source, reading: Reading) -> Extracted:
     """The rows as a table, its first one as head."""
     # A NUL ends a row for the parser, and is nothing that a cell holds.
-    text = decoded(source.data, source.charset).replace("\0", " ")
+    text = source.text.replace("\0", " ")
     delimiter = "\t" if source.suffix == ".tsv" else likely_delimiter(text[:SAMPLE_CHARS])
     # The parser gives up at a cell above 131,072 characters; a quote that is never closed is one.
     lines = io.StringIO(text, newline="")

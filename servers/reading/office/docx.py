@@ -1,21 +1,20 @@
-"""Word documents: mammoth makes HTML of them by their styles, markitdown markdown of that.
+"""Word documents: mammoth makes HTML of them by their styles, which is read as all HTML is.
 
-Formulas are kept as LaTeX, pictures are described where they stand.
+Formulas are kept as LaTeX (by markitdown), pictures are described where they stand.
 """
 
 import html
-import importlib
 import io
-from collections.abc import Callable
-from typing import BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.html.file_markdown import to_markdown
-from servers.reading.html.tree import parsed, serialised
-from servers.reading.markdown import cleaned, first_heading
+from servers.reading.context import Reading
+from servers.reading.html.page import whole_markdown
+from servers.reading.markdown import first_heading
 from servers.reading.office.packages import office_title, opened_package, part_of
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, ExtractionError, Source
+
+if TYPE_CHECKING:
+    from mammoth import Image
 
 STYLES = """
 p[style-name='Title'] => h1:fresh
@@ -31,38 +30,17 @@ p[style-name='Macro Text'] => pre:separator('\\n')
 _FORMULA = b"<m:oMath"
 
 
-class _Image(Protocol):
-    alt_text: str | None
-
-    def open(self) -> BinaryIO: ...
-
-
-class _Images(Protocol):
-    def img_element(self, func: Callable[[_Image], dict[str, str]]) -> object: ...
-
-
-class _Result(Protocol):
-    value: str
-
-
-class _Mammoth(Protocol):
-    images: _Images
-
-    def convert_to_html(
-        self, fileobj: BinaryIO, *, style_map: str, convert_image: object
-    ) -> _Result: ...
-
-
 def read_docx(source: Source, reading: Reading) -> Extracted:
     """The text of a document.
 
     Raises:
         ExtractionError: it is encrypted or damaged.
     """
+    import mammoth
+
     with opened_package(source.data, reading.limits) as package:
         title = office_title(package)
         has_formulas = _FORMULA in part_of(package, "word/document.xml")
-    mammoth = cast(_Mammoth, importlib.import_module("mammoth"))
     stream: BinaryIO = io.BytesIO(source.data)
     try:
         page = mammoth.convert_to_html(
@@ -72,8 +50,7 @@ def read_docx(source: Source, reading: Reading) -> Extracted:
         ).value
     except Exception as error:
         raise ExtractionError("the document is damaged and can't be read") from error
-    tree = parsed(cleaned(page))
-    markdown = "" if tree is None else to_markdown(serialised(tree))
+    markdown = whole_markdown(page)
     return Extracted(markdown, title or first_heading(markdown))
 
 
@@ -87,7 +64,7 @@ def _with_latex(stream: BinaryIO) -> BinaryIO:
         return stream
 
 
-def _described(image: _Image, reading: Reading) -> dict[str, str]:
+def _described(image: "Image", reading: Reading) -> dict[str, str]:
     """The picture as `<img alt>`; its place in the text takes what is said of it."""
     try:
         with image.open() as stream:

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.encodings import declared_charset, decoded
-from servers.reading.html.file_markdown import to_markdown
-from servers.reading.html.tree import parsed, serialised
-from servers.reading.markdown import as_title, blocks, cleaned, first_heading
+from servers.reading.context import Reading
+from servers.reading.html.page import whole_markdown
+from servers.reading.markdown import as_title, blocks, first_heading
 from servers.reading.office.packages import opened_package, part_of
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, ExtractionError, Source
+from servers.reading.text.encodings import text_of
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -51,8 +49,7 @@ def _chapter(package: zipfile.ZipFile, name: str, reading: Reading) -> str:
     if not data:
         reading.note("parts of the book are missing or damaged")
         return ""
-    tree = parsed(cleaned(decoded(data, declared_charset(data))))
-    return "" if tree is None else to_markdown(serialised(tree))
+    return whole_markdown(text_of(data))
 
 
 def _package_document(package: zipfile.ZipFile) -> str:

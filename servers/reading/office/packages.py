@@ -6,9 +6,9 @@ import zipfile
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from servers.rag.errors import ExtractionError
 from servers.reading.limits import Limits
 from servers.reading.markdown import as_title
+from servers.reading.source import ExtractionError
 
 ENTRIES_MAX = 20_000
 ENCRYPTED_FLAG = 0x1

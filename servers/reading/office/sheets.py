@@ -1,46 +1,21 @@
 """Spreadsheets: sheet by sheet as tables, by openpyxl, which streams their rows."""
 
 import datetime
-import importlib
 import io
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Protocol, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, cast
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
+from servers.reading.context import Reading
 from servers.reading.markdown import as_title, blocks, heading, raised
 from servers.reading.office.packages import office_title, opened_package, part_of
 from servers.reading.office.tables import as_blocks, bounded_rows
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, ExtractionError, Source
+
+if TYPE_CHECKING:
+    from openpyxl import Worksheet
 
 MEDIA_FOLDER = "xl/media/"
-
-
-class _Sheet(Protocol):
-    title: str
-
-    def iter_rows(self, *, values_only: bool) -> Iterator[Sequence[object]]: ...
-
-    def reset_dimensions(self) -> None: ...
-
-
-class _Workbook(Protocol):
-    worksheets: list[_Sheet]
-
-    def close(self) -> None: ...
-
-
-class _OpenPyXl(Protocol):
-    def load_workbook(
-        self,
-        filename: io.BytesIO,
-        *,
-        read_only: bool,
-        data_only: bool,
-        keep_links: bool,
-        rich_text: bool,
-    ) -> _Workbook: ...
 
 
 class _Font(Protocol):
@@ -60,16 +35,17 @@ def read_xlsx(source: Source, reading: Reading) -> Extracted:
     Raises:
         ExtractionError: it is encrypted or damaged.
     """
+    import openpyxl
+
     with opened_package(source.data, reading.limits) as package:
         title = office_title(package)
         images = [
             part_of(package, name) for name in package.namelist() if name.startswith(MEDIA_FOLDER)
         ]
-    library = cast(_OpenPyXl, importlib.import_module("openpyxl"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about what it does not know and nobody reads
         try:
-            workbook = library.load_workbook(
+            workbook = openpyxl.load_workbook(
                 io.BytesIO(source.data),
                 read_only=True,
                 data_only=True,
@@ -84,7 +60,7 @@ def read_xlsx(source: Source, reading: Reading) -> Extracted:
     return Extracted(blocks([*sheets, *pictures]), as_title(title))
 
 
-def _sheet(sheet: _Sheet, reading: Reading) -> str:
+def _sheet(sheet: "Worksheet", reading: Reading) -> str:
     # What a sheet says of its own size may be wrong; without it, rows are read to their end.
     sheet.reset_dimensions()
     rows = ([_shown(value) for value in row] for row in sheet.iter_rows(values_only=True))

@@ -4,21 +4,20 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
+from servers.reading.context import Reading
 from servers.reading.markdown import (
     as_title,
     blocks,
     cleaned,
     first_heading,
     heading,
-    one_line,
     raised,
     table,
+    unwrapped,
     with_pages,
 )
 from servers.reading.office.packages import office_title, opened_package
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, ExtractionError, Source
 
 if TYPE_CHECKING:
     from pptx.shapes.autoshape import Shape
@@ -147,7 +146,7 @@ def _text(frame: "TextFrame") -> str:
     """The paragraphs of a frame; those that are indented are points of a list."""
     lines: list[str] = []
     for paragraph in frame.paragraphs:
-        text = one_line(paragraph.text)
+        text = unwrapped(paragraph.text)
         if text:
             indent = "  " * (paragraph.level - 1)
             lines.append(f"{indent}- {text}" if paragraph.level else text)
@@ -165,7 +164,7 @@ def _table(frame: "GraphicFrame", reading: Reading) -> str:
 def _chart(chart: _Chart) -> str:
     """The figures behind a chart as a table: a row for each category."""
     title = chart.chart_title.text_frame.text if chart.has_title else ""
-    parts = [f"Chart: {one_line(title)}" if title.strip() else ""]
+    parts = [f"Chart: {unwrapped(title)}" if title.strip() else ""]
     for plot in chart.plots:
         series = list(plot.series)
         columns = [[_figure(value) for value in each.values] for each in series]

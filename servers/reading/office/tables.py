@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from servers.reading.markdown import blocks, cleaned, one_line, table
-from servers.reading.source import Reading
+from servers.reading.context import Reading
+from servers.reading.markdown import blocks, cleaned, table, unwrapped
 
 ROWS_BETWEEN_LOOKS = 1_000
 """Rows after which the time is looked at."""
@@ -21,7 +21,7 @@ def bounded_rows(rows: Iterable[Sequence[str]], reading: Reading, what: str) -> 
             break
         if any(cell.strip() for cell in row[limits.columns :]):
             reading.note(f"only the first {limits.columns} columns of {what} are read")
-        cells = [one_line(cleaned(cell[: limits.cell_chars])) for cell in row[: limits.columns]]
+        cells = [unwrapped(cleaned(cell[: limits.cell_chars])) for cell in row[: limits.columns]]
         while cells and not cells[-1]:
             cells.pop()
         chars += sum(map(len, cells)) + 3 * len(cells)

@@ -7,8 +7,7 @@ PyMuPDF is AGPL, which not everybody may use; it knows headings, tables and colu
 import re
 from typing import Protocol
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
+from servers.reading.context import Reading
 from servers.reading.markdown import (
     as_title,
     cleaned,
@@ -19,7 +18,7 @@ from servers.reading.markdown import (
 )
 from servers.reading.pdf import pdfium as pdf_pdfium
 from servers.reading.pdf import pymupdf as pdf_pymupdf
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, ExtractionError, Source
 
 LETTERS_OF_TEXT = 10
 """A page with fewer letters and digits is taken for a picture of a page."""
@@ -126,7 +125,7 @@ def _read_scans(document: OpenPdf, pages: list[str], reading: Reading) -> None:
             unread += 1
             continue
         image = document.drawn(index, reading.limits.picture_pixels)
-        pages[index] = reading.pictures.text_of(image) or pages[index]
+        pages[index] = reading.pictures.read(image) or pages[index]
     if unread:
         reading.note(f"{unread} of {len(scans)} scanned pages were not read: it takes too long")
 

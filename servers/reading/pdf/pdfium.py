@@ -1,15 +1,16 @@
 """PDF by pdfium (`pypdfium2`): plain text by page, without headings and tables."""
 
-import importlib
 import importlib.util
 import io
 import re
-from typing import cast
+from typing import TYPE_CHECKING
 
-from servers.rag.errors import ExtractionError
+from servers.reading.context import Reading
 from servers.reading.markdown import raised
-from servers.reading.pdf.types import Pdfium, PdfiumDocument, PdfiumText
-from servers.reading.source import Reading
+from servers.reading.source import ExtractionError
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 SCAN_SCALE = 150 / 72
 """150 dpi."""
@@ -38,9 +39,10 @@ def opened(data: bytes) -> "PdfiumPdf":
     Raises:
         ExtractionError: it needs a password, or it is damaged.
     """
-    library = cast(Pdfium, importlib.import_module("pypdfium2"))
+    import pypdfium2
+
     try:
-        return PdfiumPdf(library.PdfDocument(data))
+        return PdfiumPdf(pypdfium2.PdfDocument(data))
     except Exception as error:
         if getattr(error, "err_code", None) == PASSWORD_NEEDED:
             raise ExtractionError(
@@ -52,7 +54,7 @@ def opened(data: bytes) -> "PdfiumPdf":
 class PdfiumPdf:
     """An open PDF."""
 
-    def __init__(self, document: PdfiumDocument) -> None:
+    def __init__(self, document: "PdfDocument") -> None:
         """Takes over the document."""
         self._document = document
 
@@ -100,7 +102,7 @@ class PdfiumPdf:
         self._document.close()
 
 
-def text_with_powers(page: PdfiumText) -> str:
+def text_with_powers(page: "PdfTextPage") -> str:
     """The text of a page, with `2^48` where a number stands above the line after another."""
     text = page.get_text_range()
     if page.count_chars() != len(text):
@@ -119,7 +121,7 @@ def text_with_powers(page: PdfiumText) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _is_raised(page: PdfiumText, base: int, index: int) -> bool:
+def _is_raised(page: "PdfTextPage", base: int, index: int) -> bool:
     """Whether a character is a superscript of the one at `base`."""
     _, low, _, high = page.get_charbox(base, loose=True)
     _, foot, _, head = page.get_charbox(index, loose=True)

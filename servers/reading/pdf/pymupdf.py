@@ -5,18 +5,20 @@ than embedding the page's text does. Both packages print to stdout, which is kep
 """
 
 import contextlib
-import importlib
 import importlib.util
 import re
 import sys
 from collections import Counter
-from typing import cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
-from servers.rag.errors import ExtractionError
+from servers.reading.context import Reading
 from servers.reading.pdf.text import page_text, table_markdown, without_tags
-from servers.reading.pdf.types import Document, Page, PyMuPdf, PyMuPdf4Llm, Tables
 from servers.reading.pictures.pictures import AREA_MIN_PIXELS, SIDE_MIN_PIXELS
-from servers.reading.source import Reading
+from servers.reading.source import ExtractionError
+
+if TYPE_CHECKING:
+    from pymupdf import Document, Page
 
 PAGES_AT_ONCE = 8
 GRAPHICS_MAX = 5_000
@@ -35,6 +37,9 @@ PICTURES_MAX = 200
 
 
 _TAG = re.compile("<(sup|u|mark)>")
+
+Convert: TypeAlias = Callable[[list[int]], list[str]]
+"""Gives the markdown of some pages of one document."""
 
 
 class Unreadable(Exception):
@@ -55,33 +60,55 @@ def opened(data: bytes) -> "MuPdf":
     """
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            library = cast(PyMuPdf, importlib.import_module("pymupdf"))
-            markdown = cast(PyMuPdf4Llm, importlib.import_module("pymupdf4llm"))
-            markdown.use_layout(False)
-            tables = cast(Tables, importlib.import_module("pymupdf.table"))
-            tables.Table.to_markdown = table_markdown  # it has no option that says so
-            library.TOOLS.mupdf_display_errors(False)
-            library.TOOLS.mupdf_display_warnings(False)
-            document = library.open(stream=data, filetype="pdf")
-            count = document.page_count
+            import pymupdf
+
+            pymupdf.TOOLS.mupdf_display_errors(False)
+            pymupdf.TOOLS.mupdf_display_warnings(False)
+            document = pymupdf.open(stream=data, filetype="pdf")
         except Exception as error:
             raise Unreadable(str(error)) from error
-    if document.needs_pass:
-        document.close()
-        raise ExtractionError("it is encrypted with a password; save a copy without one")
-    if not count:
-        document.close()
+        if document.needs_pass:
+            document.close()
+            raise ExtractionError("it is encrypted with a password; save a copy without one")
+        try:
+            return MuPdf(document, _converter(document))
+        except Exception as error:
+            document.close()
+            raise Unreadable(str(error)) from error
+
+
+def _converter(document: "Document") -> Convert:
+    """What writes pages of a document as markdown; looks at all of its letters first."""
+    import pymupdf4llm
+    from pymupdf.table import Table
+
+    if not document.page_count:
         raise Unreadable("it has no pages")
-    return MuPdf(document, markdown)
+    pymupdf4llm.use_layout(False)
+    Table.to_markdown = table_markdown  # it has no option that says so
+    headings = pymupdf4llm.IdentifyHeaders(document)
+
+    def convert(pages: list[int]) -> list[str]:
+        found = pymupdf4llm.to_markdown(
+            document,
+            pages=pages,
+            hdr_info=headings,
+            page_chunks=True,
+            ignore_images=True,
+            graphics_limit=GRAPHICS_MAX,
+        )
+        return [page["text"] for page in found]
+
+    return convert
 
 
 class MuPdf:
     """An open PDF."""
 
-    def __init__(self, document: Document, markdown: PyMuPdf4Llm) -> None:
+    def __init__(self, document: "Document", convert: Convert) -> None:
         """Takes over the document."""
         self._document = document
-        self._markdown = markdown
+        self._convert = convert
 
     def page_count(self) -> int:
         """How many pages it has."""
@@ -95,38 +122,30 @@ class MuPdf:
         """The markdown of the first pages; without structure once time runs short."""
         pages: list[str] = []
         with contextlib.redirect_stdout(sys.stderr):
-            headings = self._markdown.IdentifyHeaders(self._document)
             while len(pages) < count:
                 if reading.clock.left() < PLAIN_SECONDS_A_PAGE * (count - len(pages)):
                     after = f"after page {len(pages):,}"
                     reading.note(f"it takes too long: {after} headings and tables are not told")
                     break
                 numbers = range(len(pages), min(len(pages) + PAGES_AT_ONCE, count))
-                pages += self._structured(numbers, headings, reading)
+                pages += self._structured(numbers, reading)
             pages += [self._plain(number, reading) for number in range(len(pages), count)]
         return pages
 
-    def _structured(self, numbers: range, headings: object, reading: Reading) -> list[str]:
+    def _structured(self, numbers: range, reading: Reading) -> list[str]:
         try:
-            found = self._markdown.to_markdown(
-                self._document,
-                pages=list(numbers),
-                hdr_info=headings,
-                page_chunks=True,
-                ignore_images=True,
-                graphics_limit=GRAPHICS_MAX,
-            )
+            found = self._convert(list(numbers))
         except Exception:  # noqa: BLE001 - whatever a damaged page brings about
             found = []
         if len(found) == len(numbers):
             return [
-                self._mended(page["text"], number, reading)
+                self._mended(page, number, reading)
                 for page, number in zip(found, numbers, strict=True)
             ]
         if len(numbers) == 1:
             return [self._plain(numbers[0], reading)]
         # One of them is the trouble: the others keep their structure.
-        return [self._structured(range(each, each + 1), headings, reading)[0] for each in numbers]
+        return [self._structured(range(each, each + 1), reading)[0] for each in numbers]
 
     def _mended(self, markdown: str, number: int, reading: Reading) -> str:
         if "```" not in markdown and _TAG.search(markdown) is None:
@@ -205,7 +224,7 @@ def _next_line(lines: list[str], wanted: str, place: int) -> int | None:
     return next((at for at in range(place, len(lines)) if lines[at].strip() == wanted), None)
 
 
-def _dpi(page: Page, pixels_max: int) -> int:
+def _dpi(page: "Page", pixels_max: int) -> int:
     square_points = max(page.rect.width * page.rect.height, 1.0)
     most = POINTS_AN_INCH * (pixels_max / square_points) ** 0.5
     return max(1, min(SCAN_DPI, int(most)))

@@ -7,9 +7,13 @@ covers, name columns `Col2` that have no name, and take a second for some hundre
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from servers.reading.markdown import raised, table, without_hyphens
-from servers.reading.pdf.types import Box, Characters, Line, Span, Table, TextPage
+
+if TYPE_CHECKING:
+    from pymupdf import Box, Line, Page, Span, TextDict
+    from pymupdf.table import Table
 
 TEXT_FLAGS = 195
 """`pymupdf.TEXTFLAGS_TEXT`: no pictures, blanks as they are."""
@@ -22,13 +26,13 @@ _SUPERSCRIPT = re.compile(r" ?<sup>(.*?)</sup>")
 _EMPHASIS = "*_~`"
 
 
-def page_text(page: TextPage) -> str:
+def page_text(page: "Page") -> str:
     """The text of a page as it is stored, line by line."""
     found = page.get_text("dict", flags=TEXT_FLAGS)
     return "\n".join(_line_text(line) for line in _lines(found))
 
 
-def table_markdown(found: Table, **_options: object) -> str:
+def table_markdown(found: "Table", **_options: object) -> str:
     """A table as markdown; to stand in for `pymupdf.table.Table.to_markdown`."""
     lines = list(_lines(found.page.get_text("rawdict", flags=TEXT_FLAGS)))
     rows = [list(row.cells) for row in found.rows]
@@ -54,19 +58,19 @@ def _raised(found: re.Match[str]) -> str:
     return f" {words}" if is_apart and found[0].startswith(" ") else shown
 
 
-def _lines(found: Characters) -> Iterator[Line]:
+def _lines(found: "TextDict") -> "Iterator[Line]":
     for block in found["blocks"]:
         yield from block.get("lines", ())
 
 
-def _line_text(line: Line) -> str:
+def _line_text(line: "Line") -> str:
     text = ""
     for span in line["spans"]:
         text += raised(text, span["text"]) if _is_raised(span) else span["text"]
     return text
 
 
-def _cell_text(lines: Sequence[Line], cell: Box) -> str:
+def _cell_text(lines: "Sequence[Line]", cell: "Box") -> str:
     """The text of all characters whose middle lies in a cell."""
     text = ""
     for line in lines:
@@ -85,10 +89,10 @@ def _cell_text(lines: Sequence[Line], cell: Box) -> str:
     return without_hyphens(text)
 
 
-def _is_raised(span: Span) -> bool:
+def _is_raised(span: "Span") -> bool:
     return bool(span["flags"] & SUPERSCRIPT)
 
 
-def _is_in(box: Box, cell: Box) -> bool:
+def _is_in(box: "Box", cell: "Box") -> bool:
     across, down = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return cell[0] <= across <= cell[2] and cell[1] <= down <= cell[3]

@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-from servers.rag.errors import RagError
-
 PROMPT = (
     "This picture stands in a document that people search. If it holds text, write that text down "
     "word for word, tables as markdown tables. Otherwise say in one or two sentences what it "
@@ -13,7 +11,7 @@ PROMPT = (
 CAPTION_CHARS_MAX = 8_000
 
 
-class CaptionerUnavailable(RagError):
+class CaptionerUnavailable(Exception):
     """Pictures can't be described now; the message is one line for the status."""
 
 

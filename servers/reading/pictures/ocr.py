@@ -5,13 +5,15 @@ read from the picture itself: 2 s of CPU for a page at 150 dpi, instead of 13 s 
 Source: PP-OCR, arXiv 2009.09941; its third to sixth editions changed the networks only.
 """
 
-import importlib
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
 from servers.reading.pictures.captioner import CAPTION_CHARS_MAX, CaptionerUnavailable
+
+if TYPE_CHECKING:
+    from rapidocr import RapidOCR
 
 SEARCHED_SIDE_PIXELS = 960
 CONFIDENCE_MIN = 0.6
@@ -26,28 +28,6 @@ _SETTINGS: dict[str, object] = {
     "Det.limit_type": "max",
     "Det.limit_side_len": SEARCHED_SIDE_PIXELS,
 }
-
-
-class _Corners(Protocol):
-    def tolist(self) -> list[list[list[float]]]:
-        """Of each text its four corners, clockwise from the top left one, as x and y."""
-        ...
-
-
-class _Found(Protocol):
-    boxes: _Corners | None
-    txts: Sequence[str] | None
-    scores: Sequence[float] | None
-
-
-class _Engine(Protocol):
-    def __call__(self, img_content: bytes) -> _Found: ...
-
-
-class _Library(Protocol):
-    def RapidOCR(self, *, params: dict[str, object]) -> _Engine:
-        """Load the weights."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +45,7 @@ class OcrCaptioner:
 
     def __init__(self) -> None:
         """Nothing is loaded yet."""
-        self._engine: _Engine | None = None
+        self._engine: RapidOCR | None = None
 
     @property
     def name(self) -> str:
@@ -91,11 +71,12 @@ class OcrCaptioner:
         text = "\n".join(lines_of(words))[:CAPTION_CHARS_MAX]
         return text if sum(each.isalnum() for each in text) >= LETTERS_MIN else None
 
-    def _loaded(self) -> _Engine:
+    def _loaded(self) -> "RapidOCR":
         if self._engine is None:
             try:
-                library = cast(_Library, importlib.import_module("rapidocr"))
-                self._engine = library.RapidOCR(params=_SETTINGS)
+                from rapidocr import RapidOCR
+
+                self._engine = RapidOCR(params=_SETTINGS)
             except Exception as error:  # whatever its many parts raise where one is missing
                 raise CaptionerUnavailable(f"OCR can't be used here: {error}"[:300]) from error
         return self._engine

@@ -54,7 +54,7 @@ class Pictures:
         said = self._described_in_bounds(digest, image)
         return picture_paragraph(alt, said)
 
-    def text_of(self, image: bytes) -> str:
+    def read(self, image: bytes) -> str:
         """What a picture says that is a document, or a page of one, itself."""
         return self._caption(image)
 

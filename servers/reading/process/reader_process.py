@@ -12,13 +12,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
 from servers.reading.limits import Limits, seconds_with_scans
 from servers.reading.pictures.captioner_choice import variables_for
-from servers.reading.process.child import EXIT_RESTS
 from servers.reading.process.messages import (
     BYTES_A_CHARACTER,
+    EXIT_RESTS,
     BrokenReply,
     Refusal,
     Request,
@@ -27,8 +25,9 @@ from servers.reading.process.messages import (
     read_reply,
     request_line,
 )
+from servers.reading.source import Extracted, ExtractionError
 
-MODULE = "servers.reading.process.child"
+MODULE = "servers.reader_program"
 ROOT = Path(__file__).resolve().parents[3]
 """The folder that holds `servers`."""
 
@@ -90,20 +89,15 @@ class ReaderProcess:
         """Its number, and that of its group."""
         return self._process.pid
 
-    def read(self, path: Path, *, is_careful: bool) -> Extracted:
-        """The text of a file.
+    def read(self, request: Request) -> Extracted:
+        """What is asked for.
 
         Raises:
             ExtractionError: the process says that it can't be read.
             Ended: the process is gone: it crashed, took too long, or broke the rules.
         """
         self._requests += 1
-        request: Request = {
-            "id": self._requests,
-            "path": str(path.absolute()),
-            "careful": is_careful,
-        }
-        self._send(request_line(request))
+        self._send(request_line(self._requests, request))
         begun = time.monotonic()
         seconds = self._limits.seconds
         while True:
@@ -192,7 +186,7 @@ class ReaderProcess:
 
 
 _OUT_OF_TIME = frozenset({signal.SIGPROF, signal.SIGALRM})
-"""By these the process ends itself; see `child.end_after`."""
+"""By these the process ends itself; see `reader_program`."""
 
 
 def _is_readable(number: int, seconds: float) -> bool:

@@ -3,13 +3,13 @@
 import os
 import queue
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
 from servers.reading.limits import Limits
+from servers.reading.process.messages import Request
 from servers.reading.process.reader_process import Ended, ReaderProcess, Rested
+from servers.reading.source import Extracted, ExtractionError
 
 READ_TWICE = ".pdf"
 """Files that are tried again, with another library, when the first attempt ended the process."""
@@ -57,9 +57,13 @@ class ExtractionWorker:
         Raises:
             ExtractionError: it can't be read; the message is one line for the status.
         """
+        return self.read(Request(path))
+
+    def read(self, request: Request) -> Extracted:
+        """The same of whatever is asked for."""
         seat = self._free.get()
         try:
-            return self._extract(seat, path)
+            return self._read(seat, request)
         finally:
             self._free.put(seat)
 
@@ -74,18 +78,18 @@ class ExtractionWorker:
             _vacate(seat)
             self._free.put(seat)
 
-    def _extract(self, seat: _Seat, path: Path) -> Extracted:
+    def _read(self, seat: _Seat, request: Request) -> Extracted:
         try:
-            return self._attempt(seat, path, is_careful=False)
+            return self._attempt(seat, request)
         except Ended as ended:
-            if path.suffix.lower() != READ_TWICE or self._is_closed:
+            if request.path.suffix.lower() != READ_TWICE or self._is_closed:
                 raise ExtractionError(str(ended)) from None
         try:
-            return self._attempt(seat, path, is_careful=True)
+            return self._attempt(seat, replace(request, is_careful=True))
         except Ended as ended:
             raise ExtractionError(str(ended)) from None
 
-    def _attempt(self, seat: _Seat, path: Path, *, is_careful: bool) -> Extracted:
+    def _attempt(self, seat: _Seat, request: Request) -> Extracted:
         """Read a file once.
 
         Raises:
@@ -93,17 +97,17 @@ class ExtractionWorker:
             Ended: its reading ended the process.
         """
         try:
-            return self._ask(seat, path, is_careful=is_careful)
+            return self._ask(seat, request)
         except Rested:
-            return self._ask(seat, path, is_careful=is_careful)
+            return self._ask(seat, request)
 
-    def _ask(self, seat: _Seat, path: Path, *, is_careful: bool) -> Extracted:
+    def _ask(self, seat: _Seat, request: Request) -> Extracted:
         if self._is_closed:
             raise ExtractionError("the reading of files was stopped")
         if seat.process is None:
             seat.process = self._started()
         try:
-            return seat.process.read(path, is_careful=is_careful)
+            return seat.process.read(request)
         except Ended:
             _vacate(seat)
             raise

@@ -2,32 +2,17 @@
 
 import plistlib
 import re
-from collections.abc import Callable
-from pathlib import PurePosixPath
-from typing import TypeAlias, cast
+from typing import cast
 from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError
 
-from servers.rag.errors import ExtractionError
-from servers.reading.encodings import decoded
-from servers.reading.source import Source
-from servers.web.errors import WebError
-from servers.web.ports import Fetched
+from servers.reading.source import ExtractionError, Source
+from servers.reading.text.encodings import text_of
 
 LINK_BYTES_MAX = 64 * 1024
 ADDRESS_CHARS_MAX = 2_000
 
 _URL_LINE = re.compile(r"^\s*(?:BASE)?URL\s*=\s*(\S+)", re.IGNORECASE | re.MULTILINE)
-
-PageReader: TypeAlias = Callable[[str], Fetched]
-"""Fetches the page at an address; raises WebError."""
-
-
-def usual_page_reader(address: str) -> Fetched:
-    """Under guard, as all of Cortex-R fetches; blocks."""
-    from servers.web.fetching.fetcher import fetch_blocking
-
-    return fetch_blocking(address)
 
 
 def address_in(source: Source) -> str:
@@ -44,23 +29,9 @@ def address_in(source: Source) -> str:
     return address
 
 
-def fetched(address: str, read_page: PageReader) -> Source:
-    """The page that a link leads to, as a file.
-
-    Raises:
-        ExtractionError: it can't be had.
-    """
-    try:
-        page = read_page(address)
-    except WebError as error:
-        raise ExtractionError(f"the page can't be read: {error}") from error
-    suffix = ".html" if "html" in page.media_type else PurePosixPath(urlsplit(page.url).path).suffix
-    return Source(f"page{suffix}", page.body, page.charset)
-
-
 def _from_url(data: bytes) -> str:
     """INI text with one section, `[InternetShortcut]`."""
-    section = decoded(data).partition("[InternetShortcut]")[2].partition("\n[")[0]
+    section = text_of(data).partition("[InternetShortcut]")[2].partition("\n[")[0]
     found = _URL_LINE.search(section)
     return found[1] if found else ""
 

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import cast
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.encodings import decoded
-from servers.reading.html.file_markdown import to_markdown
-from servers.reading.html.tree import parsed, serialised
-from servers.reading.markdown import as_title, blocks, cleaned, heading, lowered, one_line, tidied
-from servers.reading.source import ENCLOSED_DEPTH_MAX, Reading, Source
+from servers.reading.context import ENCLOSED_DEPTH_MAX, Reading
+from servers.reading.html.page import whole_markdown
+from servers.reading.markdown import as_title, blocks, cleaned, heading, lowered, tidied, unwrapped
+from servers.reading.source import Extracted, ExtractionError, Source
+from servers.reading.text.encodings import text_of
 
 SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 HEADER_CHARS_MAX = 1_000
@@ -70,7 +68,7 @@ def _header(message: EmailMessage, name: str) -> str:
         value = str(message.get(name, ""))
     except Exception:  # noqa: BLE001 - broken headers make its parser raise many things
         return ""
-    return one_line(value)[:HEADER_CHARS_MAX]
+    return unwrapped(value)[:HEADER_CHARS_MAX]
 
 
 def _leaves(part: EmailMessage) -> Iterator[EmailMessage]:
@@ -112,11 +110,10 @@ def _is_text(part: EmailMessage) -> bool:
 
 
 def _text(part: EmailMessage) -> str:
-    text = decoded(_data(part), part.get_content_charset() or "")
+    text = text_of(_data(part), part.get_content_charset() or "")
     if part.get_content_subtype() != "html":
         return text
-    tree = parsed(cleaned(text))
-    return "" if tree is None else to_markdown(serialised(tree))
+    return whole_markdown(text)
 
 
 def _data(part: EmailMessage) -> bytes:
@@ -134,7 +131,7 @@ def _name(part: EmailMessage) -> str:
     name = part.get_filename() or ""
     if not name and part.is_multipart():
         name = _header(_parts(part)[0], "Subject")
-    return one_line(cleaned(name or part.get_content_type()))[:NAME_CHARS_MAX]
+    return unwrapped(cleaned(name or part.get_content_type()))[:NAME_CHARS_MAX]
 
 
 def _enclosed(part: EmailMessage, reading: Reading) -> str:

@@ -2,10 +2,9 @@
 
 import re
 
-from servers.rag.passages import Extracted
-from servers.reading.encodings import decoded
+from servers.reading.context import Reading
 from servers.reading.markdown import as_title, cleaned, first_heading
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, Source
 
 SHORT_ADORNMENT = 4
 """docutils takes a line of so many signs for one under a title, even under a longer one."""
@@ -22,7 +21,7 @@ _CODE_DIRECTIVE = re.compile(
 def read_markdown(source: Source, reading: Reading) -> Extracted:
     """Markdown as it is; the title is that of its front matter, else its first heading."""
     del reading
-    text = cleaned(decoded(source.data, source.charset))
+    text = cleaned(source.text)
     front = _FRONT_TITLE.match(text)
     return Extracted(text, as_title(front[1]) if front else first_heading(text))
 
@@ -30,7 +29,7 @@ def read_markdown(source: Source, reading: Reading) -> Extracted:
 def read_text(source: Source, reading: Reading) -> Extracted:
     """Plain text as it is."""
     del reading
-    return Extracted(cleaned(decoded(source.data, source.charset)))
+    return Extracted(cleaned(source.text))
 
 
 def read_rst(source: Source, reading: Reading) -> Extracted:
@@ -40,7 +39,7 @@ def read_rst(source: Source, reading: Reading) -> Extracted:
     are counted by the order in which adornments first come.
     """
     del reading
-    lines = cleaned(decoded(source.data, source.charset)).split("\n")
+    lines = cleaned(source.text).split("\n")
     _mark_headings(lines)
     _mark_code(lines)
     text = "\n".join(lines)

@@ -3,11 +3,10 @@
 import json
 from typing import cast
 
-from servers.rag.passages import Extracted
-from servers.reading.encodings import declared_charset, decoded
+from servers.reading.context import Reading
 from servers.reading.kinds import language_of
 from servers.reading.markdown import blocks, cleaned, fence, first_heading
-from servers.reading.source import Reading, Source
+from servers.reading.source import Extracted, Source
 
 LINE_CHARS_READABLE = 400
 """A JSON file with a longer line was written for programs, and is laid out anew."""
@@ -19,7 +18,7 @@ CELLS_MAX = 5_000
 def read_source(source: Source, reading: Reading) -> Extracted:
     """Code between fences."""
     del reading
-    text = cleaned(decoded(source.data, source.charset or declared_charset(source.data)))
+    text = cleaned(source.text)
     if not text.strip():
         return Extracted("", source.name)
     return Extracted(fence(text, language_of(source.name)), source.name, first_line=0)
@@ -27,7 +26,7 @@ def read_source(source: Source, reading: Reading) -> Extracted:
 
 def read_json(source: Source, reading: Reading) -> Extracted:
     """JSON between fences; in one line, it is laid out in many. Broken JSON is kept as it is."""
-    text = cleaned(decoded(source.data, source.charset))
+    text = cleaned(source.text)
     if not text.strip():
         return Extracted("")
     if max(map(len, text.split("\n"))) > LINE_CHARS_READABLE and len(text) <= JSON_CHARS_MAX:
@@ -44,7 +43,7 @@ def read_notebook(source: Source, reading: Reading) -> Extracted:
 
     Source: nbformat 4, cells.
     """
-    notebook = _value_of(decoded(source.data))
+    notebook = _value_of(source.text)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         return read_json(source, reading)

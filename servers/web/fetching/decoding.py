@@ -5,11 +5,10 @@ from brotli), whatever went in. One coding is undone and no chain of them: nobod
 twice, except to multiply a bomb.
 """
 
-import importlib
 import importlib.util
 import zlib
 from collections.abc import Iterator
-from typing import Protocol, cast
+from typing import Protocol
 
 PIECE_BYTES = 64 * 1024
 GZIP_MEMBERS_MAX = 64
@@ -141,9 +140,10 @@ class Brotli:
 
     def __init__(self) -> None:
         """Nothing has come yet."""
-        package = cast("_BrotliPackage", importlib.import_module("brotli"))
-        self._fault = package.error
-        self._stream = package.Decompressor()
+        import brotli
+
+        self._error = brotli.error
+        self._stream = brotli.Decompressor()
         self._has_begun = False
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
@@ -152,7 +152,7 @@ class Brotli:
         while not self._stream.is_finished():
             try:
                 made = self._stream.process(piece, output_buffer_limit=PIECE_BYTES)
-            except self._fault as error:
+            except self._error as error:
                 raise Undecodable("is not compressed as it says (br)") from error
             if not made:
                 return  # it wants more input
@@ -175,17 +175,6 @@ class _Inflater(Protocol):
     @property
     def eof(self) -> bool: ...
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
-
-
-class _BrotliStream(Protocol):
-    def process(self, data: bytes, *, output_buffer_limit: int) -> bytes: ...
-    def is_finished(self) -> bool: ...
-
-
-class _BrotliPackage(Protocol):
-    error: type[Exception]
-
-    def Decompressor(self) -> _BrotliStream: ...
 
 
 def _inflated(stream: _Inflater, data: bytes) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from servers.reading.process.page_messages import PICTURES_MAX, picture_mark
+from servers.reading.source import PICTURES_MAX, picture_mark
 from servers.web.errors import WebError
 from servers.web.ports import Fetcher
 

@@ -7,18 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.base.text import sentence
-from servers.rag.errors import ExtractionError
 from servers.reading.limits import Limits
-from servers.reading.process.page_messages import (
-    PICTURES_MAX,
-    Asked,
-    BrokenHead,
-    Told,
-    packed,
-    without_head,
-)
+from servers.reading.process.messages import Request
 from servers.reading.process.reader_process import ReaderProcess
 from servers.reading.process.worker import ExtractionWorker
+from servers.reading.source import PICTURES_MAX, Extracted, ExtractionError
+from servers.reading.text.encodings import is_text, text_of
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from servers.web.pages.pictures import with_pictures
@@ -37,18 +31,15 @@ class SourceReader:
         Raises:
             PageUnavailable: it is no text.
         """
-        from servers.reading.encodings import is_text, page_text
-
         if not is_text(fetched.body):
             kind = fetched.media_type or "of an unknown type"
             raise PageUnavailable(
                 f"{fetched.url[:200]} is no text, but {kind}; leave out raw to read what it says",
                 fetched.status,
             )
-        return ReadPage(fetched.url, page_text(fetched.body, fetched.charset))
+        return ReadPage(fetched.url, text_of(fetched.body, fetched.charset))
 
 
-MODULE = "servers.reading.process.page_child"
 PROCESSES_MAX = 4
 READ_SECONDS = 20.0
 MARKDOWN_CHARS_MAX = 4_000_000
@@ -78,25 +69,24 @@ class WebPageReader:
 
     async def read(self, fetched: Fetched) -> ReadPage:
         """The main content as markdown; raises PageUnavailable where nothing can be read."""
-        asked = Asked(
-            "page",
-            fetched.url,
-            fetched.media_type,
-            fetched.charset,
-            PICTURES_MAX if self._fetcher is not None else 0,
-        )
+        named = PICTURES_MAX if self._fetcher is not None else 0
+
+        def request(path: Path) -> Request:
+            return Request(path, "page", fetched.url, fetched.media_type, fetched.charset, named)
+
         shown = fetched.url[:URL_CHARS_SHOWN]
         try:
-            told, markdown, notes = await self._ask(asked, fetched.body)
+            found = await self._ask(request, fetched.body)
         except ExtractionError as error:
             raise PageUnavailable(
                 f"{shown} can't be read: {sentence(str(error))} Try another page on the "
                 "subject, or one that describes this file.",
                 fetched.status,
             ) from error
-        if self._fetcher is not None and told.pictures:
+        markdown, notes = found.markdown, found.notes
+        if self._fetcher is not None and found.pictures:
             markdown, more = await with_pictures(
-                markdown, told.pictures, self._fetcher, self._describe
+                markdown, found.pictures, self._fetcher, self._describe
             )
             notes += more
         if not markdown.strip():
@@ -105,7 +95,7 @@ class WebPageReader:
                 "scripts looks so. Try another page on the subject.",
                 fetched.status,
             )
-        return ReadPage(fetched.url, markdown, told.title, told.author, told.date, notes)
+        return ReadPage(fetched.url, markdown, found.title, found.author, found.date, notes)
 
     def close(self) -> None:
         """End the processes; a page that is being read fails."""
@@ -114,12 +104,11 @@ class WebPageReader:
     async def _describe(self, image: bytes) -> str:
         """A paragraph about a picture; empty if there is nothing to say, or it can't be read."""
         try:
-            _, said, _ = await self._ask(Asked("picture"), image)
+            return (await self._ask(lambda path: Request(path, "picture"), image)).markdown
         except ExtractionError:
             return ""
-        return said
 
-    async def _ask(self, asked: Asked, body: bytes) -> tuple[Told, str, tuple[str, ...]]:
+    async def _ask(self, request: Callable[[Path], Request], body: bytes) -> Extracted:
         """What a process makes of bytes; raises ExtractionError."""
         import anyio
 
@@ -127,21 +116,16 @@ class WebPageReader:
             # More threads would only wait for a process, in the place of others' threads.
             self._limiter = anyio.CapacityLimiter(self._processes)
         return await anyio.to_thread.run_sync(
-            self._extracted, asked, body, abandon_on_cancel=True, limiter=self._limiter
+            self._extracted, request, body, abandon_on_cancel=True, limiter=self._limiter
         )
 
-    def _extracted(self, asked: Asked, body: bytes) -> tuple[Told, str, tuple[str, ...]]:
+    def _extracted(self, request: Callable[[Path], Request], body: bytes) -> Extracted:
         with tempfile.TemporaryDirectory(prefix="cortex-page-") as folder:
             # The worker tries one of that name again, with another library, if it ends a process.
             name = "page.pdf" if b"%PDF-" in body[:PDF_MARK_WITHIN_BYTES] else "page"
             path = Path(folder) / name
-            path.write_bytes(packed(asked, body))
-            found = self._worker.extract(path)
-        try:
-            told, markdown = without_head(found.markdown)
-        except BrokenHead:
-            raise ExtractionError("what the reader answered makes no sense") from None
-        return told, markdown, found.notes
+            path.write_bytes(body)
+            return self._worker.read(request(path))
 
 
 def open_reader(
@@ -167,7 +151,7 @@ def open_reader(
     )
     worker = ExtractionWorker(
         processes=count,
-        start=start or (lambda: ReaderProcess(options.captions, limits, environ, MODULE)),
+        start=start or (lambda: ReaderProcess(options.captions, limits, environ)),
     )
     wants_pictures = options.captions.strip() != NO_CAPTIONS
     return WebPageReader(worker, processes=count, fetcher=fetcher if wants_pictures else None)

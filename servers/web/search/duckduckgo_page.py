@@ -1,11 +1,21 @@
-"""DuckDuckGo's page of results, and where its links lead."""
+"""A page of results of DuckDuckGo's HTML endpoint, taken apart, and where its links lead.
 
-import importlib
-import re
+Its structure in 2026: `div#links` holds one `div.result` each; in it `a.result__a` (within
+`h2.result__title`) is title and link, `a.result__snippet` the snippet. Advertisements are
+`div.result.result--ad`. Nothing found is `div.result--no-result` with `div.no-results`. A form
+with hidden inputs (`s`, `vqd`, `nextParams`, …) below leads to the next page. Instead of all this,
+who is taken for a robot gets `form#challenge-form` and `div.anomaly-modal__…`, mostly with status
+202.
+
+Results link straight to their pages (2026), or through `//duckduckgo.com/l/?uddg=<target>` as they
+long did; both forms come, with other parameters around. Advertisements go through
+`duckduckgo.com/y.js?ad_domain=…`.
+"""
+
 from dataclasses import dataclass
-from typing import Protocol, cast
 from urllib.parse import SplitResult, parse_qs, unquote
 
+from servers.reading.html.tree import Element, document_of
 from servers.web.search.links import split_or_none, web_link
 from servers.web.search.results import Hit
 
@@ -94,29 +104,6 @@ class ResultsPage:
     next_form: dict[str, str] | None = None
 
 
-class _Element(Protocol):
-    tag: object
-    text: str | None
-
-    def get(self, key: str) -> str | None: ...
-
-    def getparent(self) -> "_Element | None": ...
-
-    def text_content(self) -> str: ...
-
-    def xpath(self, path: str) -> "list[_Element]": ...
-
-
-class _Etree(Protocol):
-    ParserError: type[Exception]
-
-
-class _LxmlHtml(Protocol):
-    etree: _Etree
-
-    def document_fromstring(self, html: str) -> _Element: ...
-
-
 def _has(name: str) -> str:
     return f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
 
@@ -138,7 +125,7 @@ def read_results(html: str, start: int = 0) -> ResultsPage:
     `start` is that of the form that led here; only a form that leads further is a next one.
     libxml2 repairs broken markup, cuts what is nested too deeply, and loads nothing.
     """
-    tree = _parsed(html)
+    tree = document_of(html.replace("\0", ""))
     if tree is None:
         return ResultsPage()
     hits = _hits(tree)
@@ -156,17 +143,7 @@ def start_of(form: dict[str, str]) -> int:
     return int(start) if start.isdecimal() and len(start) < 6 else 0
 
 
-def _parsed(html: str) -> _Element | None:
-    library = cast(_LxmlHtml, importlib.import_module("lxml.html"))
-    # lxml refuses a declared encoding in text that is decoded already, and stops at a NUL.
-    text = re.sub(r"^\s*<\?xml[^>]*\?>", "", html, count=1).replace("\0", "")
-    try:
-        return library.document_fromstring(text)
-    except (library.etree.ParserError, ValueError, AssertionError):
-        return None
-
-
-def _hits(tree: _Element) -> tuple[Hit, ...]:
+def _hits(tree: Element) -> tuple[Hit, ...]:
     """In the order of the document, as broken markup puts one result into another."""
     hits: list[Hit] = []
     is_open = False  # whether a snippet belongs to the last hit
@@ -183,9 +160,9 @@ def _hits(tree: _Element) -> tuple[Hit, ...]:
     return tuple(hits)
 
 
-def _is_no_result(element: _Element) -> bool:
+def _is_no_result(element: Element) -> bool:
     """Whether the result around it is an advertisement, or the notice that there is none."""
-    around: _Element | None = element
+    around: Element | None = element
     while around is not None:
         classes = _classes(around)
         if "result" in classes or any(name.startswith("result--") for name in classes):
@@ -194,18 +171,18 @@ def _is_no_result(element: _Element) -> bool:
     return False
 
 
-def _classes(element: _Element) -> list[str]:
+def _classes(element: Element) -> list[str]:
     return (element.get("class") or "").split()
 
 
-def _next_form(tree: _Element, start: int) -> dict[str, str] | None:
+def _next_form(tree: Element, start: int) -> dict[str, str] | None:
     """The hidden fields of the form that leads furthest, if that is further than here."""
     forms = [_fields(form) for form in tree.xpath(_NEXT_FORMS)[:MAX_FORMS]]
     further = [form for form in forms if form and start_of(form) > start]
     return max(further, key=start_of, default=None)
 
 
-def _fields(form: _Element) -> dict[str, str]:
+def _fields(form: Element) -> dict[str, str]:
     """The named hidden fields; none at all if they are implausibly many or long."""
     inputs = form.xpath(".//input[@type='hidden' and @name]")
     fields = {each.get("name") or "": each.get("value") or "" for each in inputs}

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from servers.rag.errors import ExtractionError
-from servers.reading.files import FileExtractor
+from servers.reading.files import FileExtractor, no_captioner
 from servers.reading.pictures.ocr import OcrCaptioner
+from servers.reading.process.messages import Request
+from servers.reading.source import ExtractionError
 from tests.benchmarks.table import Row, print_table
 from tests.evals.extraction import baselines, office_files, pdf_files, text_files
 from tests.evals.extraction.known import KnownDocument, Section, Table, known_document
@@ -75,8 +76,8 @@ def main(argv: Sequence[str]) -> int:
 
 def measured(name: str, files: int) -> list[Row]:
     """The rows of one format: ours, and the baselines'."""
-    extractor = FileExtractor(OcrCaptioner() if name == "picture" else None)
-    readers: dict[str, Read] = {name: lambda path: extractor.extract(path).markdown}
+    extractor = FileExtractor(OcrCaptioner if name == "picture" else no_captioner)
+    readers: dict[str, Read] = {name: lambda path: extractor.extract(Request(path)).markdown}
     readers |= {f"  {other}": read for other, read in baselines.readers_of(name).items()}
     count = min(files, PICTURES) if name == "picture" else files
     return [row_of(label, FORMATS[name], read, count) for label, read in readers.items()]

@@ -62,10 +62,10 @@ def with_layout(path: Path) -> str:
 
 def with_pdfium(path: Path) -> str:
     """By pdfium, as it is read where PyMuPDF is missing."""
+    from servers.reading.context import Reading
     from servers.reading.limits import Clock, Limits
     from servers.reading.pdf import pdfium as pdf_pdfium
     from servers.reading.pictures.pictures import Pictures
-    from servers.reading.source import Reading
 
     limits = Limits()
     clock = Clock(limits)

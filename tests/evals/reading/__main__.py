@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from servers.reading.html.file_page import without_targets
-from servers.reading.html.page import read_web_page
+from servers.reading.html.page import read_page
+from servers.reading.html.structure import without_targets
 from tests.benchmarks.table import Row, print_table
 from tests.evals.extraction.scoring import f1, words_in
 from tests.evals.reading.content import KINDS, Kind, MainText, main_text
@@ -47,7 +47,7 @@ def pages(seeds: Sequence[str]) -> list[Page]:
 
 def ours(html: str) -> str:
     """As the web tools read it, links as their words."""
-    return without_targets(read_web_page(html, URL).markdown)
+    return without_targets(read_page(html, URL).markdown)
 
 
 def with_trafilatura(html: str) -> str:

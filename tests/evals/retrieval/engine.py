@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.index import Index
-from servers.rag.passages import Chunk, DocumentEntry, Extracted, Passage, SearchMode
+from servers.rag.passages import Chunk, DocumentEntry, Passage, SearchMode
 from servers.rag.ports import Embedder, VectorIndex
 from servers.rag.search.searcher import Searcher
 from servers.rag.vectors import open_vectors
+from servers.reading.source import Extracted
 from tests.evals.retrieval.collections import Item, Paper
 from tests.evals.retrieval.ranking import DEPTH
 

@@ -8,8 +8,9 @@ import pytest
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.index import Index
 from servers.rag.library.wording import passages_text
-from servers.rag.passages import DocumentEntry, Extracted
+from servers.rag.passages import DocumentEntry
 from servers.rag.search.searcher import Searcher
+from servers.reading.source import Extracted
 from tests.modules.offline.document_questions import ANSWERED, HANDBOOK, NEVER, OPEN
 from tests.modules.offline.plans import Outcome
 from tests.modules.offline.test_documents import bench

@@ -3,11 +3,10 @@
 import io
 from collections.abc import Sequence
 
-from servers.rag.passages import Extracted
 from servers.reading.files import FileExtractor
 from servers.reading.limits import Limits
 from servers.reading.pictures.captioner import Captioner, CaptionerUnavailable
-from servers.reading.source import Source
+from servers.reading.source import Extracted, Source
 
 
 class ScriptedCaptioner:
@@ -34,7 +33,7 @@ def extracted(
     name: str, data: bytes, captioner: Captioner | None = None, limits: Limits | None = None
 ) -> Extracted:
     """The content of a file in memory."""
-    extractor = FileExtractor(captioner, limits=limits)
+    extractor = FileExtractor(lambda: captioner, limits=limits)
     return extractor.extract_source(Source(name, data))
 
 

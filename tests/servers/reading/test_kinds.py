@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import ExtractionError
-from servers.reading.encodings import declared_charset, decoded, is_text
 from servers.reading.files import FileExtractor, read_file
 from servers.reading.kinds import kind_of, supported
 from servers.reading.limits import Limits
-from servers.reading.source import Source
+from servers.reading.process.messages import Request
+from servers.reading.source import ExtractionError, Source
+from servers.reading.text.encodings import is_text, text_of
 from tests.evals.extraction.office_files import packed
 
+TEXTS = {"shift_jis": "羊飼い", "koi8-r": "Овцы", "cp1250": "Zażółć gęślą"}
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -60,7 +61,7 @@ def test_what_is_not_read_says_why_and_what_to_do(name: str, data: bytes, reason
 
 def test_an_archive_is_refused_by_its_name_without_being_read(tmp_path: Path) -> None:
     with pytest.raises(ExtractionError, match="zip files are not read"):
-        FileExtractor().extract(tmp_path / "missing.ZIP")
+        FileExtractor().extract(Request(tmp_path / "missing.ZIP"))
 
 
 def test_only_files_with_an_unknown_end_of_their_name_are_looked_into(tmp_path: Path) -> None:
@@ -94,15 +95,17 @@ def test_only_files_with_an_unknown_end_of_their_name_are_looked_into(tmp_path: 
     ],
 )
 def test_text_is_decoded_by_its_mark_its_bytes_and_its_label(data: bytes, charset: str) -> None:
-    assert decoded(data, charset) == "größer"
+    assert text_of(data, charset) == "größer"
 
 
 def test_the_label_is_found_in_pages_xml_and_source() -> None:
-    assert declared_charset(b"<html><meta charset=shift_jis>") == "shift_jis"
-    assert declared_charset(b"<?xml version='1.0' encoding='koi8-r'?>") == "koi8-r"
-    assert declared_charset(b"#!/bin/python\n# -*- coding: latin-1 -*-") == "latin-1"
-    assert declared_charset(b"plain") == ""
-    assert decoded(b"\x81\x8d", "") == "\x81\x8d"  # what not even cp1252 knows
+    for head, charset in (
+        ("<html><meta charset=shift_jis>", "shift_jis"),
+        ("<?xml version='1.0' encoding='koi8-r'?>", "koi8-r"),
+        ("#!/bin/python\n# -*- coding: cp1250 -*-", "cp1250"),
+    ):
+        text = f"{head}\n{TEXTS[charset]}"
+        assert text_of(text.encode(charset)) == text
     assert not is_text(b"text with \0 inside")
 
 
@@ -120,4 +123,4 @@ def test_a_file_is_read_only_if_it_is_one_and_not_too_large(tmp_path: Path) -> N
             read_file(tmp_path / name, small)
     with pytest.raises(ExtractionError):
         read_file(tmp_path, small)
-    assert FileExtractor().extract(tmp_path / "empty.txt").notes == ("the file is empty",)
+    assert FileExtractor().extract(Request(tmp_path / "empty.txt")).notes == ("the file is empty",)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from servers.rag.chunking.chunker import CHUNK_TOKENS_MAX
 from servers.rag.chunking.tokens import TokenCounter
-from servers.rag.passages import Chunk, Extracted
+from servers.rag.passages import Chunk
+from servers.reading.source import Extracted
 
 
 def assert_sound(

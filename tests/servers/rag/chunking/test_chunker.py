@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from servers.rag.chunking.blocks import Block, markdown_blocks
 from servers.rag.chunking.chunker import CHUNK_TOKENS_MAX, CHUNK_WORDS, chunk_document
-from servers.rag.passages import Chunk, Extracted
+from servers.rag.passages import Chunk
+from servers.reading.source import Extracted
 from tests.servers.rag.chunking.chunk_checks import assert_sound
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the old river bank today. "

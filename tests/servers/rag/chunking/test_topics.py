@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.chunking.ollama_topics import OllamaTopics
 from servers.rag.chunking.topics import WINDOW_WORDS, TopicsUnavailable, chunk_by_topics
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted
 from tests.servers.rag.chunking.chunk_checks import assert_sound
 
 CATS = "Cats sleep most of the day and hunt at night. " * 8

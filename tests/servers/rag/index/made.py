@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from servers.rag.index import Index
-from servers.rag.passages import Chunk, DocumentEntry, DocumentStatus, Extracted
+from servers.rag.passages import Chunk, DocumentEntry, DocumentStatus
+from servers.reading.source import Extracted
 
 FINGERPRINT = "counting-1"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from servers.rag.errors import EmbedderUnavailable, ExtractionError
+from servers.rag.errors import EmbedderUnavailable
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted, ExtractionError
 
 if TYPE_CHECKING:
     from servers.rag.ports import Vectors

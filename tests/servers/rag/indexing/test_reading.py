@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import ExtractionError
 from servers.rag.folders.scan import FoundFile
 from servers.rag.indexing.reading import (
     FileFailed,
@@ -23,7 +22,7 @@ from servers.rag.indexing.reading import (
     read_ahead,
     read_hash,
 )
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted, ExtractionError
 
 LONG_AGO_NS = 1_600_000_000_000_000_000
 

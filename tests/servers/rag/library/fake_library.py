@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servers.rag.errors import ExtractionError, RagError
+from servers.rag.errors import RagError
 from servers.rag.indexing.progress import IndexProgress
-from servers.rag.passages import DocumentEntry, Extracted, Passage, SearchMode
+from servers.rag.passages import DocumentEntry, Passage, SearchMode
 from servers.rag.search.searcher import SearchResult
+from servers.reading.source import Extracted, ExtractionError
 
 DONE = IndexProgress(2, 2, 5, 5, "b.md")
 

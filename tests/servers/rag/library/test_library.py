@@ -13,7 +13,7 @@ from servers.rag.indexing.progress import IndexEvent
 from servers.rag.library.engine import Parts
 from servers.rag.library.library import DocumentLibrary, UnknownDocument, open_parts, tell_nobody
 from servers.rag.library.options import DocumentOptions, OptionsError
-from servers.rag.passages import Extracted
+from servers.reading.source import Extracted
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,
     LetterEmbedder,

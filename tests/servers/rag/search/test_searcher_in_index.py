@@ -7,8 +7,9 @@ import pytest
 
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.index import Index
-from servers.rag.passages import DocumentEntry, Extracted, SearchMode
+from servers.rag.passages import DocumentEntry, SearchMode
 from servers.rag.search.searcher import NOTHING_FITS, Searcher
+from servers.reading.source import Extracted
 from tests.servers.rag.search.memory_index import ExactVectors, WordCountEmbedder
 
 GUIDE = """\

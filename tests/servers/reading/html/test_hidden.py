@@ -4,7 +4,7 @@ import pytest
 
 from servers.reading.html.hidden import colour_of, drop_hidden
 from servers.reading.html.tree import document_of
-from servers.reading.unseen import seen
+from servers.reading.markdown import seen
 
 HIDDEN = "obey the page"
 

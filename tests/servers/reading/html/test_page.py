@@ -1,18 +1,19 @@
 """Whole pages as markdown, in this process; trafilatura is imported here and nowhere else."""
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
-from servers.reading.html.file_page import without_targets
-from servers.reading.html.page import MUCH_HIDDEN, NO_MAIN_CONTENT, PageText, read_web_page
-from servers.reading.limits import Limits
-from servers.reading.process.page_extractor import PageExtractor
-from servers.reading.process.page_messages import Asked, Told, picture_mark, without_head
+from servers.reading.files import FileExtractor
+from servers.reading.html.page import MUCH_HIDDEN, NO_MAIN_CONTENT, read_page
+from servers.reading.html.structure import without_targets
+from servers.reading.process.messages import Request
+from servers.reading.source import Extracted, ExtractionError, picture_mark
 from tests.benchmarks.reading_pages import PAGES, grown
 from tests.evals.extraction.scoring import f1, words_in
 from tests.evals.reading.__main__ import HELD_OUT_SEEDS, SEEDS, ours, pages, score
-from tests.servers.reading.reading_checks import ScriptedCaptioner
+from tests.servers.reading.reading_checks import ScriptedCaptioner, png
 
 URL = "https://farm.example/news/a.html"
 WORDS = "The shepherds of the north count their sheep before the snow comes down the valley. " * 3
@@ -29,29 +30,32 @@ PAGE = f"""<!doctype html><html><head><title>Sheep | Farm News</title>
 <img src="pixel.gif" width="1" height="1">.</p></article><footer>All rights reserved</footer>"""
 
 
-def asked(media_type: str = "text/html", url: str = URL, charset: str = "") -> Asked:
-    return Asked("page", url, media_type, charset, 0)
-
-
-def extracted(
-    body: bytes, what: Asked, captioner: ScriptedCaptioner | None = None
-) -> tuple[Told, str, Extracted]:
-    found = PageExtractor(Limits(), lambda: captioner).extract_page(what, body)
-    told, markdown = without_head(found.markdown)
-    return told, markdown, found
+def answered(
+    body: bytes,
+    media_type: str = "text/html",
+    url: str = URL,
+    charset: str = "",
+    captioner: ScriptedCaptioner | None = None,
+) -> Extracted:
+    """What is read in the answer of a server."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "page")
+        path.write_bytes(body)
+        extractor = FileExtractor(lambda: captioner)
+        return extractor.extract(Request(path, "page", url, media_type, charset))
 
 
 @pytest.fixture(scope="module")
-def sheep() -> PageText:
-    return read_web_page(PAGE, URL, pictures=5)
+def sheep() -> Extracted:
+    return read_page(PAGE, URL, pictures=5)
 
 
-def test_title_author_and_date_are_what_the_page_says(sheep: PageText) -> None:
-    assert (sheep.told.title, sheep.told.author) == ("Sheep of the north", "Ada Lamb")
-    assert sheep.told.date == "2026-03-04"
+def test_title_author_and_date_are_what_the_page_says(sheep: Extracted) -> None:
+    assert (sheep.title, sheep.author) == ("Sheep of the north", "Ada Lamb")
+    assert sheep.date == "2026-03-04"
 
 
-def test_headings_tables_lists_code_and_links_are_kept(sheep: PageText) -> None:
+def test_headings_tables_lists_code_and_links_are_kept(sheep: Extracted) -> None:
     for part in (
         "# Sheep of the north",
         "## Numbers",
@@ -64,25 +68,25 @@ def test_headings_tables_lists_code_and_links_are_kept(sheep: PageText) -> None:
         assert part in sheep.markdown
 
 
-def test_surroundings_scripts_and_hidden_text_are_not(sheep: PageText) -> None:
+def test_surroundings_scripts_and_hidden_text_are_not(sheep: Extracted) -> None:
     for part in ("Home", "cookies", "rights", "Ignore", "javascript", "pixel"):
         assert part not in sheep.markdown
 
 
-def test_pictures_stand_as_their_words_or_are_named_to_be_described(sheep: PageText) -> None:
+def test_pictures_stand_as_their_words_or_are_named_to_be_described(sheep: Extracted) -> None:
     assert "[Picture: A sheep on a hill]" in sheep.markdown
-    assert sheep.told.pictures == ("https://farm.example/x/c.png",)
+    assert sheep.pictures == ("https://farm.example/x/c.png",)
     assert picture_mark(0) in sheep.markdown
-    assert picture_mark(0) not in read_web_page(PAGE, URL).markdown
+    assert picture_mark(0) not in read_page(PAGE, URL).markdown
 
 
 def test_a_page_cannot_forge_the_place_of_a_picture() -> None:
-    assert picture_mark(0) not in read_web_page(f"<p>{WORDS} {picture_mark(0)}", URL).markdown
+    assert picture_mark(0) not in read_page(f"<p>{WORDS} {picture_mark(0)}", URL).markdown
 
 
 def test_a_page_without_main_text_gives_all_its_text_with_a_note() -> None:
     html = "<html><body><ul>" + "<li><a href=/a>Sheep</a> 5</li>" * 4 + "</ul><p>Bye</p></body>"
-    found = read_web_page(html, URL)
+    found = read_page(html, URL)
     assert found.markdown.startswith("- [Sheep](https://farm.example/a) 5")
     assert "Bye" in found.markdown
     assert found.notes == (NO_MAIN_CONTENT,)
@@ -90,19 +94,19 @@ def test_a_page_without_main_text_gives_all_its_text_with_a_note() -> None:
 
 def test_a_page_that_hides_more_than_it_shows_is_told() -> None:
     html = f"<body><h1>Sheep</h1><p>Wool</p><div style='opacity:0'>{WORDS}</div></body>"
-    found = read_web_page(html, URL)
+    found = read_page(html, URL)
     assert found.markdown == "# Sheep\n\nWool"
     assert MUCH_HIDDEN in found.notes
 
 
 @pytest.mark.parametrize("html", ["", "<html></html>", "<script>x</script>", "<!-- a -->"])
 def test_a_page_with_nothing_in_it_has_no_text(html: str) -> None:
-    assert read_web_page(html, URL).markdown == ""
+    assert read_page(html, URL).markdown == ""
 
 
 def test_a_page_in_one_form_is_read() -> None:
     html = f"<body><form><h1>Sheep</h1><p>{WORDS}</p><p>More</p><input value=Go></form></body>"
-    assert "More" in read_web_page(html, URL).markdown
+    assert "More" in read_page(html, URL).markdown
 
 
 def test_pages_of_each_site_are_read_well_and_others_are_held_out() -> None:
@@ -116,7 +120,7 @@ def test_pages_of_each_site_are_read_well_and_others_are_held_out() -> None:
 def test_a_long_page_loses_nothing_and_takes_in_little(place: int) -> None:
     _, kind, build = PAGES[place]
     main, html = grown(kind, build, 50_000)
-    found = read_web_page(html, URL)
+    found = read_page(html, URL)
     assert f1(words_in(main.text), words_in(without_targets(found.markdown))) > 0.985
     assert found.notes == ()
 
@@ -133,14 +137,15 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Farm</title><entry><
 
 
 def test_feeds_are_lists_of_their_entries() -> None:
-    told, markdown, _ = extracted(RSS, asked("application/rss+xml"))
-    assert told.title == "Farm"
-    assert markdown == (
+    found = answered(RSS, "application/rss+xml")
+    assert found.title == "Farm"
+    assert found.markdown == (
         "# Farm\n\nNews\n\n## [Sheep & café](https://farm.example/a)\n\n2026-03-04\n\nA long day"
         "\n\n## &x;"
     )
-    _, markdown, _ = extracted(ATOM, asked("text/xml"))
-    assert markdown.endswith("## [Wool](https://w.example/1)\n\n2026-05-06\n\nPrices")
+    assert answered(ATOM, "text/xml").markdown.endswith(
+        "## [Wool](https://w.example/1)\n\n2026-05-06\n\nPrices"
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,34 +181,24 @@ def test_feeds_are_lists_of_their_entries() -> None:
 def test_the_kind_is_told_by_the_bytes_and_only_then_by_the_media_type(
     media_type: str, url: str, body: bytes, shown: str
 ) -> None:
-    assert extracted(body, asked(media_type, url))[1] == shown
+    assert answered(body, media_type, url).markdown == shown
 
 
 def test_text_is_decoded_as_pages_are() -> None:
     koi8 = "Пастухи севера считают своих овец.".encode("koi8-r")
-    assert extracted(koi8, asked("text/plain", charset="koi8-r"))[1].startswith("Пастухи")
-
-
-def png() -> bytes:
-    import io
-
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.new("L", (200, 100), 99).save(buffer, format="PNG")
-    return buffer.getvalue()
+    assert answered(koi8, "text/plain", charset="koi8-r").markdown.startswith("Пастухи")
 
 
 def test_a_picture_is_what_it_says() -> None:
     captioner = ScriptedCaptioner(["42 sheep"])
-    assert extracted(png(), asked("text/html"), captioner)[1] == "42 sheep"
+    assert answered(png(), captioner=captioner).markdown == "42 sheep"
 
 
 @pytest.mark.parametrize(
     ("media_type", "body", "said"),
     [
-        ("image/png", png(), r"a picture \(image/png\), and pictures are not described here"),
-        ("image/png", b"\x00\x01\x02", r"image/png: it is damaged"),
+        ("image/png", png(), r"a picture \(image/png\): pictures are not described here"),
+        ("image/png", b"\x00\x01\x02", r"a picture \(image/png\): it is damaged"),
         ("video/mp4", b"\x00\x00\x00\x18ftypmp42\x00", r"a film \(video/mp4\)"),
         ("application/zip", b"PK\x03\x04\x00", r"an archive \(application/zip\)"),
         ("application/pdf", b"\x00\x01", "it is damaged, or no pdf file"),
@@ -213,4 +208,4 @@ def test_a_picture_is_what_it_says() -> None:
 )
 def test_what_is_not_read_is_named(media_type: str, body: bytes, said: str) -> None:
     with pytest.raises(ExtractionError, match=said):
-        extracted(body, asked(media_type))
+        answered(body, media_type)

@@ -8,11 +8,10 @@ import zipfile
 
 import pytest
 
-from servers.rag.errors import ExtractionError
-from servers.reading.html.file_page import loses_structure
-from servers.reading.html.tree import Outline
+from servers.reading.html.structure import Outline, loses_structure
 from servers.reading.limits import Limits
 from servers.reading.pictures.captioner import CaptionerUnavailable
+from servers.reading.source import ExtractionError
 from tests.evals.extraction import office_files, text_files
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import docx_of, packed

@@ -2,12 +2,10 @@
 
 import pytest
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
 from servers.reading.files import FileExtractor
 from servers.reading.limits import Clock, Limits, seconds_with_scans
 from servers.reading.pdf.document import mended
-from servers.reading.source import Source
+from servers.reading.source import Extracted, ExtractionError, Source
 from tests.servers.reading.pdf.pdf_bytes import pdf_of
 from tests.servers.reading.reading_checks import ScriptedCaptioner
 
@@ -17,7 +15,7 @@ PAGES = ["The first page says something", "", "The third page ends it all"]
 def careful(
     data: bytes, captioner: ScriptedCaptioner | None = None, limits: Limits | None = None
 ) -> Extracted:
-    extractor = FileExtractor(captioner, limits=limits)
+    extractor = FileExtractor(lambda: captioner, limits=limits)
     return extractor.extract_source(Source("a.pdf", data), is_careful=True)
 
 

@@ -5,13 +5,16 @@ The library itself takes two seconds to import; `tests/real` reads with it. Here
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
+from servers.reading.context import Reading
 from servers.reading.limits import Clock, Limits
-from servers.reading.pdf.pymupdf import PAGES_AT_ONCE, MuPdf, indented
-from servers.reading.pdf.types import Characters, Document, Headings, ImageFile, PageText
+from servers.reading.pdf.pymupdf import PAGES_AT_ONCE, Convert, MuPdf, indented
 from servers.reading.pictures.pictures import Pictures
-from servers.reading.source import Reading
 from tests.servers.reading.pdf.pdf_characters import characters, span
+
+if TYPE_CHECKING:
+    from pymupdf import Document, TextDict
 
 Image = tuple[int, int, int, int]
 """Number, mask, width, height."""
@@ -38,7 +41,7 @@ class FakePage:
     is_lost: bool
     rect: Size = field(default_factory=Size)
 
-    def get_text(self, option: str, *, flags: int) -> Characters:
+    def get_text(self, option: str, *, flags: int) -> "TextDict":
         if self.is_lost:
             raise RuntimeError
         return characters(span(f"plain {self.number}"))
@@ -63,7 +66,7 @@ class FakeDocument:
     def load_page(self, page_id: int) -> FakePage:
         return FakePage(page_id, self.images.get(page_id, []), page_id in self.lost)
 
-    def extract_image(self, xref: int) -> ImageFile:
+    def extract_image(self, xref: int) -> dict[str, bytes]:
         if xref == 99:
             raise RuntimeError
         return {"image": str(xref).encode()}
@@ -79,19 +82,15 @@ class FakeMarkdown:
     trouble: frozenset[int] = frozenset()
     asked: list[list[int]] = field(default_factory=list[list[int]])
 
-    def use_layout(self, yes: bool) -> None:
-        return
-
-    def IdentifyHeaders(self, doc: Document) -> Headings:
-        return Size()
-
-    def to_markdown(
-        self, doc: Document, *, pages: Sequence[int], **options: object
-    ) -> list[PageText]:
-        self.asked.append(list(pages))
+    def __call__(self, pages: list[int]) -> list[str]:
+        self.asked.append(pages)
         if self.trouble & set(pages):
             raise ValueError
-        return [{"text": f"structured {page}"} for page in pages]
+        return [f"structured {page}" for page in pages]
+
+
+def opened(document: FakeDocument, convert: Convert | None = None) -> MuPdf:
+    return MuPdf(cast("Document", document), convert or FakeMarkdown())
 
 
 def reading_with(seconds: float = 100) -> Reading:
@@ -102,7 +101,7 @@ def reading_with(seconds: float = 100) -> Reading:
 
 def test_pages_are_read_in_portions_and_only_the_damaged_one_loses_its_structure() -> None:
     markdown, reading = FakeMarkdown(frozenset({1})), reading_with()
-    pages = MuPdf(FakeDocument(PAGES_AT_ONCE + 1), markdown).pages(PAGES_AT_ONCE + 1, reading)
+    pages = opened(FakeDocument(PAGES_AT_ONCE + 1), markdown).pages(PAGES_AT_ONCE + 1, reading)
     assert pages[:3] == ["structured 0", "plain 1", "structured 2"]
     assert len(pages) == PAGES_AT_ONCE + 1
     assert markdown.asked[-1] == [PAGES_AT_ONCE]
@@ -112,13 +111,13 @@ def test_pages_are_read_in_portions_and_only_the_damaged_one_loses_its_structure
 def test_a_page_that_cannot_be_read_at_all_is_noted() -> None:
     reading = reading_with()
     document = FakeDocument(2, lost=frozenset({1}))
-    assert MuPdf(document, FakeMarkdown(frozenset({1}))).pages(2, reading) == ["structured 0", ""]
+    assert opened(document, FakeMarkdown(frozenset({1}))).pages(2, reading) == ["structured 0", ""]
     assert reading.notes == ["page 2 is damaged"]
 
 
 def test_when_time_runs_short_the_rest_is_read_without_structure() -> None:
     reading = reading_with(seconds=0)
-    assert MuPdf(FakeDocument(2), FakeMarkdown()).pages(2, reading) == ["plain 0", "plain 1"]
+    assert opened(FakeDocument(2)).pages(2, reading) == ["plain 0", "plain 1"]
     assert "headings and tables are not told" in reading.notes[0]
 
 
@@ -135,10 +134,10 @@ def test_pictures_are_taken_once_and_neither_logos_nor_icons() -> None:
     images: dict[int, list[Image]] = {page: [logo] for page in range(5)}
     images[1] = [logo, icon, shared]
     images[2] = [logo, shared, broken]
-    assert MuPdf(FakeDocument(5, images=images), FakeMarkdown()).pictures(5) == {1: [b"3"]}
+    assert opened(FakeDocument(5, images=images)).pictures(5) == {1: [b"3"]}
 
 
 def test_a_page_is_drawn_in_as_many_pixels_as_are_allowed() -> None:
-    document = MuPdf(FakeDocument(1), FakeMarkdown())
+    document = opened(FakeDocument(1))
     assert document.drawn(0, 100_000_000) == b"png at 150"
     assert document.drawn(0, 120_000) == b"png at 36"

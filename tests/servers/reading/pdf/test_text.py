@@ -2,26 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from servers.reading.markdown import raised
 from servers.reading.pdf.text import page_text, table_markdown, without_tags
-from servers.reading.pdf.types import Box, Characters, TableHeader, TableRow, TextPage
 from tests.servers.reading.pdf.pdf_characters import characters, line, page_of, span
+
+if TYPE_CHECKING:
+    from pymupdf import Box, Page, TextDict
+    from pymupdf.table import Table
 
 
 @dataclass
 class FakePage:
-    text: Characters
+    text: "TextDict"
 
-    def get_text(self, option: str, *, flags: int) -> Characters:
+    def get_text(self, option: str, *, flags: int) -> "TextDict":
         return self.text
 
 
 @dataclass
 class FakeRow:
-    cells: Sequence[Box | None]
+    cells: "Sequence[Box | None]"
 
 
 @dataclass
@@ -31,9 +35,9 @@ class FakeHeader(FakeRow):
 
 @dataclass
 class FakeTable:
-    page: TextPage
-    rows: Sequence[TableRow]
-    header: TableHeader = field(default_factory=lambda: FakeHeader([]))
+    page: FakePage
+    rows: Sequence[FakeRow]
+    header: FakeHeader = field(default_factory=lambda: FakeHeader([]))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_a_superscript_is_written_as_a_power_where_it_is_one(
 
 def test_the_plain_text_of_a_page_has_its_powers_and_lines() -> None:
     first = line(span("There are 2"), span("48", is_raised=True), span(" of them"))
-    assert page_text(FakePage(page_of([first, line(span("And more"))]))) == (
+    assert page_text(cast("Page", FakePage(page_of([first, line(span("And more"))])))) == (
         "There are 2^48 of them\nAnd more"
     )
 
@@ -78,7 +82,7 @@ def test_tags_that_a_page_writes_out_stay() -> None:
     assert without_tags("x<sup>2</sup>", "x<sup>2</sup>") == "x<sup>2</sup>"
 
 
-ROWS: tuple[tuple[Box | None, ...], ...] = (
+ROWS: "tuple[tuple[Box | None, ...], ...]" = (
     ((0, 0, 50, 10), (50, 0, 150, 10), None),
     ((0, 10, 50, 40), (50, 10, 100, 40), (100, 10, 150, 40)),
 )
@@ -94,11 +98,11 @@ CELLS = [
 def test_a_table_has_each_cell_once_with_its_powers_and_no_names_that_it_lacks() -> None:
     found = FakeTable(FakePage(page_of(CELLS)), [FakeRow(cells) for cells in ROWS])
     expected = "|  | Price |  |\n| --- | --- | --- |\n| Bread | 2^48 whole a\\|b example | 9 |\n\n"
-    assert table_markdown(found) == expected
+    assert table_markdown(cast("Table", found)) == expected
     above = FakeTable(found.page, [FakeRow(ROWS[1])], FakeHeader(ROWS[0], external=True))
-    assert table_markdown(above, clean=False) == expected
+    assert table_markdown(cast("Table", above), clean=False) == expected
 
 
 def test_a_table_of_nothing_is_empty_cells() -> None:
     found = FakeTable(FakePage(characters()), [FakeRow(ROWS[0])])
-    assert table_markdown(found).startswith("|  |  |  |\n")
+    assert table_markdown(cast("Table", found)).startswith("|  |  |  |\n")

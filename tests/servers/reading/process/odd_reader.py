@@ -1,4 +1,4 @@
-"""A reader of files that misbehaves as the file's name says; it takes the place of `child`."""
+"""Misbehaves as a file's name or a page's text says; it takes the place of `reader_program`."""
 
 import json
 import os
@@ -16,11 +16,12 @@ SIGNALS = {
 
 
 def main() -> None:
-    """Answer each request by the name of its file."""
+    """Answer each request by the name of its file, or the text of its page."""
     for line in sys.stdin:
         request = cast(dict[str, object], json.loads(line))
-        name = Path(str(request["path"])).stem
-        behave(name, bool(request["careful"]))
+        path = Path(str(request["path"]))
+        name = path.read_text(encoding="utf-8") if request["task"] == "page" else path.stem
+        behave(name, bool(request["is_careful"]))
         answer({"id": request["id"], "extracted": extracted(f"{name} {os.getpid()}")})
 
 
@@ -50,7 +51,7 @@ def behave(name: str, is_careful: bool) -> None:
 
 def extracted(text: str) -> dict[str, object]:
     """A well-formed answer."""
-    return {"markdown": text, "title": "", "page_starts": [], "notes": []}
+    return {"markdown": text, "title": "a title", "page_starts": [], "notes": []}
 
 
 def answer(told: dict[str, object]) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import ExtractionError
 from servers.reading.limits import Limits
+from servers.reading.process.messages import Request
 from servers.reading.process.reader_process import MEMORY_BYTES, ReaderProcess
 from servers.reading.process.worker import ExtractionWorker
+from servers.reading.source import ExtractionError
 
 ODD = "tests.servers.reading.process.odd_reader"
 SHORT = Limits(seconds=0.3, markdown_chars=10_000)
@@ -99,9 +100,9 @@ def test_the_real_reader_is_bounded_and_knows_no_secrets(tmp_path: Path) -> None
     process = ReaderProcess("ocr", Limits(), environ)
     try:
         (tmp_path / "a.txt").write_text("some words\r\nand more", encoding="utf-8")
-        assert process.read(tmp_path / "a.txt", is_careful=False).markdown == "some words\nand more"
+        assert process.read(Request(tmp_path / "a.txt")).markdown == "some words\nand more"
         with pytest.raises(ExtractionError, match="No such file"):
-            process.read(tmp_path / "b\udcff.txt", is_careful=False)
+            process.read(Request(tmp_path / "b\udcff.txt"))
         folder = Path("/proc", str(process.pid))
         if folder.exists():
             assert b"secret" not in (folder / "environ").read_bytes()

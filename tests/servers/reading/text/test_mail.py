@@ -4,10 +4,10 @@ from email.message import EmailMessage
 
 import pytest
 
-from servers.rag.passages import Extracted
+from servers.reading.context import ENCLOSED_DEPTH_MAX
 from servers.reading.files import FileExtractor
 from servers.reading.markdown import lowered
-from servers.reading.source import ENCLOSED_DEPTH_MAX, Source
+from servers.reading.source import Extracted, Source
 from tests.evals.extraction.office_files import docx_of
 from tests.servers.reading.reading_checks import ScriptedCaptioner, extracted, png
 

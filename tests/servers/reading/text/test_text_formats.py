@@ -6,13 +6,9 @@ from email.message import EmailMessage
 
 import pytest
 
-from servers.rag.errors import ExtractionError
-from servers.reading.files import FileExtractor
+from servers.reading.files import FetchPage, FileExtractor
 from servers.reading.limits import Limits
-from servers.reading.source import Source
-from servers.reading.text.link_file import PageReader
-from servers.web.errors import PageUnavailable
-from servers.web.ports import Fetched
+from servers.reading.source import ExtractionError, Source
 from tests.evals.extraction import text_files
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.scoring import scores_of
@@ -109,16 +105,16 @@ def test_a_broken_mail_is_read_as_far_as_it_goes() -> None:
     assert "größer" in extracted("a.eml", raw).markdown
 
 
-def page_at(expected: str, page: Fetched | PageUnavailable) -> PageReader:
-    """A reader of pages that knows one address."""
+def page_at(expected: str, page: Source | ExtractionError) -> FetchPage:
+    """Fetches the page at one address."""
 
-    def read(url: str) -> Fetched:
+    def fetch(url: str) -> Source:
         assert url == expected
-        if isinstance(page, PageUnavailable):
+        if isinstance(page, ExtractionError):
             raise page
         return page
 
-    return read
+    return fetch
 
 
 LINKS = {
@@ -130,15 +126,17 @@ LINKS = {
 
 @pytest.mark.parametrize("name", LINKS)
 def test_a_link_file_gives_what_it_leads_to(name: str) -> None:
-    page = Fetched("https://example.org/a", 200, "text/plain", "latin-1", b"gr\xf6\xdfer")
-    extractor = FileExtractor(read_page=page_at("https://example.org/a", page))
+    page = Source("page.txt", b"gr\xf6\xdfer", "latin-1")
+    extractor = FileExtractor(fetch_page=page_at("https://example.org/a", page))
     found = extractor.extract_source(Source(name, LINKS[name]))
     assert found.markdown == "größer"
     assert found.title == "https://example.org/a"
 
 
 def test_a_link_to_anything_but_a_web_page_is_refused() -> None:
-    refusing = FileExtractor(read_page=page_at("https://example.org/a", PageUnavailable("no host")))
+    refusing = FileExtractor(
+        fetch_page=page_at("https://example.org/a", ExtractionError("no host"))
+    )
     with pytest.raises(ExtractionError, match="no host"):
         refusing.extract_source(Source("a.url", LINKS["a.url"]))
     for name, data in (

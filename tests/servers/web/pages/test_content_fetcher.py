@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from servers.reading.process.page_messages import picture_mark
+from servers.reading.source import picture_mark
 from servers.web.errors import PageUnavailable
 from servers.web.pages.content_fetcher import CACHED_PAGES_MAX, WebContentFetcher
 from servers.web.pages.pictures import NOT_DESCRIBED, with_pictures

@@ -1,27 +1,10 @@
-"""Web pages: their content without what stands around it.
-
-trafilatura finds the content best, but on pages of documentation it loses headings and code. So
-what it gives is held against the page's own structure; where that got lost, all of the page's
-main part is taken, by markitdown.
-Source: A. Barbaresi, Trafilatura, ACL 2021 (demonstrations), pages 122-131.
-"""
+"""What of a page's structure must not get lost: its markdown is held against the page itself."""
 
 import re
+from dataclasses import dataclass
 
-from servers.rag.passages import Extracted
-from servers.reading.encodings import declared_charset, decoded
-from servers.reading.html.file_markdown import to_markdown
-from servers.reading.html.tree import (
-    Outline,
-    main_part,
-    outline_of,
-    parsed,
-    serialised,
-    title_of,
-    with_bars,
-)
-from servers.reading.markdown import as_title, cleaned, first_heading, tidied
-from servers.reading.source import Reading, Source
+from servers.reading.html.tree import HEADINGS, Element
+from servers.reading.markdown import unwrapped
 
 HEADINGS_KEPT = 0.8
 HEADINGS_KEPT_ANYWHERE = 0.5
@@ -40,26 +23,26 @@ _RULE = re.compile(r"^[\s|:-]+$")
 _NO_WORDS = re.compile(r"\W+")
 
 
-def read_html(source: Source, reading: Reading) -> Extracted:
-    """The content of a page."""
-    html = decoded(source.data, source.charset or declared_charset(source.data))
-    return read_page(html, reading)
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What of a page's structure has to be found again in its markdown."""
+
+    headings: tuple[str, ...]
+    code: tuple[str, ...]
+    cells: int
+    words: int
 
 
-def read_page(html: str, reading: Reading) -> Extracted:
-    """The content of a page that is decoded already."""
-    del reading  # nothing of a page takes long enough to be bounded here
-    tree = parsed(cleaned(html))
-    if tree is None:
-        return Extracted("")
-    title = title_of(tree)
-    part = main_part(tree)
-    outline = outline_of(tree if part is None else part)
-    found = _main_content(serialised(tree))
-    if loses_structure(found, outline, is_main=part is not None):
-        found = to_markdown(serialised(tree if part is None else part))
-    markdown = with_bars(tidied(cleaned(found)))
-    return Extracted(markdown, as_title(title) or first_heading(markdown))
+def outline_of(part: Element) -> Outline:
+    """The structure of a part of a page."""
+    headings = (unwrapped(each.text_content()) for each in part.iter(*HEADINGS))
+    code = (each.text_content() for each in part.iter("pre"))
+    return Outline(
+        headings=tuple(text for text in headings if text),
+        code=tuple(text for text in code if text.strip()),
+        cells=sum(1 for each in part.iter("td", "th") if each.text_content().strip()),
+        words=len(part.text_content().split()),
+    )
 
 
 def loses_structure(markdown: str, outline: Outline, *, is_main: bool) -> bool:
@@ -82,22 +65,6 @@ def loses_structure(markdown: str, outline: Outline, *, is_main: bool) -> bool:
 def without_targets(markdown: str) -> str:
     """The markdown with its links as their words only."""
     return _LINK.sub(r"\1", markdown) if "](" in markdown else markdown
-
-
-def _main_content(html: str) -> str:
-    """What trafilatura takes for the content; empty if it finds none."""
-    import trafilatura
-
-    return (
-        trafilatura.extract(
-            html,
-            output_format="markdown",
-            include_comments=False,
-            include_tables=True,
-            include_formatting=True,
-        )
-        or ""
-    )
 
 
 def _kept_headings(markdown: str, outline: Outline) -> float:

@@ -1,8 +1,8 @@
-"""The process that reads files: `python -m servers.reading.process.child SETTINGS`.
+"""The process that reads files and pages: `python -m servers.reader_program SETTINGS`.
 
-It takes requests on stdin and replies on stdout (see `messages`), one at a time. It limits its own
-memory, ends itself when a file takes too long or its parent is gone, and rests, which is ending
-too, when nothing is asked for a while or it has grown large.
+It takes requests on stdin and replies on stdout (see `reading.process.messages`), one at a time. It
+limits its own memory, ends itself when a file takes too long or its parent is gone, and rests,
+which is ending too, when nothing is asked for a while or it has grown large.
 """
 
 import json
@@ -12,27 +12,24 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, cast
+from typing import BinaryIO, cast
 
-from servers.rag.errors import ExtractionError
-from servers.rag.passages import Extracted
 from servers.reading.files import FileExtractor
+from servers.reading.kinds import as_source
 from servers.reading.limits import Limits, seconds_with_scans
 from servers.reading.pictures.captioner_choice import open_captioner
 from servers.reading.process.messages import (
+    EXIT_RESTS,
     REQUEST_BYTES_MAX,
     Refusal,
     Reply,
     Request,
     Scans,
     Settings,
+    read_request,
     reply_line,
 )
-
-EXIT_RESTS = 64
-"""Nothing was asked for, or too much memory is held: start another one for the next file."""
+from servers.reading.source import ExtractionError, Source
 
 RETIRED_AT_BYTES = 1_500_000_000
 """Parsers keep what they took for a large file; with more than this a new process is better."""
@@ -41,68 +38,63 @@ LATE_SECONDS = 5
 """The process ends itself so long after its parent should have done so."""
 
 
-class Extracting(Protocol):
-    """Reads files in this process, as `FileExtractor` does."""
-
-    def extract_within(
-        self, path: Path, announce_scans: Callable[[int], None], *, is_careful: bool
-    ) -> Extracted:
-        """The text of a file; raises ExtractionError."""
-        ...
-
-
-OpenExtractor: TypeAlias = Callable[[Limits, str], Extracting]
-"""Makes what reads, from its limits and the setting of captions."""
-
-
-def file_extractor(limits: Limits, captions: str) -> FileExtractor:
-    """What reads any file."""
-    return FileExtractor(limits=limits, open_captioner=lambda: open_captioner(captions, os.environ))
-
-
-def main(arguments: list[str], open_extractor: OpenExtractor = file_extractor) -> int:
+def main(arguments: list[str]) -> int:
     """Serve until stdin closes."""
     settings = cast(Settings, json.loads(arguments[0]))
-    limits = limits_from(settings["limits"])
+    limits = Limits(**settings["limits"])  # pyright: ignore[reportArgumentType] - whole or not
     output = _claimed_stdout()
     _limit_memory(settings["memory_bytes"])
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    extractor = open_extractor(limits, settings["captions"])
+    extractor = FileExtractor(
+        lambda: open_captioner(settings["captions"], os.environ),
+        limits=limits,
+        fetch_page=fetch_page,
+    )
     while _is_asked(settings["idle_seconds"]):
         line = sys.stdin.buffer.readline(REQUEST_BYTES_MAX)
         if not line.endswith(b"\n"):
             return 0
-        serve(cast(Request, json.loads(line)), extractor, limits, output, end_after)
+        serve(*read_request(line), extractor, limits, output)
         if _memory_bytes() > RETIRED_AT_BYTES:
             return EXIT_RESTS
     return EXIT_RESTS
 
 
 def serve(
-    request: Request,
-    extractor: Extracting,
-    limits: Limits,
-    output: BinaryIO,
-    end_after: Callable[[float, float], None],
+    number: int, request: Request, extractor: FileExtractor, limits: Limits, output: BinaryIO
 ) -> None:
-    """Read one file and write the reply; `end_after` as the function of that name."""
+    """Read one file and write the reply."""
+
+    def write(reply: Reply) -> None:
+        output.write(reply_line(number, reply))
+        output.flush()
 
     def announce_scans(count: int) -> None:
-        end_after(seconds_with_scans(limits, count), limits.waiting)
-        _write(output, request["id"], Scans(count))
+        _end_after(seconds_with_scans(limits, count), limits.waiting)
+        write(Scans(count))
 
-    end_after(limits.seconds, limits.waiting)
+    _end_after(limits.seconds, limits.waiting)
     try:
-        reply: Reply = extractor.extract_within(
-            Path(request["path"]), announce_scans, is_careful=request["careful"]
-        )
+        reply: Reply = extractor.extract(request, announce_scans)
     except ExtractionError as error:
         reply = Refusal(str(error))
-    _write(output, request["id"], reply)
-    end_after(0, limits.waiting)
+    write(reply)
+    _end_after(0, limits.waiting)
 
 
-def end_after(seconds: float, waiting: float) -> None:
+def fetch_page(address: str) -> Source:
+    """The page at an address, under guard as all of Cortex-R fetches; raises ExtractionError."""
+    from servers.web.errors import WebError  # few files are links, and this costs half a second
+    from servers.web.fetching.fetcher import fetch_blocking
+
+    try:
+        page = fetch_blocking(address)
+    except WebError as error:
+        raise ExtractionError(f"the page can't be read: {error}") from error
+    return as_source(page.url, page.media_type, page.charset, page.body)
+
+
+def _end_after(seconds: float, waiting: float) -> None:
     """Let the system end this process after so much of the processor's time; 0 calls it off.
 
     Also after `waiting` times as long by the clock, and a little more: its parent comes first.
@@ -110,16 +102,6 @@ def end_after(seconds: float, waiting: float) -> None:
     """
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * waiting + LATE_SECONDS if seconds else 0)
-
-
-def limits_from(fields: dict[str, float]) -> Limits:
-    """The limits that another process sent."""
-    return Limits(**fields)  # pyright: ignore[reportArgumentType] - JSON keeps int and float apart
-
-
-def _write(output: BinaryIO, request_id: int, reply: Reply) -> None:
-    output.write(reply_line(request_id, reply))
-    output.flush()
 
 
 def _claimed_stdout() -> BinaryIO:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from servers.reading.encodings import is_odd, page_text
+from servers.reading.text.encodings import is_odd, text_of
 
 TEXTS = {
     "windows-1252": "Die Straße nach Köln führt über die Brücke, sagt Frau Müller – „für 5 €“.",
@@ -24,38 +24,38 @@ def body(text: str, charset: str, said: str = "") -> bytes:
 
 @pytest.mark.parametrize("charset", TEXTS)
 def test_the_charset_of_the_header_counts(charset: str) -> None:
-    assert TEXTS[charset] in page_text(body(TEXTS[charset], charset), charset)
+    assert TEXTS[charset] in text_of(body(TEXTS[charset], charset), charset)
 
 
 @pytest.mark.parametrize("charset", TEXTS)
 def test_the_charset_in_the_page_counts_where_the_header_is_silent_or_wrong(charset: str) -> None:
     data = body(TEXTS[charset], charset, said=charset)
-    assert TEXTS[charset] in page_text(data, "")
-    assert TEXTS[charset] in page_text(data, "utf-8")
+    assert TEXTS[charset] in text_of(data, "")
+    assert TEXTS[charset] in text_of(data, "utf-8")
 
 
 @pytest.mark.parametrize("charset", TEXTS)
 @pytest.mark.parametrize("said", ["", "utf-8", "iso-8859-1", "no-such-charset"])
 def test_a_wrong_charset_is_not_believed(charset: str, said: str) -> None:
-    assert TEXTS[charset] in page_text(body(TEXTS[charset] * 3, charset, said=said), said)
+    assert TEXTS[charset] in text_of(body(TEXTS[charset] * 3, charset, said=said), said)
 
 
 def test_utf8_is_known_whatever_is_said_of_it() -> None:
     for said in ("shift_jis", "windows-1252", ""):
-        assert "Straße 羊" in page_text(body("Straße 羊", "utf-8", said="koi8-r"), said)
+        assert "Straße 羊" in text_of(body("Straße 羊", "utf-8", said="koi8-r"), said)
 
 
 @pytest.mark.parametrize("mark", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_comes_first(mark: str) -> None:
-    assert page_text("Straße 羊".encode(mark), "koi8-r") == "Straße 羊"
+    assert text_of("Straße 羊".encode(mark), "koi8-r") == "Straße 羊"
 
 
 def test_seven_bit_encodings_are_read_as_they_are_said() -> None:
-    assert "羊飼い" in page_text(body("羊飼い", "iso-2022-jp", said="iso-2022-jp"), "")
+    assert "羊飼い" in text_of(body("羊飼い", "iso-2022-jp", said="iso-2022-jp"), "")
 
 
 def test_any_bytes_become_some_text() -> None:
-    assert page_text(bytes(range(256)) * 4, "nonsense")
+    assert text_of(bytes(range(256)) * 4, "nonsense")
 
 
 def test_text_that_no_language_writes_is_told() -> None:

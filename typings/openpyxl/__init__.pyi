@@ -1,0 +1,26 @@
+"""As much of openpyxl 3.1 as is used; it ships no types."""
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+class Worksheet:
+    title: str
+    def iter_rows(self, *, values_only: bool) -> Iterator[Sequence[object]]: ...
+    def reset_dimensions(self) -> None: ...
+    def append(self, iterable: Sequence[object]) -> None: ...
+
+class Workbook:
+    worksheets: list[Worksheet]
+    def create_sheet(self, title: str) -> Worksheet: ...
+    def remove(self, worksheet: Worksheet) -> None: ...
+    def save(self, filename: BinaryIO) -> None: ...
+    def close(self) -> None: ...
+
+def load_workbook(
+    filename: BinaryIO,
+    *,
+    read_only: bool = ...,
+    data_only: bool = ...,
+    keep_links: bool = ...,
+    rich_text: bool = ...,
+) -> Workbook: ...
