@@ -18,7 +18,7 @@ from core.tools.content import (
     TextBlock,
     ToolResult,
 )
-from core.tools.schema_check import CompiledSchema, compile_schema
+from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -225,24 +225,21 @@ class OutputChecks:
 
     def __init__(self) -> None:
         """Know no schema."""
-        self._schemas: dict[str, JsonObject] = {}
-        self._compiled: dict[str, CompiledSchema | None] = {}
+        self._checks: dict[str, SchemaCheck] = {}
 
     def learn(self, tools: Iterable[ToolSpec]) -> None:
         """Note the schemas of a new listing."""
-        self._schemas = {t.name: t.output_schema for t in tools if t.output_schema is not None}
-        self._compiled = {}
+        self._checks = {
+            tool.name: SchemaCheck(tool.output_schema)
+            for tool in tools
+            if tool.output_schema is not None
+        }
 
     def breach(self, tool: str, result: ToolResult) -> str | None:
         """What a result breaks of its tool's promise, as far as that can be told quickly."""
-        if tool not in self._schemas or result.is_error or result.omitted_bytes:
-            return None
-        if tool not in self._compiled:
-            self._compiled[tool] = compile_schema(self._schemas[tool])
-        compiled = self._compiled[tool]
-        if compiled is None:
+        check = self._checks.get(tool)
+        if check is None or result.is_error or result.omitted_bytes or not check.is_usable:
             return None
         if result.structured is None:
             return "it has no structured content"
-        breach = compiled.breach(result.structured)
-        return None if breach is None else str(breach)
+        return check.breach(result.structured)

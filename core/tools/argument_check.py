@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from core.errors import CallRefused
-from core.tools.json_schema import as_object, resolve
-from core.tools.schema_check import CompiledSchema, LinearPatterns, compile_schema
-from core.tools.schema_faults import MISSING, Fault, Place, quoted
-from core.tools.schema_plain import PlainObject, plain_object
-from core.tools.schema_walk import walk_schema
+from core.tools.findings import MISSING, Fault, Place, quoted
+from core.tools.formats import FORMATS
+from core.tools.json_schema import as_object
+from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -37,18 +36,15 @@ def argument_check(tool: ToolSpec) -> "ArgumentCheck":
 
 
 class ArgumentCheck:
-    """One tool's input schema, and what was compiled of it; usable from several threads."""
+    """One tool's input schema as a check; usable from several threads."""
 
     def __init__(self, tool: ToolSpec) -> None:
-        """Compile nothing yet: most schemas are simple enough to be walked as they are."""
+        """Compile nothing yet."""
         self._tool = tool.name
-        self._schema = tool.input_schema
+        self._schema = SchemaCheck(tool.input_schema, FORMATS)
         self._wrapper = tool.wrapper
         self._arguments = {p.name: p.argument for p in tool.parameters}
         self._optional = frozenset(p.name for p in tool.parameters if not p.required)
-        self._plain = self._at_a_glance()
-        self._patterns = LinearPatterns()
-        self._compiled: tuple[CompiledSchema | None] | None = None
 
     def checked(self, arguments: JsonObject) -> JsonObject:
         """Arguments in the server's form, slips put right; the same object if there were none.
@@ -58,38 +54,18 @@ class ArgumentCheck:
         Raises:
             CallRefused: some don't fit; the message names each and what is expected.
         """
-        if self._plain is not None and self._plain.fits(self._unwrapped(arguments)):
-            return arguments
-        verdict = walk_schema(self._schema, arguments, self._patterns)
-        if verdict.faults:
-            mended = self._mended(arguments, verdict.faults)
+        faults = self.faults(arguments)
+        if faults:
+            mended = self._mended(arguments, faults)
             if mended is not arguments:
-                arguments, verdict = mended, walk_schema(self._schema, mended, self._patterns)
-        if verdict.faults:
-            raise CallRefused(self._refusal(verdict.faults))
-        if not verdict.certain:
-            self._ask_validator(arguments)
+                arguments, faults = mended, self.faults(mended)
+        if faults:
+            raise CallRefused(self._refusal(faults))
         return arguments
 
-    def _at_a_glance(self) -> PlainObject | None:
-        """The arguments' own schema, if it is simple and nothing around it says more."""
-        outer = plain_object(self._schema, self._schema)
-        if outer is None or self._wrapper is None:
-            return outer
-        properties = as_object(resolve(self._schema, self._schema).get("properties"))
-        return plain_object(properties.get(self._wrapper), self._schema)
-
-    def _unwrapped(self, arguments: JsonObject) -> Json:
-        if self._wrapper is None:
-            return arguments
-        return arguments.get(self._wrapper) if len(arguments) == 1 else None
-
-    def _ask_validator(self, arguments: JsonObject) -> None:
-        if self._compiled is None:
-            self._compiled = (compile_schema(self._schema),)
-        (compiled,) = self._compiled
-        if compiled is not None and (breach := compiled.breach(arguments)) is not None:
-            raise CallRefused(f"{self._tool}(): {self._named(breach.place)}: {breach.message}")
+    def faults(self, arguments: JsonObject) -> Sequence[Fault]:
+        """What is wrong with arguments in the server's form, slips included."""
+        return self._schema.faults(arguments)
 
     def _mended(self, arguments: JsonObject, faults: Sequence[Fault]) -> JsonObject:
         for fault in faults:
@@ -121,7 +97,8 @@ class ArgumentCheck:
     def _told(self, fault: Fault) -> str:
         if fault.words == MISSING and not self._inner(fault.place):
             return f"the arguments are missing, the object '{self._wrapper}'"
-        return f"{self._named(fault.place)} {fault.words}"
+        space = "" if fault.words.startswith(":") else " "
+        return f"{self._named(fault.place)}{space}{fault.words}"
 
     def _named(self, place: Place) -> str:
         """A place as an author of plans would write it: argument 'items[2].price'."""

@@ -1,4 +1,4 @@
-"""JSON Schemas of servers as validators that can't trap us, for arguments and for results.
+"""JSON Schemas of servers as checks that can't trap us, for arguments and for results.
 
 A schema comes from a server, what it is held against from a server or a plan: both may be
 hostile. So the check is left to jsonschema-rs, whose regular expressions take linear time and which
@@ -7,245 +7,171 @@ values out of all proportion, patterns on long text. It holds the interpreter lo
 the bounds here keep that to some tens of milliseconds.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
 
-from core.tools.json_schema import follow
+from jsonschema_rs import (
+    ReferencingError,
+    RegexOptions,
+    ValidationError,
+    Validator,
+    validator_for,
+)
+
+from core.tools.findings import Fault, faults_of
+from core.tools.schema_reading import (
+    SchemaSize,
+    drop_malformed,
+    measure_schema,
+    measure_value,
+    patterns_in,
+    readable,
+    without,
+)
 from core.values import Json, JsonObject
 
-if TYPE_CHECKING:
-    from jsonschema_rs import Validator
-
-CHECK_STEPS_MAX = 1_000_000
+CHECK_STEPS_MAX: Final = 1_000_000
 """Parts of a schema times parts of a value; a step takes some tens of nanoseconds."""
 
-SCHEMA_PARTS_MAX = 20_000
-"""A schema of more parts, its references followed, is not used."""
+VALUE_PARTS_MAX: Final = 500_000
+"""A value of more parts is not looked at: counting them takes time too."""
 
-SCHEMA_DEPTH_MAX = 200
-"""A schema that is nested deeper, its references followed, is not used: validators recurse."""
+REPORT_STEPS_MAX: Final = 50_000
+"""The same where all that is wrong is told: each finding brings a copy of its value along."""
 
-TEXT_CHARACTERS_A_PART = 64
-"""So many characters of a value's text count as a part: lengths and names look at each."""
-
-PATTERN_BYTES_MAX = 32 * 1024
-"""Size of a compiled regular expression; each character of a text may cost a walk through it."""
-
-PATTERNS_BYTES_MAX = 1024 * 1024
-"""Size of all compiled regular expressions of a schema: compiling takes time too."""
-
-PATTERN_CHARACTERS_MAX = 2_000
+PATTERN_CHARACTERS_MAX: Final = 2_000
 """Length of all regular expressions of a schema; reading a long one takes longer than its share."""
 
-MATCHED_CHARACTERS_MAX = 2_000
+PATTERN_BYTES_MAX: Final = 32 * 1024
+"""Size of a compiled regular expression; each character of a text may cost a walk through it."""
+
+PATTERNS_BYTES_MAX: Final = 1024 * 1024
+"""Size of all compiled regular expressions of a schema: compiling takes time too."""
+
+MATCHED_CHARACTERS_MAX: Final = 2_000
 """Characters of text times patterns of a schema; each may take ten microseconds."""
 
-REPORTED_PARTS_MAX = 2_000
-"""Breaches in larger values are told without details: a report copies the value again and again."""
+MALFORMED_MAX: Final = 20
+"""A schema with more malformed keywords is not used; one says nothing, and the others count."""
 
-REPORT_CHARACTERS_MAX = 500
+REPORT_CHARACTERS_MAX: Final = 500
 """How much of the report on a breach is passed on."""
 
+NO_FORMATS: Final = MappingProxyType[str, Callable[[str], bool]]({})
 
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """The first thing in a value that breaks its schema; the place is keys and indices."""
-
-    place: tuple[str | int, ...]
-    message: str
-
-    def __str__(self) -> str:
-        """Both, the place as Python's subscripts."""
-        place = "".join(f"[{part!r}]" for part in self.place)
-        return f"{place or 'it'}: {self.message}"[:REPORT_CHARACTERS_MAX]
+_PATTERNS: Final = ("pattern", "patternProperties")
+_CHOICES: Final = ("anyOf",)
 
 
-class CompiledSchema:
-    """One schema, ready to be used, and what it takes at most for one part of a value."""
+class SchemaCheck:
+    """One schema, compiled when it is first needed; usable from several threads."""
 
-    def __init__(self, validator: "Validator", size: "SchemaSize") -> None:
-        """Use `compile_schema`."""
-        self._validator = validator
-        self._size = size
+    def __init__(
+        self, schema: JsonObject, formats: Mapping[str, Callable[[str], bool]] = NO_FORMATS
+    ) -> None:
+        """`formats` tell of a text whether it is of the format of that name; others are any text.
 
-    def breach(self, value: Json) -> Breach | None:
-        """The first breach; None if there is none or the value is too big to look at."""
-        parts = count_parts(value, CHECK_STEPS_MAX // self._size.parts)
-        if parts is None or self._has_long_text(value) or self._validator.is_valid(value):
-            return None
-        if parts > REPORTED_PARTS_MAX:
-            return Breach((), "it doesn't fit the schema")
-        from jsonschema_rs import ValidationError  # late, and by now imported
-
-        breach: Breach | None = None
-        try:
-            # Not `iter_errors`: it makes all of them at once, each with a copy of the value.
-            self._validator.validate(value)
-        except ValidationError as error:
-            breach = Breach((*error.instance_path,), error.message[:REPORT_CHARACTERS_MAX])
-        return breach
-
-    def _has_long_text(self, value: Json) -> bool:
-        patterns = self._size.patterns
-        return patterns > 0 and count_characters(value) * patterns > MATCHED_CHARACTERS_MAX
-
-
-class LinearPatterns:
-    """Regular expressions of a schema, in linear time; each is compiled when first needed."""
-
-    def __init__(self) -> None:
-        """Know none yet."""
-        self._validators: dict[str, Validator | None] = {}
-
-    def matches(self, pattern: str, text: str) -> bool | None:
-        """Whether the pattern is found in the text (JSON Schema: not anchored).
-
-        None when it is no regular expression of a sane size, or the text is too long to look at.
+        A schema that makes no sense, or would cost too much, demands nothing.
         """
-        if len(text) > MATCHED_CHARACTERS_MAX or len(pattern) > PATTERN_CHARACTERS_MAX:
+        self._written = schema
+        self._formats = formats
+        self._sizes: dict[int, SchemaSize | None] = {}
+        self._validators: dict[tuple[str, ...], Validator | None] = {}
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the schema makes sense, so that a value could break it."""
+        return self._validator(()) is not None
+
+    def faults(self, value: Json) -> tuple[Fault, ...]:
+        """What is wrong with a value; nothing if it fits or is too big to look at.
+
+        Of a big value only the first fault is told, or that there is one.
+        """
+        found = self._findings(value)
+        if found is None or self._schema is None:
+            return ()
+        return faults_of(found, value, self._schema) or (Fault((), "don't fit the tool's schema"),)
+
+    def breach(self, value: Json) -> str | None:
+        """The first finding in the validator's own words, with its place; None if there is none."""
+        found = self._findings(value)
+        if not found:
+            return None if found is None else "it: it doesn't fit the schema"
+        place = "".join(f"[{part!r}]" for part in found[0].instance_path)
+        return f"{place or 'it'}: {found[0].message}"[:REPORT_CHARACTERS_MAX]
+
+    def _findings(self, value: Json) -> list[ValidationError] | None:
+        """What a validator finds, all of it where that is cheap; None if nothing is wrong.
+
+        Empty where something is, and it would take long to say what.
+        """
+        size = measure_value(value, VALUE_PARTS_MAX)
+        schema_size = None if size is None else self._size(len(size.parts))
+        if size is None or schema_size is None:
             return None
-        if pattern not in self._validators:
-            self._validators[pattern] = _compiled({"pattern": pattern}, 1)
-        validator = self._validators[pattern]
-        return None if validator is None else validator.is_valid(text)
-
-
-def compile_schema(schema: JsonObject) -> CompiledSchema | None:
-    """The schema as a validator; None if it is none, leads elsewhere, or may cost too much."""
-    size = measure_schema(schema)
-    if size is None:
-        return None
-    validator = _compiled(schema, size.patterns)
-    return None if validator is None else CompiledSchema(validator, size)
-
-
-def _compiled(schema: JsonObject, patterns: int) -> "Validator | None":
-    from jsonschema_rs import RegexOptions, validator_for  # late: 30 ms, and most calls need none
-
-    bytes_max = min(PATTERN_BYTES_MAX, PATTERNS_BYTES_MAX // max(patterns, 1))
-    options = RegexOptions(size_limit=bytes_max)
-    try:
-        return validator_for(schema, pattern_options=options, validate_formats=False, offline=True)
-    except Exception:  # noqa: BLE001 - a foreign schema that can't be compiled promises nothing
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaSize:
-    """How many parts a schema has, and how many of these are regular expressions."""
-
-    parts: int
-    patterns: int
-
-
-def measure_schema(schema: JsonObject) -> SchemaSize | None:
-    """The size of a schema with each local reference counted where it is used.
-
-    None when there are too many parts, as where references fan out, when a reference runs in a
-    circle, or when one leads elsewhere.
-    """
-    return _SchemaCounter(schema).count()
-
-
-class _SchemaCounter:
-    """Walks a schema as a validator would at worst."""
-
-    def __init__(self, root: JsonObject) -> None:
-        self._root = root
-        self._waiting: list[_Part] = [_Part(root)]
-        self._patterns = 0
-        self._pattern_characters = 0
-
-    def count(self) -> SchemaSize | None:
-        count = 0
-        while self._waiting:
-            part = self._waiting.pop()
-            count += 1
-            if not self._enter(part) or count + len(self._waiting) > SCHEMA_PARTS_MAX:
+        steps = schema_size.steps(size)
+        is_long = size.characters * schema_size.patterns > MATCHED_CHARACTERS_MAX
+        unneeded = _PATTERNS if is_long else ()
+        validator = self._validator(unneeded)
+        if validator is None or steps > CHECK_STEPS_MAX:
+            return None
+        try:
+            if validator.is_valid(value):
                 return None
-        return SchemaSize(count, self._patterns)
-
-    def _enter(self, part: "_Part") -> bool:
-        """Count what is in a value too; false when the schema is not to be used."""
-        value = part.value
-        if not isinstance(value, dict | list):
-            return True
-        if part.depth >= SCHEMA_DEPTH_MAX or len(value) > SCHEMA_PARTS_MAX:
-            return False
-        if isinstance(value, list):
-            self._waiting += [_Part(item, part.depth + 1, part.followed) for item in value]
-            return True
-        patterns = _patterns_of(value)
-        self._patterns += len(patterns)
-        self._pattern_characters += sum(map(len, patterns))
-        if self._pattern_characters > PATTERN_CHARACTERS_MAX:
-            return False
-        self._waiting += [
-            _Part(item, part.depth + 1, part.followed)
-            for key, item in value.items()
-            if key not in ("$defs", "definitions")
-        ]
-        if not {"$dynamicRef", "$recursiveRef"}.isdisjoint(value):
-            return False
-        ref = value.get("$ref")
-        return self._follow(ref, part) if isinstance(ref, str) else True
-
-    def _follow(self, ref: str, part: "_Part") -> bool:
-        if ref in part.followed or not ref.startswith("#/"):
-            return False
-        target = follow(ref, self._root)
-        self._waiting.append(_Part(target, part.depth + 1, part.followed | {ref}))
-        return target is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a schema, how deep it lies, and the references that lead to it."""
-
-    value: Json
-    depth: int = 0
-    followed: frozenset[str] = frozenset()
-
-
-def _patterns_of(schema: JsonObject) -> list[str]:
-    """The regular expressions that stand in this part itself."""
-    own, names = schema.get("pattern"), schema.get("patternProperties")
-    return [*([own] if isinstance(own, str) else []), *(names if isinstance(names, dict) else [])]
-
-
-def count_parts(value: Json, most: int) -> int | None:
-    """How many values are in a value, itself included; None if there are more than `most`.
-
-    Text counts by its length: whatever looks at it takes so much longer.
-    """
-    waiting: list[Json] = [value]
-    count = 0
-    while waiting:
-        part = waiting.pop()
-        count += 1
-        if isinstance(part, str):
-            count += len(part) // TEXT_CHARACTERS_A_PART
-        elif isinstance(part, dict):
-            count += sum(map(len, part)) // TEXT_CHARACTERS_A_PART
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-        if count + len(waiting) > most:
+            if steps <= REPORT_STEPS_MAX:
+                return [*validator.iter_errors(value)]
+            if (simple := self._validator((*unneeded, *_CHOICES))) is not None:
+                simple.validate(value)
+        except ValidationError as error:
+            return [error]
+        except ValueError:  # no Unicode, or a number of too many digits
             return None
-    return count
+        return []
+
+    @cached_property
+    def _schema(self) -> JsonObject | None:
+        return readable(self._written, self._formats)
+
+    def _size(self, levels: int) -> SchemaSize | None:
+        """What the schema may cost for a value that is nested so deep."""
+        if self._schema is None:
+            return None
+        if levels not in self._sizes:
+            self._sizes[levels] = measure_schema(self._schema, levels)
+        return self._sizes[levels]
+
+    def _validator(self, unneeded: tuple[str, ...]) -> Validator | None:
+        """The schema without these keywords as a validator; None if none can be made of it."""
+        if self._schema is None:
+            return None
+        if unneeded not in self._validators:
+            schema = without(self._schema, unneeded) if unneeded else self._schema
+            self._validators[unneeded] = _compiled(schema, self._formats)
+        return self._validators[unneeded]
 
 
-def count_characters(value: Json) -> int:
-    """Length of all text in a value, the names in its objects included."""
-    waiting: list[Json] = [value]
-    count = 0
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            count += len(part)
-        elif isinstance(part, dict):
-            count += sum(map(len, part))
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-    return count
+def _compiled(schema: JsonObject, formats: Mapping[str, Callable[[str], bool]]) -> Validator | None:
+    """The schema as a validator, once malformed keywords have been taken out of it."""
+    patterns = patterns_in(schema)
+    if sum(map(len, patterns)) > PATTERN_CHARACTERS_MAX:
+        return None
+    bytes_max = min(PATTERN_BYTES_MAX, PATTERNS_BYTES_MAX // max(len(patterns), 1))
+    options = RegexOptions(size_limit=bytes_max)
+    for _ in range(MALFORMED_MAX):
+        try:
+            return validator_for(
+                schema,
+                formats=dict(formats),
+                validate_formats=bool(formats),
+                pattern_options=options,
+                offline=True,
+            )
+        except ValidationError as error:
+            if not drop_malformed(schema, error.instance_path):
+                return None
+        except (ReferencingError, ValueError, RecursionError):
+            return None
+    return None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.benchmarks import (
+    arguments,
     catalogue,
     dense,
     escapes,
@@ -110,6 +111,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "vectors": ("Nearest vectors, by kind of index and number of chunks", _vectors),
     "reading": ("Web pages from request to markdown", _reading),
     "document_peers": ("Documents in other libraries, same embedder", _document_peers),
+    "arguments": ("Arguments against their schema", arguments.measure),
     "http": ("A tool call over Streamable HTTP, by client", http_calls.measure),
 }
 """Title and function by name, in the order in which they are run."""

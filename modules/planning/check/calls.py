@@ -8,9 +8,7 @@ from typing import Final, TypeVar
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
 from core.tools.catalog import NEAREST_NAMES_SHOWN
-from core.tools.schema_check import LinearPatterns
-from core.tools.schema_faults import Fault, Place
-from core.tools.schema_walk import walk_schema
+from core.tools.findings import Fault, Place
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
@@ -70,7 +68,7 @@ def _check_each(tool: ToolSpec, by_position: dict[int, Json], by_name: dict[str,
     given |= {names.get(argument, argument): value for argument, value in by_name.items()}
     wrapper = () if tool.wrapper is None else (tool.wrapper,)
     whole: JsonObject = given if tool.wrapper is None else {tool.wrapper: given}
-    for fault in walk_schema(tool.input_schema, whole, LinearPatterns()).faults:
+    for fault in argument_check(tool).faults(whole):
         place = fault.place[len(wrapper) :]
         if place and place[0] in given and not _is_put_right(fault, place, tool, given):
             argument = next((a for a, n in names.items() if n == place[0]), str(place[0]))

@@ -1,8 +1,5 @@
 """Arguments against input schemas: what is refused and how, and what is put right."""
 
-import sys
-from subprocess import run
-
 import pytest
 
 from core.errors import CallRefused
@@ -186,24 +183,6 @@ def test_a_place_that_lies_too_deep_is_told_in_part() -> None:
 def test_a_check_is_made_once_a_tool() -> None:
     assert argument_check(SHOP) is argument_check(SHOP)
     assert argument_check(SHOP) is not argument_check(tool(ORDER))
-
-
-def test_simple_calls_need_no_schema_library() -> None:
-    """It costs 30 ms to import; right and wrong calls of simple tools do without."""
-    program = f"""
-import sys
-from core.tools.argument_check import argument_check
-from core.errors import CallRefused
-from core.tools.spec import ToolSpec
-check = argument_check(ToolSpec("s", "t", "", {ADD.input_schema!r}))
-check.checked({{"input": {{"a": 1, "b": 2}}}})
-try:
-    check.checked({{"input": {{"a": "x", "b": 2}}}})
-except CallRefused:
-    print("jsonschema_rs" in sys.modules)
-"""
-    done = run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
-    assert (done.stdout, done.stderr) == ("False\n", "")
 
 
 def test_a_call_without_the_wrapper_is_told_so_in_a_sentence() -> None:

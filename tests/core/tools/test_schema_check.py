@@ -4,17 +4,12 @@ import time
 
 import pytest
 
-from core.tools.schema_check import (
-    MATCHED_CHARACTERS_MAX,
-    REPORTED_PARTS_MAX,
+from core.tools.schema_check import MATCHED_CHARACTERS_MAX, SchemaCheck
+from core.tools.schema_reading import (
     SCHEMA_PARTS_MAX,
     TEXT_CHARACTERS_A_PART,
-    LinearPatterns,
-    SchemaSize,
-    compile_schema,
-    count_characters,
-    count_parts,
     measure_schema,
+    measure_value,
 )
 from core.values import Json, JsonObject
 
@@ -23,9 +18,7 @@ HOLD_SECONDS_MAX = 0.3
 
 
 def breach(schema: JsonObject, value: Json) -> str | None:
-    compiled = compile_schema(schema)
-    found = None if compiled is None else compiled.breach(value)
-    return None if found is None else str(found)
+    return SchemaCheck(schema).breach(value)
 
 
 def test_a_pattern_that_would_backtrack_for_ever_is_checked_at_once() -> None:
@@ -35,7 +28,7 @@ def test_a_pattern_that_would_backtrack_for_ever_is_checked_at_once() -> None:
 
 
 def test_a_schema_that_is_none_or_leads_elsewhere_promises_nothing() -> None:
-    assert compile_schema({"type": "nonsense"}) is None
+    assert breach({"type": "nonsense"}, {}) is None
     assert breach({"$ref": "http://127.0.0.1:9/schema"}, {}) is None
     assert breach({"properties": {"r": {"pattern": "("}}}, {"r": ""}) is None
 
@@ -53,36 +46,57 @@ def doubling(depth: int) -> JsonObject:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"anyOf": [{}, {"$ref": "#"}]},
-        {"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}},
-        {"$dynamicRef": "#x"},
-        {"$ref": "#/nowhere"},
+        {"anyOf": [{"type": "null"}, {"$ref": "#"}]},
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#/allOf/0"}]},
         {"enum": [0] * SCHEMA_PARTS_MAX},
         doubling(40),
     ],
-    ids=["itself", "circle", "dynamic", "nowhere", "huge", "doubling"],
+    ids=["itself", "nothing else", "circle", "huge", "doubling"],
 )
 def test_a_schema_whose_cost_is_unknown_is_not_used(schema: JsonObject) -> None:
-    assert measure_schema(schema) is None
+    assert measure_schema(schema, levels=2) is None
     assert breach(schema, {"a": 1}) is None
 
 
+def test_a_schema_that_leads_to_itself_costs_as_much_as_the_value_is_deep() -> None:
+    tree: JsonObject = {"items": {"$ref": "#"}, "maxItems": 1}
+    for levels in (1, 2, 9):
+        size = measure_schema(tree, levels)
+        assert size is not None
+        assert len(size.parts) == levels
+    fan: JsonObject = {"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}
+    assert measure_schema(fan, levels=5) is not None
+    assert measure_schema(fan, levels=20) is None
+
+
+def test_what_would_be_walked_again_and_again_is_not_used() -> None:
+    nested: JsonObject = {"properties": {"a": {}}}
+    for _ in range(40):
+        nested = {"unevaluatedProperties": False, "allOf": [nested]}
+    assert measure_schema(nested, levels=2) is None
+    once: JsonObject = {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}
+    assert "'b' was unexpected" in (breach(once, {"a": 1, "b": 2}) or "")
+
+
 def test_references_count_where_they_are_used() -> None:
-    assert measure_schema({"type": "object"}) == SchemaSize(parts=2, patterns=0)
-    two: JsonObject = {"allOf": twice("#/$defs/a"), "$defs": {"a": {"type": "string"}}}
-    assert measure_schema(two) == SchemaSize(1 + 1 + 2 * (1 + 2 + 1), patterns=0)
+    one = measure_schema({"type": "string"}, 1)
+    two = measure_schema({"allOf": twice("#/$defs/a"), "$defs": {"a": {"type": "string"}}}, 1)
+    assert (one and one.parts, two and two.parts) == ((2,), (1 + 2 * (2 + 2),))
 
 
-@pytest.mark.parametrize(("most", "count"), [(5, 5), (4, None)])
-def test_the_parts_of_a_value_are_counted_up_to_a_bound(most: int, count: int | None) -> None:
-    value: Json = {"a": [1, 2], "b": None}
-    assert count_parts(value, most) == count
+@pytest.mark.parametrize(("most", "parts"), [(5, (1, 2, 2)), (4, None)])
+def test_the_parts_of_a_value_are_counted_up_to_a_bound(
+    most: int, parts: tuple[int, ...] | None
+) -> None:
+    size = measure_value({"a": [1, 2], "b": None}, most)
+    assert (size and size.parts) == parts
 
 
 def test_a_result_out_of_proportion_to_its_schema_is_not_looked_at() -> None:
-    schema: JsonObject = {"properties": {"n": {"enum": [*range(1000)]}}}
-    assert breach(schema, {"n": "no"}) is not None
-    assert breach(schema, {"n": "no", "more": list[Json]([0] * 100_000)}) is None
+    schema: JsonObject = {"items": {"enum": [*range(1000)]}}
+    assert breach(schema, ["no"]) is not None
+    assert breach(schema, ["no", *range(5_000)]) is None
 
 
 def test_a_schema_that_is_nested_too_deeply_by_its_references_is_left_alone() -> None:
@@ -97,9 +111,11 @@ def test_a_schema_that_is_nested_too_deeply_by_its_references_is_left_alone() ->
 
 def test_long_text_counts_by_its_length() -> None:
     text = "x" * TEXT_CHARACTERS_A_PART
-    assert count_parts({"a": text * 8}, 100) == 10
-    assert count_parts({"a": text * 200}, 100) is None
-    assert count_parts({text * 200: 1}, 100) is None
+    size = measure_value({"a": text * 8}, 100)
+    assert size is not None
+    assert (size.parts, size.characters) == ((1, 9), 1 + 8 * TEXT_CHARACTERS_A_PART)
+    assert measure_value({"a": text * 200}, 100) is None
+    assert measure_value({text * 200: 1}, 100) is None
 
 
 def test_a_reference_into_a_list_is_followed_like_any_other() -> None:
@@ -138,19 +154,20 @@ def test_what_would_hold_everything_up_is_left_alone_or_told_in_short(
     assert found is None or len(found) < 600
 
 
-def test_a_breach_in_a_big_value_is_told_without_details() -> None:
-    assert breach({"items": {"type": "string"}}, [*range(REPORTED_PARTS_MAX + 1)]) == (
-        "it: it doesn't fit the schema"
-    )
+def test_of_a_big_value_the_first_breach_is_told_where_that_is_cheap() -> None:
+    many: list[Json] = [*range(50_000)]
+    assert breach({"items": {"type": "string"}}, many) == '[0]: 0 is not of type "string"'
+    either: JsonObject = {"anyOf": [{"items": {"type": "string"}}, {"maxItems": 1}]}
+    assert breach(either, many) == "it: it doesn't fit the schema"
 
 
-def test_patterns_search_in_short_texts_and_say_nothing_of_others() -> None:
-    patterns = LinearPatterns()
-    assert patterns.matches("b+", "abba") is True
-    assert patterns.matches("^b", "abba") is False
-    assert patterns.matches("(", "abba") is None
-    assert patterns.matches("b", "b" * (MATCHED_CHARACTERS_MAX + 1)) is None
+def test_beside_a_long_text_all_but_patterns_is_checked() -> None:
+    schema: JsonObject = {"properties": {"code": {"pattern": "^a$"}, "size": {"type": "number"}}}
+    text = "x" * (MATCHED_CHARACTERS_MAX + 1)
+    assert breach(schema, {"code": "b", "text": text}) is None
+    assert "is not of type" in (breach(schema, {"code": "b", "text": text, "size": "x"}) or "")
 
 
-def test_the_text_of_a_value_is_counted_names_included() -> None:
-    assert count_characters({"ab": ["cde", 5, {"f": None}]}) == 6
+def test_what_is_no_json_is_left_to_others() -> None:
+    values: list[Json] = ["\ud800", 10**5_000]
+    assert [breach({"type": ["string", "number"]}, value) for value in values] == [None] * 2

@@ -1,0 +1,332 @@
+"""What a validator finds wrong with a value, in words that a plan's author can act on.
+
+They tell what is expected and what is there, as someone who writes Python would. Names and values
+come from servers and plans: each is quoted in part only, and as Python writes it, escapes included;
+lists and dicts are quoted as JSON.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from jsonschema_rs import ValidationError
+from jsonschema_rs import ValidationErrorKind as Kind
+
+from core.base.json_preview import json_start
+from core.tools.json_schema import as_object
+from core.values import Json, JsonObject
+
+FAULTS_MAX: Final = 100
+"""No more faults are told of one value."""
+
+QUOTED_CHARACTERS_MAX: Final = 60
+"""How much of a text, a name or a number is quoted."""
+
+OPTIONS_SHOWN: Final = 12
+"""How many allowed values or known names are listed."""
+
+OPTIONS_COMPARED_MAX: Final = 500
+"""How many allowed values or known names are searched for one that looks alike."""
+
+NEARNESS: Final = 0.6
+"""From which likeness on (difflib's ratio) a name is worth proposing."""
+
+EXPECTED_CHARACTERS_MAX: Final = 300
+"""Where a value may be many things, so much of what they are is told."""
+
+SPELLED_CHARACTERS_MAX: Final = 40
+"""Longer text spells no number."""
+
+MESSAGE_CHARACTERS_MAX: Final = 500
+"""How much of a validator's own message is passed on."""
+
+MISSING: Final = "is missing"
+"""What to say of a key that must be there."""
+
+NOTHING_ALLOWED: Final = (
+    "can have no value: the tool's schema allows none (its enum is empty); leave it out, or use "
+    "another tool"
+)
+
+_NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]*)")
+
+_KINDS: Final = MappingProxyType(
+    {
+        "string": "text",
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "True or False",
+        "array": "a list",
+        "object": "a dict",
+        "null": "None",
+    }
+)
+
+_BOUNDS: Final = MappingProxyType(
+    {
+        "minimum": "must be at least {}",
+        "maximum": "must be at most {}",
+        "exclusiveMinimum": "must be above {}",
+        "exclusiveMaximum": "must be below {}",
+        "minLength": "must have at least {} characters",
+        "maxLength": "must have at most {} characters",
+        "minItems": "must have at least {} items",
+        "maxItems": "must have at most {} items",
+        "minProperties": "must have at least {} keys",
+        "maxProperties": "must have at most {} keys",
+    }
+)
+"""Keywords that bound a number, or how much there is of something."""
+
+FORMAT_WORDS: Final = MappingProxyType(
+    {
+        "date": "a date such as 2026-11-22",
+        "date-time": "a date and time such as 2026-11-22T14:30:00Z",
+        "time": "a time such as 14:30:00",
+        "uuid": "a UUID such as 123e4567-e89b-42d3-a456-426614174000",
+        "ipv4": "an IPv4 address such as 192.0.2.1",
+        "ipv6": "an IPv6 address such as 2001:db8::1",
+        "email": "an e-mail address such as ann@example.org",
+        "uri": "a URL such as https://example.org/page",
+    }
+)
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Where in a value: keys and indices, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong.
+
+    `words` go behind the name of the place ("must be a number, not the text 'five'"). `expected`
+    are those of what should be there, if that can be said in so many words. `is_kind` tells that
+    the value is of a wrong type; `meant` is then the number that a text spells, where a number was
+    expected and text was not.
+    """
+
+    place: Place
+    words: str
+    expected: str = ""
+    is_kind: bool = False
+    meant: int | float | None = None
+
+
+def faults_of(
+    found: Iterable[ValidationError], value: Json, schema: JsonObject
+) -> tuple[Fault, ...]:
+    """The faults that a validator of `schema` has found in `value`, the first of them."""
+    return tuple(islice(_Teller(value, schema).faults(found), FAULTS_MAX))
+
+
+class _Teller:
+    """Puts findings about one value into words."""
+
+    def __init__(self, value: Json, schema: JsonObject) -> None:
+        self._value = value
+        self._schema = schema
+
+    def faults(self, found: Iterable[ValidationError]) -> Iterator[Fault]:
+        """The faults; of a value of a wrong type nothing else is said."""
+        errors = [*found]
+        wrong = {_schema_place(error) for error in errors if _is_of_type(error)}
+        for error in errors:
+            place = _schema_place(error)
+            ends = range(len(place) if _is_of_type(error) else len(place) + 1)
+            if wrong.isdisjoint(place[:end] for end in ends):
+                yield from self._told(error)
+
+    def _told(self, error: ValidationError) -> Iterable[Fault]:
+        place = (*error.instance_path,)
+        value = _inside(self._value, place)
+        keyword = error.kind.name
+        said = as_object(_inside(self._schema, (*error.schema_path[:-1],)))
+        match error.kind:
+            case Kind.Required(name):
+                return [Fault((*place, name), MISSING)]
+            case Kind.AdditionalProperties(names):
+                known = as_object(said.get("properties"))
+                return [Fault((*place, name), unknown_words(name, known)) for name in names]
+            case Kind.FalseSchema() if error.schema_path[-1:] == ["additionalProperties"]:
+                return [Fault((*place, name), unknown_words(name, ())) for name in as_object(value)]
+            case Kind.AnyOf(context):
+                return self._none_fits(place, value, context)
+            case _ if keyword in _BOUNDS:
+                return [_out_of_bounds(place, value, _BOUNDS[keyword], said.get(keyword))]
+            case _ if keyword in _TOLD:
+                return [_TOLD[keyword](place, value, said.get(keyword))]
+            case _:
+                return [Fault(place, f": {error.message[:MESSAGE_CHARACTERS_MAX]}")]
+
+    def _none_fits(
+        self, place: Place, value: Json, context: Sequence[Sequence[ValidationError]]
+    ) -> Sequence[Fault]:
+        """The faults to tell of a value that fits none of several schemas.
+
+        Those of a schema with another type don't matter if the type is right for one. Of what is
+        left either all are told in one sentence, or those of the schema that has fewest: the
+        nearest. Of a schema that allows nothing nobody should be told.
+        """
+        told = [[*self.faults(errors)] for errors in context]
+        choices = [one for one in told if one and one != [Fault(place, NOTHING_ALLOWED)]]
+        if not choices:
+            return [Fault(place, NOTHING_ALLOWED)]
+        right = [one for one in choices if not any(f.is_kind and f.place == place for f in one)]
+        left = right or choices
+        own = [faults[0] for faults in left if len(faults) == 1]
+        if len(own) < len(left) or not all(f.place == place and f.expected for f in own):
+            first, *others = min(left, key=len)
+            forms = f" (in the nearest of its {len(left)} forms)" if len(left) > 1 else ""
+            return [replace(first, words=f"{first.words}{forms}"), *others]
+        expected = " or ".join(dict.fromkeys(fault.expected for fault in own))
+        if len(expected) > EXPECTED_CHARACTERS_MAX:
+            expected = f"{expected[:EXPECTED_CHARACTERS_MAX]}…"
+        meant = next((fault.meant for fault in own if fault.meant is not None), None)
+        return [replace(_wrong(place, value, expected), is_kind=not right, meant=meant)]
+
+
+def _is_of_type(error: ValidationError) -> bool:
+    return isinstance(error.kind, Kind.Type)
+
+
+def _schema_place(error: ValidationError) -> Place:
+    """The way to the schema whose keyword is broken, references included."""
+    return (*error.evaluation_path[:-1],)
+
+
+def _inside(value: Json, place: Place) -> Json:
+    """What lies at a place; None where nothing does."""
+    for part in place:
+        if isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        else:
+            value = as_object(value).get(str(part))
+    return value
+
+
+def _wrong(place: Place, value: Json, expected: str) -> Fault:
+    return Fault(place, f"must be {expected}, not {value_words(value)}", expected)
+
+
+def _wrong_type(place: Place, value: Json, kinds: Json) -> Fault:
+    names = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds])]
+    expected = " or ".join(dict.fromkeys(_KINDS.get(kind, kind) for kind in names))
+    return replace(_wrong(place, value, expected), is_kind=True, meant=_spelled(value, names))
+
+
+def _unequal(place: Place, value: Json, options: Json) -> Fault:
+    if not isinstance(options, list) or not options:
+        return Fault(place, NOTHING_ALLOWED)
+    return _wrong(place, value, option_words(options, value))
+
+
+def _repeating(place: Place, value: Json, _: Json) -> Fault:
+    items = value if isinstance(value, list) else []
+    different = {json.dumps(item, sort_keys=True) for item in items}
+    repeats = f"{len(items) - len(different):,} of its {len(items):,} items repeat another"
+    return Fault(place, f"must be a list without repeats: {repeats}", "a list without repeats")
+
+
+def _out_of_bounds(place: Place, value: Json, words: str, limit: Json) -> Fault:
+    if not isinstance(value, str | list | dict):
+        return Fault(place, f"{words.format(quoted(limit))}, not {value_words(value)}")
+    told = words.format(f"{limit:,}" if isinstance(limit, int) else quoted(limit))
+    told = told.removesuffix("s") if limit == 1 else told
+    return Fault(place, f"{told}, not {len(value):,}")
+
+
+_TOLD: Final = MappingProxyType[str, Callable[[Place, Json, Json], Fault]](
+    {
+        "type": _wrong_type,
+        "enum": _unequal,
+        "const": lambda place, value, only: _unequal(place, value, [only]),
+        "uniqueItems": _repeating,
+        "multipleOf": lambda place, value, step: _wrong(
+            place, value, f"a multiple of {quoted(step)}"
+        ),
+        "pattern": lambda place, value, pattern: _wrong(
+            place, value, f"text that matches the pattern {quoted(pattern)}"
+        ),
+        "format": lambda place, value, name: _wrong(
+            place, value, FORMAT_WORDS.get(str(name), f"a {name}")
+        ),
+        "falseSchema": lambda place, _, __: Fault(place, "can't be given here"),
+    }
+)
+"""What breaks a keyword, told by the place, the value and what stands behind the keyword."""
+
+
+def _spelled(value: Json, kinds: Sequence[str]) -> int | float | None:
+    """The number that a text spells as JSON does, if one is wanted of that kind and no text."""
+    if not isinstance(value, str) or len(value) > SPELLED_CHARACTERS_MAX:
+        return None
+    text = value.strip()
+    if {"integer", "number"} & {*kinds} and _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if "number" in kinds and _NUMBER.fullmatch(text) else None
+
+
+def value_words(value: Json) -> str:
+    """A value for the end of a sentence: "the text 'five'", "None", "an empty list"."""
+    match value:
+        case str():
+            return f"the text {quoted(value)}"
+        case list():
+            return "a list" if value else "an empty list"
+        case dict():
+            return "a dict" if value else "an empty dict"
+        case _:
+            return quoted(value)
+
+
+def option_words(options: Sequence[Json], value: Json) -> str:
+    """The values of an enumeration, those first that look like the one that was given."""
+    if len(options) == 1:
+        return quoted(options[0])
+    if len(options) > OPTIONS_SHOWN and isinstance(value, str):
+        texts = [text for text in options[:OPTIONS_COMPARED_MAX] if isinstance(text, str)]
+        options = [*dict.fromkeys([*nearest(value, texts), *texts])] or options
+    shown = [*dict.fromkeys(quoted(option) for option in options[:OPTIONS_SHOWN])]
+    return f"one of {_listed(shown, max(len(options) - OPTIONS_SHOWN, 0))}"
+
+
+def unknown_words(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that an object may not have, behind it."""
+    names = [*known]
+    if near := nearest(name, names):
+        return f"is unknown; did you mean {' or '.join(map(quoted, near))}?"
+    if not names:
+        return "is unknown; nothing may be given here"
+    listed = _listed([*map(quoted, names[:OPTIONS_SHOWN])], max(len(names) - OPTIONS_SHOWN, 0))
+    return f"is unknown; there may be {listed}"
+
+
+def nearest(name: str, names: Sequence[str], most: int = 2) -> list[str]:
+    """The names that look most like one, case aside; none if none does."""
+    cut = name[:QUOTED_CHARACTERS_MAX].lower()
+    lowered: dict[str, str] = {}
+    for known in names[:OPTIONS_COMPARED_MAX]:
+        lowered.setdefault(known[:QUOTED_CHARACTERS_MAX].lower(), known)
+    return [lowered[near] for near in difflib.get_close_matches(cut, lowered, most, NEARNESS)]
+
+
+def quoted(value: Json) -> str:
+    """A value as Python writes it, cut to what anyone reads."""
+    if isinstance(value, str):
+        cut = len(value) > QUOTED_CHARACTERS_MAX
+        return repr(f"{value[:QUOTED_CHARACTERS_MAX]}…" if cut else value)
+    if isinstance(value, dict | list):
+        return json_start(value, QUOTED_CHARACTERS_MAX)
+    if isinstance(value, int) and value.bit_length() > 4 * QUOTED_CHARACTERS_MAX:
+        return "a number of very many digits"  # `repr` takes the square of their number
+    return repr(value)
+
+
+def _listed(shown: Sequence[str], more: int) -> str:
+    return f"{', '.join(shown)}{f' and {more:,} more' if more else ''}"
