@@ -1,11 +1,9 @@
-"""What may stand in the `url` and `headers` of a server: checked by hand, without httpx.
+"""What may stand in the `url` and `headers` of a server, and what a host is."""
 
-Taking addresses apart needs imports of 4 ms, so they stand in the functions: most runs have
-servers of their own only.
-"""
-
+import ipaddress
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 
@@ -15,6 +13,15 @@ _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 _HEADER_VALUE = r"[\t\x20-\x7e]*"
 """Visible ASCII, spaces and tabs: what RFC 9110, section 5.5, lets a new field hold."""
+
+HOST_CHARACTERS_MAX = 260
+"""A name (RFC 1035, section 2.3.4: 255 octets on the wire) and a port."""
+
+_HOST = re.compile(
+    r"(?:[^\s/@:?#*\\%\[\]]+|\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\])(?::\d{1,5})?"
+    r"|[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*"
+)
+"""A name, an IPv4 address, or an IPv6 address in brackets, perhaps with a port; or one without."""
 
 _OPEN_HEADERS = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent"}
@@ -27,8 +34,6 @@ def url_problem(url: str) -> str | None:
 
     User names and passwords are refused: messages name the address.
     """
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         has_place = bool(parts.hostname) and parts.port != 0
@@ -69,8 +74,6 @@ def may_hold_credentials(header: str) -> bool:
 
 def sends_credentials_in_the_clear(url: str, headers: Mapping[str, str]) -> bool:
     """Whether headers that may hold secrets go to another machine without encryption."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -87,9 +90,12 @@ def is_loopback(host: str) -> bool:
     host = host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    import ipaddress
-
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_host(text: str) -> bool:
+    """Whether this is a host as it stands in a URL, perhaps with a port: no scheme, path or `*`."""
+    return len(text) <= HOST_CHARACTERS_MAX and _HOST.fullmatch(text) is not None

@@ -1,11 +1,14 @@
 """The shape of `models.json`: models by name, which names belong to which backend, and prices."""
 
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from config.checking import Count, Seconds, Section, check
 from config.http_address import url_problem
-from config.schema import Count, Seconds
+from config.settings import SettingsError, read_text
+from config.texts import TextProblem, load_json
 
 BackendName: TypeAlias = Literal["gemini", "ollama", "openai", "anthropic", "local", "offline"]
 """The backends that an entry may name; one file each in `modules/models/`."""
@@ -22,13 +25,7 @@ CONCURRENT_REQUESTS = 4
 """Requests to one model at once, unless an entry says; more wait their turn."""
 
 
-class _Part(BaseModel):
-    """Base of all parts: frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Price(_Part):
+class Price(Section):
     """US dollars for a million tokens.
 
     `cached_input` is what input costs that the provider had in its cache, by default as much as
@@ -40,7 +37,7 @@ class Price(_Part):
     cached_input: Dollars | None = None
 
 
-class ModelEntry(_Part):
+class ModelEntry(Section):
     """One model of `models.json`.
 
     `type` is the backend, `model` the service's own name for it. `api_key_env` is the variable
@@ -70,7 +67,7 @@ class ModelEntry(_Part):
         return url
 
 
-class ModelsFile(_Part):
+class ModelsFile(Section):
     """The whole of `models.json`.
 
     `patterns` say which backend a name belongs to that has no entry (`gpt-*` is `openai`), and
@@ -82,3 +79,17 @@ class ModelsFile(_Part):
     patterns: dict[str, BackendName] = Field(default_factory=dict[str, BackendName])
     prices: dict[str, Price] = Field(default_factory=dict[str, Price])
     prices_as_of: str | None = None
+
+
+def load_models(path: Path) -> ModelsFile:
+    """Read and check `models.json`.
+
+    Raises:
+        SettingsError: the file is missing or wrong.
+    """
+    text = read_text(path)
+    try:
+        document = load_json(text)
+    except TextProblem as problem:
+        raise SettingsError.at(path, problem.line, f"not valid JSON: {problem}") from problem
+    return check(document, ModelsFile, path, text)

@@ -8,7 +8,6 @@ WallName: TypeAlias = Literal["rlimits", "no_new_privs", "landlock", "seccomp"]
 WALL_NAMES: tuple[WallName, ...] = ("rlimits", "no_new_privs", "landlock", "seccomp")
 """All of them, in the order in which they are put up."""
 
-
 LISTING_TOOLS: Final = (
     "list_directory",
     "list_directory_with_sizes",
@@ -18,4 +17,4 @@ LISTING_TOOLS: Final = (
     "list_files",
     "git_status",
 )
-"""Their names, whatever the server is called."""
+"""Tools of widespread servers, whatever these are called, that name files and show none of them."""

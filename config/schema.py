@@ -1,52 +1,22 @@
 """The shape of `profiles.yaml`: every key that exists, and what it may hold.
 
-Unknown keys and values are errors; `config.settings` turns them into messages that name the
-file, the line, the key and what is allowed.
+Unknown keys and values are errors, whose messages `config.checking` makes.
 """
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, StrictBool, field_validator, model_validator
 
-from config.documents import DEFAULT_FOLDERS, DEFAULT_INDEX_FOLDER
-from config.http_address import url_problem
+from config.checking import Count, Seconds, Section, check
+from config.http_address import is_host, url_problem
 from config.names import LISTING_TOOLS, WallName
-from config.servers import (
-    CALL_TIMEOUT_SECONDS,
-    CONCURRENT_CALLS,
-    LARGEST_RESULT_BYTES,
-    MAX_CONCURRENT_CALLS,
-    MAX_SECONDS,
-    MIN_RESULT_BYTES,
-    PROFILE_ORIGIN,
-    RESULT_BYTES_MAX,
-    START_TIMEOUT_SECONDS,
-    ConnectionMode,
-    ServerSpec,
-    StartMode,
-    plan_name,
-    server_spec,
-)
-from config.web import is_host
+from config.server_entry import ServerEntry
+from config.servers import MAX_SECONDS, plan_name
+from config.settings import SettingsError, read_text
+from config.texts import TextProblem, load_yaml
 
 _MEBIBYTE = 1024 * 1024
-
-Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
-"""A bound on a wait. Strict numbers: YAML's `yes` and `"5"` are mistakes, not numbers."""
-
-Count: TypeAlias = Annotated[int, Field(strict=True)]
-"""A whole number of things; every field says its own bounds, which would not add up with these."""
 
 CaptionService: TypeAlias = Annotated[str, Field(pattern=r"^(auto|none|ocr|(ollama|gemini):\S+)$")]
 """What describes pictures."""
@@ -57,18 +27,14 @@ FolderName: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
 ToolPattern: TypeAlias = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
 """Tools by their names, `server.tool` or `tool` of any server; `*` stands for anything."""
 
+DEFAULT_FOLDERS = ("documents",)
+DEFAULT_INDEX_FOLDER = "faiss_index"
 DEFAULT_LINK_SOURCES = ("websearch.duckduckgo_search_results",)
 DEFAULT_LISTING_TOOLS = ("documents.list_documents", *LISTING_TOOLS)
 """The bundled one, and those of widespread servers for files and git."""
 
 
-class _Section(BaseModel):
-    """Base of all sections: frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class AgentSection(_Section):
+class AgentSection(Section):
     """Who the agent is; name and description open every decision prompt."""
 
     name: str = Field(min_length=1)
@@ -79,7 +45,7 @@ class AgentSection(_Section):
     """What the agent is for; follows the name in decision prompts."""
 
 
-class StrategyProfile(_Section):
+class StrategyProfile(Section):
     """How plans are made and how often they may fail."""
 
     planning_mode: Literal["conservative", "exploratory"] = "conservative"
@@ -105,7 +71,7 @@ class StrategyProfile(_Section):
     """A plan may ask the user back, once a request."""
 
 
-class SandboxSection(_Section):
+class SandboxSection(Section):
     """Bounds of one plan.
 
     See `modules.sandbox.SandboxLimits` for what each one stops.
@@ -137,7 +103,7 @@ class SandboxSection(_Section):
     """Parts of the second wall without which no plan runs."""
 
 
-class StorageSection(_Section):
+class StorageSection(Section):
     """Where session memory lies, relative to CORTEX_HOME, and how it is sharded."""
 
     base_dir: str = Field(default="memory", min_length=1)
@@ -146,7 +112,7 @@ class StorageSection(_Section):
     """`date`: a folder a day; `flat`: one folder."""
 
 
-class MemorySection(_Section):
+class MemorySection(Section):
     """What a session keeps."""
 
     memory_service: StrictBool = True
@@ -158,7 +124,7 @@ class MemorySection(_Section):
     storage: StorageSection = StorageSection()
 
 
-class LlmSection(_Section):
+class LlmSection(Section):
     """Which model plans, and how much of it one run may use."""
 
     text_generation: str = Field(default="auto", min_length=1)
@@ -172,7 +138,7 @@ class LlmSection(_Section):
     """Further tries of a request that failed for a reason that may pass."""
 
 
-class PersonaSection(_Section):
+class PersonaSection(Section):
     """How answers should sound; goes into the decision prompts."""
 
     tone: str = "concise"
@@ -183,7 +149,7 @@ class PersonaSection(_Section):
     """Words that say how the agent should behave."""
 
 
-class DocumentsSection(_Section):
+class DocumentsSection(Section):
     """What the documents server reads and how it searches; see `servers.rag.library.options`."""
 
     folders: tuple[FolderName, ...] = Field(default=DEFAULT_FOLDERS, min_length=1)
@@ -214,7 +180,7 @@ class DocumentsSection(_Section):
     """Changes are indexed while the server runs."""
 
 
-class WebSection(_Section):
+class WebSection(Section):
     """How the bundled servers search and read the web; see `servers.web.options`."""
 
     search: Literal["duckduckgo", "searxng", "brave", "tavily"] = "duckduckgo"
@@ -269,7 +235,7 @@ def _as_written(value: object) -> object:
     return "off" if value is False else value
 
 
-class SecuritySection(_Section):
+class SecuritySection(Section):
     """Where the addresses, paths and names that plans pass to tools may come from.
 
     Names of tools are `server.tool`, or `tool` of any server, with `*` for anything.
@@ -289,91 +255,7 @@ class SecuritySection(_Section):
     """Tools whose results may name any path of their own server."""
 
 
-class ServerEntry(_Section):
-    """One MCP server: a program, or a URL that is spoken to over Streamable HTTP.
-
-    Texts may hold variables, see `config.expansion`.
-    """
-
-    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
-    """The server's name in plans and commands."""
-    script: str | None = Field(default=None, min_length=1)
-    """A Python file that is the server."""
-    command: str | None = Field(default=None, min_length=1)
-    """A program that is the server."""
-    args: tuple[str, ...] = ()
-    """Arguments of the script or the program."""
-    cwd: str | None = None
-    """Its working folder; the checkout, if left out."""
-    env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Variables that it gets beside PATH, HOME and the like."""
-    url: str | None = Field(default=None, min_length=1)
-    """Its address, for one over Streamable HTTP."""
-    headers: dict[str, str] = Field(default_factory=dict[str, str])
-    """Sent with every request to the address."""
-    description: str = ""
-    """What it is for; perception reads this."""
-    capabilities: tuple[str, ...] = ()
-    """Tools or abilities, for perception."""
-    basic_tools: tuple[str, ...] = ()
-    """Tools that are shown first."""
-    connection: ConnectionMode = "persistent"
-    """`persistent`: one session; `per_call`: a new one for each call."""
-    start: StartMode = "lazy"
-    """`lazy`: when it is needed; `eager`: with the program."""
-    disabled: StrictBool = False
-    """The entry stays, and is not used."""
-    start_timeout_seconds: Seconds = START_TIMEOUT_SECONDS
-    """How long its start may take."""
-    call_timeout_seconds: Seconds = CALL_TIMEOUT_SECONDS
-    """How long a call may take."""
-    tool_timeout_seconds: dict[str, Seconds] = Field(default_factory=dict[str, Seconds])
-    """The same for single tools, by name."""
-    concurrent_calls: Count = Field(default=CONCURRENT_CALLS, ge=1, le=MAX_CONCURRENT_CALLS)
-    """Calls that run at the same time; others wait."""
-    result_bytes: Count = Field(
-        default=RESULT_BYTES_MAX, ge=MIN_RESULT_BYTES, le=LARGEST_RESULT_BYTES
-    )
-    """A longer result is cut, with a note."""
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        """One that holds a variable is looked at when its value is known."""
-        if url is not None and "${" not in url and (wrong := url_problem(url)) is not None:
-            raise ValueError(wrong)
-        return url
-
-    @model_validator(mode="after")
-    def _is_a_program_or_an_address(self) -> "ServerEntry":
-        if self.url is None:
-            if self.script is None and self.command is None:
-                raise ValueError(
-                    "a server needs 'script' (a Python file), 'command', or 'url' (an http or "
-                    "https address)"
-                )
-            if self.headers:
-                raise ValueError("'headers' go with a 'url'; a program gets 'env'")
-        elif self.script is not None or self.command is not None:
-            raise ValueError("a server is a program or a 'url', not both; keep one of them")
-        elif self.args or self.env:
-            raise ValueError("'args' and 'env' go with a program; a 'url' gets 'headers'")
-        return self
-
-    def spec(
-        self,
-        root: Path,
-        profile_folder: Path,
-        *,
-        environ: Mapping[str, str] = os.environ,
-        origin: str = PROFILE_ORIGIN,
-    ) -> ServerSpec:
-        """How to start or reach it; arguments as in `config.servers.server_spec`."""
-        entry = self.model_dump(mode="json", exclude_none=True)
-        return server_spec(entry, root, profile_folder, environ=environ, origin=origin)
-
-
-class AgentProfile(_Section):
+class AgentProfile(Section):
     """The whole of `profiles.yaml`."""
 
     agent: AgentSection
@@ -399,3 +281,21 @@ class AgentProfile(_Section):
                 raise ValueError(f"id used twice: {server.id}" if other == server.id else both)
             seen[name] = server.id
         return servers
+
+
+def load_profile(path: Path) -> AgentProfile:
+    """Read and check a profile.
+
+    Raises:
+        SettingsError: the file is missing, too large, not UTF-8 or not YAML, or it has unknown
+            keys or wrong values; every one of these is listed, a line each.
+    """
+    text = read_text(path)
+    try:
+        document = load_yaml(text)
+    except TextProblem as problem:
+        raise SettingsError.at(path, problem.line, f"not valid YAML: {problem}") from problem
+    if not isinstance(document, dict):
+        raise SettingsError(f"{path}: expected a mapping with keys such as 'agent' and 'strategy'")
+    keys = {str(key): value for key, value in cast("dict[object, object]", document).items()}
+    return check(keys, AgentProfile, path, text)

@@ -4,18 +4,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from urllib.parse import parse_qsl, urlsplit
 
-from config.documents import with_documents
+from config.bundled import with_sections
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
-from config.servers import ServerSpec, plan_name, server_spec
+from config.mcp_file import McpFile, read_mcp_file
+from config.schema import AgentProfile
+from config.servers import ServerSpec, plan_name
 from config.settings import Places
-from config.web import with_web
 from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret, secrets_of
-
-if TYPE_CHECKING:
-    from config.mcp_json import McpFile
-    from config.schema import AgentProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class ServerList:
 
 
 def server_list(
-    profile: "AgentProfile",
+    profile: AgentProfile,
     places: Places,
     profile_file: Path,
     mcp_files: Sequence[Path] = (),
@@ -43,43 +40,12 @@ def server_list(
     Raises:
         SettingsError: a file is no `mcp.json`, or one of `mcp_files` is not there.
     """
-    origin = _origin(profile_file)
+    origin = f"under mcp_servers in {profile_file}"
     gathered = _Gathered()
-    documents = profile.documents.model_dump(mode="json", exclude_unset=True)
-    web = profile.web.model_dump(mode="json", exclude_unset=True)
     for server in profile.mcp_servers:
         spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
-        spec = with_documents(spec, documents, places.root, places.home, environ)
-        spec = with_web(spec, web, places.root, environ)
+        spec = with_sections(spec, profile, places.root, places.home, environ)
         gathered.add(spec, is_disabled=server.disabled)
-    return _with_files(gathered, places, mcp_files, environ)
-
-
-def raw_server_list(
-    document: Mapping[str, object],
-    places: Places,
-    profile_file: Path,
-    mcp_files: Sequence[Path] = (),
-    environ: Mapping[str, str] = os.environ,
-) -> ServerList:
-    """As `server_list`, from a profile that nobody has checked yet: quick, without Pydantic.
-
-    For those who start servers before the profile is checked.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: the profile has a mistake;
-            `config.settings.check_profile` has the message for it.
-        SettingsError: as `server_list`.
-    """
-    origin = _origin(profile_file)
-    gathered = _Gathered()
-    documents = cast("Mapping[str, object]", document.get("documents") or {})
-    web = cast("Mapping[str, object]", document.get("web") or {})
-    for entry in cast("Sequence[Mapping[str, object]]", document.get("mcp_servers") or ()):
-        spec = server_spec(entry, places.root, profile_file.parent, environ=environ, origin=origin)
-        spec = with_documents(spec, documents, places.root, places.home, environ)
-        spec = with_web(spec, web, places.root, environ)
-        gathered.add(spec, is_disabled=entry.get("disabled") is True)
     return _with_files(gathered, places, mcp_files, environ)
 
 
@@ -137,7 +103,7 @@ class _Gathered:
                 "can read them; use https if the server has it"
             )
 
-    def add_file(self, file: "McpFile") -> None:
+    def add_file(self, file: McpFile) -> None:
         """Take in all that a file says."""
         self.notes += file.notes
         for spec in file.specs:
@@ -152,18 +118,12 @@ def _with_files(
     own = [places.mcp_file] if _is_there(places.mcp_file) else []
     read: set[Path] = set()
     for path in (*own, *mcp_files):
-        from config.mcp_json import read_mcp_file  # late: most runs have no such file
-
         if (resolved := _resolved(path)) not in read:
             # Servers of the user's own file start where the state is, not beside the settings.
             folder = places.home if path in own else None
             gathered.add_file(read_mcp_file(path, environ, folder))
             read.add(resolved)
     return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes))
-
-
-def _origin(profile_file: Path) -> str:
-    return f"under mcp_servers in {profile_file}"
 
 
 def _is_there(path: Path) -> bool:
@@ -192,8 +152,6 @@ def _settings(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _url_parameters(url: str | None) -> list[tuple[str, str]]:
     if url is None:
         return []
-    from urllib.parse import parse_qsl, urlsplit  # late: few runs have a server with an address
-
     try:
         return parse_qsl(urlsplit(url).query)
     except ValueError:  # no usable address: the spec says so

@@ -1,21 +1,12 @@
-"""How to start one MCP server, in a form that needs no heavy import.
-
-The composition root spawns servers before it imports anything else (the SDK costs a second), so
-this module reads a profile's raw entries with the standard library alone; `config.schema`
-checks the same entries with full error messages afterwards.
-"""
+"""One MCP server: how it is started or reached, its bounds, and what it may be called."""
 
 import keyword
-import os
 import re
-import sys
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
-
-from config.expansion import Expander
-from config.http_address import header_problem, url_problem
+from typing import Literal, TypeAlias
 
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
 StartMode: TypeAlias = Literal["lazy", "eager"]
@@ -46,6 +37,13 @@ LARGEST_RESULT_BYTES = 1024 * 1024 * 1024
 PROFILE_ORIGIN = "under mcp_servers in the profile"
 
 _PROBLEMS_SHOWN = 5
+
+MAX_ID_CHARACTERS = 64
+"""To this length a name is cut that is made into an id."""
+
+ID_FORM = "a name starts with a letter and holds letters, digits, '-' and '_'"
+
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 _FETCHING = (
     *(
@@ -123,188 +121,8 @@ def plan_name(server_id: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def server_spec(
-    entry: Mapping[str, object],
-    root: Path,
-    profile_folder: Path,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    origin: str = PROFILE_ORIGIN,
-) -> ServerSpec:
-    """The spec of one `mcp_servers` entry.
-
-    A relative `script` is looked up in `cwd` where one is given, else in `root` (the checkout),
-    else beside the profile. `command` and `args` replace `script` for servers that are not
-    Python files; given with one, `command` is the interpreter that runs it. A `~` whose home is
-    not known stays, so that starting the server names the path that isn't there.
-
-    Variables (`config.expansion`) are taken from `environ`. One that is not set, and an address
-    or header that can't be used, become the spec's `problem`, which names `origin` and key.
-
-    Raises:
-        KeyError, TypeError, ValueError: the entry is not of the documented form; callers that
-            want a message for a person validate with `config.schema` first.
-    """
-    server_id = str(entry["id"])
-    expander = Expander(environ, root)
-    raw_cwd = entry.get("cwd")
-    cwd = root / _expanded(expander.text("cwd", str(raw_cwd))) if raw_cwd is not None else root
-    url = expander.text("url", str(entry["url"])) if entry.get("url") else None
-    command, bundled = _command(entry, expander, root, cwd, profile_folder)
-    env = expander.private_mapping("env", _texts_by_name(entry, "env"))
-    raw_headers = expander.private_mapping("headers", _texts_by_name(entry, "headers"))
-    headers = {name: value.strip() for name, value in raw_headers.items()}
-    return ServerSpec(
-        id=server_id,
-        command=command,
-        cwd=cwd,
-        env=env,
-        description=str(entry.get("description") or "").strip(),
-        capabilities=_strings(entry.get("capabilities")),
-        basic_tools=_strings(entry.get("basic_tools")),
-        connection=_connection(entry),
-        start_timeout_seconds=_seconds(entry, "start_timeout_seconds", START_TIMEOUT_SECONDS),
-        call_timeout_seconds=_seconds(entry, "call_timeout_seconds", CALL_TIMEOUT_SECONDS),
-        url=url,
-        headers=headers,
-        start=_start(entry),
-        tool_timeout_seconds=_seconds_by_tool(entry),
-        concurrent_calls=_count(entry, "concurrent_calls", CONCURRENT_CALLS),
-        result_bytes=_count(entry, "result_bytes", RESULT_BYTES_MAX),
-        bundled=bundled,
-        origin=origin,
-        problem=_problem(server_id, origin, expander.problems, url, headers),
-        secrets=frozenset(expander.secrets),
-    )
-
-
-def _command(
-    entry: Mapping[str, object], expander: Expander, root: Path, cwd: Path, profile_folder: Path
-) -> tuple[tuple[str, ...], bool]:
-    """The argv of the server, empty for a URL, and whether it is one of our own."""
-    script, program = entry.get("script"), entry.get("command")
-    if entry.get("url"):
-        if script or program:
-            raise ValueError("a server is either a program or a 'url'")
-        return (), False
-    if not script and not program:
-        raise ValueError("a server needs 'script', 'command' or 'url'")
-    args = expander.texts("args", _strings(entry.get("args")))
-    command = expander.text("command", str(program or sys.executable))
-    if not script:
-        return (command, *args), False
-    path = _find_script(expander.text("script", str(script)), cwd, profile_folder)
-    is_ours = command == sys.executable and _lies_in(path, root / "servers")
-    return (command, str(path), *args), is_ours
-
-
-def _problem(
-    server_id: str, origin: str, found: list[str], url: str | None, headers: Mapping[str, str]
-) -> str | None:
-    """Why the entry can't be used: variables first, for they may be what makes a URL wrong."""
-    problems = list(found)
-    if url is not None and not problems:
-        if (wrong := url_problem(url)) is not None:
-            problems.append(f"key 'url' is {wrong}")
-        if (wrong := header_problem(headers)) is not None:
-            problems.append(wrong)
-    return describe_problems(server_id, origin, problems) if problems else None
-
-
-def describe_problems(server_id: str, origin: str, problems: list[str]) -> str:
-    """The `problem` of a spec: which server, where its entry stands, what is wrong with it."""
-    shown = problems[:_PROBLEMS_SHOWN]
-    if hidden := len(problems) - len(shown):
-        shown.append(f"… and {hidden} more")
-    return f"server '{server_id}' {origin} can't be used: {'; '.join(shown)}"
-
-
-def _find_script(script: str, cwd: Path, profile_folder: Path) -> Path:
-    path = _expanded(script)
-    # Absolute, because the server starts in `cwd`, not where a relative profile path began.
-    candidates = [cwd / path, profile_folder.absolute() / path]
-    return next((found for found in candidates if _is_file(found)), candidates[0])
-
-
-def _expanded(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # no such user, or no home at all
-        return Path(path)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that may not be entered, a name that is too long
-        return False
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise TypeError("expected a list of strings")
-    return tuple(str(item) for item in cast("list[object]", value))
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that can't be one
-        return False
-
-
-def _connection(entry: Mapping[str, object]) -> ConnectionMode:
-    mode = str(entry.get("connection", "persistent"))
-    if mode not in ("persistent", "per_call"):
-        raise ValueError("connection is 'persistent' or 'per_call'")
-    return mode
-
-
-def _start(entry: Mapping[str, object]) -> StartMode:
-    mode = str(entry.get("start", "lazy"))
-    if mode not in ("lazy", "eager"):
-        raise ValueError("start is 'lazy' or 'eager'")
-    return mode
-
-
-def _texts_by_name(entry: Mapping[str, object], key: str) -> dict[str, str]:
-    mapping = cast("Mapping[object, object]", entry.get(key) or {})
-    return {str(name): str(value) for name, value in mapping.items()}
-
-
-def _seconds(entry: Mapping[str, object], key: str, default: float) -> float:
-    value = entry.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{key} is a number of seconds")
-    return float(value)
-
-
-def _seconds_by_tool(entry: Mapping[str, object]) -> dict[str, float]:
-    by_tool = cast("Mapping[str, object]", entry.get("tool_timeout_seconds") or {})
-    return {str(tool): _seconds(by_tool, tool, CALL_TIMEOUT_SECONDS) for tool in by_tool}
-
-
-def _count(entry: Mapping[str, object], key: str, default: int) -> int:
-    value = entry.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{key} is a whole number")
-    return value
-
-
-# Names of servers, which may be anything in an `mcp.json`, and the ids that stand for them.
-
-MAX_ID_CHARACTERS = 64
-"""To this length a name is cut that is made into an id."""
-
-ID_FORM = "a name starts with a letter and holds letters, digits, '-' and '_'"
-
-_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-
-
 def is_server_id(name: str) -> bool:
-    """Whether the name is an id as it stands; `config.schema.ServerEntry` asks for the same."""
+    """Whether the name is an id as it stands; `ServerEntry` asks for the same."""
     return _ID.fullmatch(name) is not None
 
 
@@ -316,11 +134,17 @@ def server_id_of(name: str) -> str:
     """
     if is_server_id(name):
         return name
-    import unicodedata  # late: names are ids as a rule
-
     letters = unicodedata.normalize("NFKD", name[: 4 * MAX_ID_CHARACTERS])
     plain = letters.encode("ascii", "ignore").decode("ascii")
     made = re.sub(r"[^A-Za-z0-9_]+", "-", plain)[:MAX_ID_CHARACTERS].strip("-_")
     if not made:
         return "server"
     return made if made[0].isalpha() else f"server-{made}"
+
+
+def describe_problems(server_id: str, origin: str, problems: list[str]) -> str:
+    """The `problem` of a spec: which server, where its entry stands, what is wrong with it."""
+    shown = problems[:_PROBLEMS_SHOWN]
+    if hidden := len(problems) - len(shown):
+        shown.append(f"… and {hidden} more")
+    return f"server '{server_id}' {origin} can't be used: {'; '.join(shown)}"

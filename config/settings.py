@@ -1,8 +1,4 @@
-"""The one place that reads configuration: where files lie, and what `config/` says.
-
-Reading a profile comes in two steps: `read_document` needs YAML only, so that servers can be
-spawned at once; `check_profile` then checks everything (Pydantic, imported late).
-"""
+"""Where files lie, and the texts of those that configure us."""
 
 import contextlib
 import os
@@ -10,13 +6,9 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Self
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
-
-    from config.models_file import ModelsFile
-    from config.schema import AgentProfile
+from platformdirs import user_data_path
 
 ROOT = Path(__file__).resolve().parent.parent
 """The checkout, or the folder that an installed package lies in."""
@@ -24,12 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME_VARIABLE = "CORTEX_HOME"
 MAX_CONFIG_BYTES = 1024 * 1024
 
-MAX_PROBLEMS_SHOWN = 20
-"""How many mistakes of one file a message lists."""
-
 
 class SettingsError(Exception):
     """A configuration file can't be used; the message names file, line, key and what is allowed."""
+
+    @classmethod
+    def at(cls, path: Path, line: int | None, message: str) -> Self:
+        """With the place in front; `line` is None where it is not known."""
+        return cls(f"{path}:{line}: {message}" if line is not None else f"{path}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +90,6 @@ def find_places(environ: Mapping[str, str], root: Path = ROOT) -> Places:
             ) from error
     if (root / "pyproject.toml").is_file():
         return Places(root, root)
-    from platformdirs import user_data_path  # late: only installed copies need it
-
     try:
         home = user_data_path("cortex-r", appauthor=False)
     except RuntimeError:  # no HOME, and no entry for this user either
@@ -120,77 +112,6 @@ def _temporary_home() -> Path:
     return home
 
 
-def read_document(path: Path) -> dict[str, object]:
-    """The raw mapping in a YAML file.
-
-    Raises:
-        SettingsError: the file is missing, too large, not UTF-8, not YAML, or not a mapping.
-    """
-    from config.yaml_text import YamlProblem, load_yaml  # late: `agent.py --help` reads no file
-
-    try:
-        document = load_yaml(read_text(path))
-    except YamlProblem as problem:
-        where = f"{path}:{problem.line}" if problem.line is not None else str(path)
-        raise SettingsError(f"{where}: not valid YAML: {problem}") from problem
-    if not isinstance(document, dict):
-        raise SettingsError(f"{path}: expected a mapping with keys such as 'agent' and 'strategy'")
-    return {str(key): value for key, value in cast("dict[object, object]", document).items()}
-
-
-def check_profile(document: Mapping[str, object], path: Path) -> "AgentProfile":
-    """The profile in a raw mapping that was read from `path`.
-
-    Raises:
-        SettingsError: unknown keys, wrong values; every problem is listed, a line each.
-    """
-    from pydantic import ValidationError
-
-    from config.schema import AgentProfile
-
-    try:
-        return AgentProfile.model_validate(document)
-    except ValidationError as error:
-        raise SettingsError(_explain(error, AgentProfile, path)) from error
-
-
-def load_profile(path: Path) -> "AgentProfile":
-    """Read and check a profile.
-
-    Raises:
-        SettingsError: see `read_document` and `check_profile`.
-    """
-    return check_profile(read_document(path), path)
-
-
-def load_models(path: Path) -> "ModelsFile":
-    """Read and check `models.json`.
-
-    Raises:
-        SettingsError: the file is missing or wrong.
-    """
-    from pydantic import ValidationError
-
-    from config.models_file import ModelsFile
-
-    document = _read_json(path)
-    try:
-        return ModelsFile.model_validate(document)
-    except ValidationError as error:
-        raise SettingsError(_explain(error, ModelsFile, path)) from error
-
-
-def _read_json(path: Path) -> object:
-    from config.json_text import JsonProblem, load_json  # late: servers are spawned before
-
-    text = read_text(path)
-    try:
-        return load_json(text)
-    except JsonProblem as problem:
-        where = f"{path}:{problem.line}" if problem.line is not None else str(path)
-        raise SettingsError(f"{where}: not valid JSON: {problem}") from problem
-
-
 def read_text(path: Path) -> str:
     """The text of a configuration file.
 
@@ -208,23 +129,3 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from error
-
-
-def _explain(error: "ValidationError", schema: "type[BaseModel]", path: Path) -> str:
-    from config.explain import explain_problem, line_of
-    from config.yaml_text import compose_yaml
-
-    try:
-        # JSON is YAML but for the tab, which JSON allows between tokens.
-        document = compose_yaml(read_text(path).replace("\t", " "))
-    except SettingsError:  # gone since it was read
-        document = None
-    problems = error.errors(include_url=False, include_context=True)
-    lines: list[str] = []
-    for problem in problems[:MAX_PROBLEMS_SHOWN]:
-        line = line_of(document, problem["loc"])
-        where = f"{path}:{line}" if line is not None else str(path)
-        lines.append(f"{where}: {explain_problem(problem, schema)}")
-    if hidden := len(problems) - len(lines):
-        lines.append(f"{path}: … and {hidden} more problems")
-    return "\n".join(lines)

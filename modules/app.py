@@ -1,8 +1,8 @@
 """The composition root: builds the concrete parts, runs them, and turns errors into exit codes.
 
-The order of things is what makes a one-shot run fast: read the profile with YAML alone, spawn
-the servers that the request needs, and only then import what is heavy. So imports stand in the
-functions that need them.
+The order of things is what makes a one-shot run fast: read the configuration, spawn the servers
+that the request needs, and only then import the engine. So imports stand in the functions that
+need them.
 """
 
 import functools
@@ -10,11 +10,14 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from config.settings import Places, SettingsError, find_places, read_document
+from config.models_file import load_models
+from config.schema import AgentProfile, load_profile
+from config.server_list import ServerList, secret_values, server_list
+from config.settings import Places, SettingsError, find_places
 from core.errors import CortexError, ExitCode, UsageError, UserError, exit_code_of
 from core.version import __version__
 from modules.cli.arguments import Arguments, parse_arguments
@@ -23,7 +26,6 @@ from modules.session.request import clean_request, read_request
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
 
 if TYPE_CHECKING:
-    from config.schema import AgentProfile
     from core.ports import TextInput
     from core.process.spawn import SpawnedServer
     from core.session import MultiMCP
@@ -90,12 +92,13 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
     elif arguments.request is not None:
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
-    document = read_document(profile_file)
-    spawned = _spawn_early(request, arguments, document, profile_file, places)
+    profile = load_profile(profile_file)
+    servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
+    spawned = _spawn_early(request, servers, places)
     marks.debug("spawned")
     try:
         beside = _beside(request, arguments, complaints)
-        run = _Run(arguments, places, complaints, profile_file, document, spawned)
+        run = _Run(arguments, places, complaints, profile_file, profile, servers, spawned)
         return run.answer(request, beside)
     finally:
         _end_unused(spawned)
@@ -120,19 +123,15 @@ def _beside(request: str | None, arguments: Arguments, complaints: Complaints) -
 
 
 def _spawn_early(
-    request: str | None,
-    arguments: Arguments,
-    document: Mapping[str, object],
-    profile_file: Path,
-    places: Places,
+    request: str | None, servers: ServerList, places: Places
 ) -> "dict[str, SpawnedServer]":
     if request is None:
         return {}
     from core.dispatch.start_failures import StartFailures
-    from modules.prespawn import early_specs, prespawn
+    from modules.prespawn import prespawn
 
-    specs = early_specs(document, places, profile_file, arguments.mcp_config, os.environ)
-    return prespawn(request, specs, places.server_logs, StartFailures(places.failures_file))
+    failures = StartFailures(places.failures_file)
+    return prespawn(request, servers.specs, places.server_logs, failures)
 
 
 def _end_unused(spawned: "dict[str, SpawnedServer]") -> None:
@@ -155,7 +154,8 @@ class _Run:
         places: Places,
         complaints: Complaints,
         profile_file: Path,
-        document: Mapping[str, object],
+        profile: AgentProfile,
+        servers: ServerList,
         spawned: "dict[str, SpawnedServer]",
     ) -> None:
         """Keep what the run begins with."""
@@ -163,9 +163,10 @@ class _Run:
         self._places = places
         self._complaints = complaints
         self._profile_file = profile_file
-        self._document = document
+        self._profile = profile
+        self._servers = servers
         self._spawned = spawned
-        self._disabled: tuple[str, ...] = ()
+        self._disabled = tuple(spec.id for spec in servers.disabled)
 
     def answer(self, request: str | None, beside: "Beside | None" = None) -> ExitCode:
         """Answer the request; without one, whatever is typed or piped in.
@@ -195,8 +196,6 @@ class _Run:
         """Choose and join the concrete parts."""
         arguments, places = self._arguments, self._places
         with _early_waits(arguments, self._complaints).during("loop", "its own parts to load"):
-            from config.server_list import secret_values, server_list
-            from config.settings import check_profile, load_models
             from modules.composition import (
                 ServerAccess,
                 build_dispatcher,
@@ -208,9 +207,7 @@ class _Run:
             from modules.sandbox import Sandbox
             from modules.session.provenance import asking_leave, provenance_policy
 
-            profile = check_profile(self._document, self._profile_file)
-        servers = server_list(profile, places, self._profile_file, arguments.mcp_config, os.environ)
-        self._disabled = tuple(spec.id for spec in servers.disabled)
+        profile, servers = self._profile, self._servers
         redactor, verbose = self._complaints.redactor, arguments.verbose
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         display = open_display(sys.stderr, redactor, verbose=verbose, quiet=arguments.quiet)
@@ -255,7 +252,7 @@ class _Run:
         return conversation, dispatcher, progress
 
     def _tell_session(
-        self, profile: "AgentProfile", memory_folder: Path, progress: "Progress"
+        self, profile: AgentProfile, memory_folder: Path, progress: "Progress"
     ) -> None:
         """Say which session `--session` means, before anything is done in a wrong one."""
         if self._arguments.session is None:

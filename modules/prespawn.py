@@ -6,13 +6,10 @@ starts when it is called.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from config.server_list import raw_server_list
 from config.servers import ServerSpec
-from config.settings import Places, SettingsError
 from core.dispatch.start_failures import StartFailures
 from core.errors import ServerError
 from core.process.spawn import SpawnedServer, spawn
@@ -69,33 +66,6 @@ def prespawn(
             continue
     watchdog.retire()
     return started
-
-
-def early_specs(
-    document: Mapping[str, object],
-    places: Places,
-    profile_file: Path,
-    mcp_files: Sequence[Path],
-    environ: Mapping[str, str],
-) -> Sequence[ServerSpec]:
-    """The servers of a profile that nobody has checked yet, and of the files beside it.
-
-    None if there is a mistake anywhere: its message comes from those who check.
-    """
-    try:
-        found = raw_server_list(document, places, profile_file, mcp_files, environ)
-    except (KeyError, TypeError, ValueError, AttributeError, SettingsError):
-        return ()
-    return found.specs if _ids_differ(document) else ()
-
-
-def _ids_differ(document: Mapping[str, object]) -> bool:
-    """Whether no id stands twice in the profile, which the schema refuses."""
-    entries = document.get("mcp_servers")
-    if not isinstance(entries, list):
-        return True
-    ids = [str(entry.get("id")) for entry in cast("list[Mapping[str, object]]", entries)]
-    return len(set(ids)) == len(ids)
 
 
 def may_be_meant(request: str, spec: ServerSpec) -> bool:

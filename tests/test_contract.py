@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from config.models_file import load_models
 from config.schema import AgentProfile, StrategyProfile
 from config.servers import ServerSpec
-from config.settings import load_models
 from core.context import AgentContext
 from core.loop import AgentLoop, collect
 from core.session import MCP, MultiMCP

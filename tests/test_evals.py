@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import check_profile, read_document
+from config.schema import load_profile
 from tests.command_line import ROOT
 from tests.empty_workplace import empty_workplace
 from tests.evals.checks import what_is_wrong
@@ -171,7 +171,7 @@ def test_there_are_enough_requests_and_those_held_out_are_of_a_server_of_their_o
 
 def test_every_bundled_tool_is_the_right_one_for_some_request() -> None:
     file = ROOT / "config" / "profiles.yaml"
-    (math,) = [s for s in check_profile(read_document(file), file).mcp_servers if s.id == "math"]
+    (math,) = [s for s in load_profile(file).mcp_servers if s.id == "math"]
     named = {name for q in load_questions() for any_of in q.right_tools() for name in any_of}
     assert {name for name in named if name.startswith("math.")} == {
         f"math.{name}" for name in math.capabilities

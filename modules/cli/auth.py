@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TextIO, assert_never
 
-from config.models_file import ModelsFile
+from config.models_file import ModelsFile, load_models
 from config.server_list import ServerList
-from config.settings import Places, load_models
+from config.settings import Places
 from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.cli.auth_command import AuthCommand, ListKeys, RemoveKey, SetKey

@@ -8,7 +8,7 @@ whatever the schema says (as in HTTPie).
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, Literal, TypeAlias, cast, get_args
 
-from config.json_text import JsonProblem, load_json
+from config.texts import TextProblem, load_json
 from core.errors import UsageError
 from core.tools.json_schema import Contradiction, as_object, merge, resolve
 from core.tools.spec import ToolSpec
@@ -49,7 +49,7 @@ def read_input(text: str, stdin: BinaryIO) -> JsonObject:
         raise UsageError(f'{where} is empty; --input takes a JSON object, such as {{"a": 1}}')
     try:
         value = load_json(raw)
-    except JsonProblem as problem:
+    except TextProblem as problem:
         where = f" (line {problem.line})" if problem.line is not None and "\n" in raw else ""
         raise UsageError(f"--input is not JSON{where}: {problem}") from problem
     if not isinstance(value, dict):
@@ -94,7 +94,7 @@ def _from_stdin(stdin: BinaryIO) -> str:
 def _json(name: str, text: str) -> Json:
     try:
         return cast("Json", load_json(text))
-    except JsonProblem as problem:
+    except TextProblem as problem:
         raise UsageError(
             f"'{name}:=' takes JSON, and '{_shown(text)}' is none: {problem}"
         ) from problem
@@ -106,7 +106,7 @@ def _typed(name: str, text: str, schema: JsonObject, tool: ToolSpec) -> Json:
         return text
     try:
         value = cast("Json", load_json(text))
-    except JsonProblem:
+    except TextProblem:
         value = text
     # Where text may stand, `null` and a quoted "x" are text as well.
     unfit = kinds.isdisjoint(_kinds_of(value))

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
-from config.documents import documents_environment
-from config.settings import Places, check_profile, read_document
-from config.web import web_environment
+from config.bundled import documents_environment, web_environment
+from config.schema import load_profile
+from config.settings import Places
 from core.errors import ExitCode
 from modules.cli.docs_command import ManageDocuments
 from modules.cli.docs_parser import parse_docs
@@ -67,12 +67,10 @@ def child_environment(
     Raises:
         SettingsError: the profile can't be used.
     """
-    profile = check_profile(read_document(profile_file), profile_file)
-    documents = profile.documents.model_dump(mode="json", exclude_unset=True)
-    web = profile.web.model_dump(mode="json", exclude_unset=True)
+    profile = load_profile(profile_file)
     usual = {name: value for name, value in environ.items() if name not in _KEYS}
-    told = web_environment(web, environ, searches=False)
-    return usual | told | documents_environment(documents, places.home, environ)
+    told = web_environment(profile.web, environ, searches=False)
+    return usual | told | documents_environment(profile.documents, places.home, environ)
 
 
 @dataclass(frozen=True, slots=True)

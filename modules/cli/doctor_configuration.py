@@ -5,16 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from config.models_file import load_models
+from config.schema import load_profile
 from config.server_list import ServerList, server_list
 from config.servers import ServerSpec
-from config.settings import (
-    HOME_VARIABLE,
-    Places,
-    SettingsError,
-    check_profile,
-    load_models,
-    read_document,
-)
+from config.settings import HOME_VARIABLE, Places, SettingsError
 from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind
 from modules.cli.doctor_findings import Check
@@ -31,7 +26,7 @@ _CORRECT_IT: Final = "nothing is answered before this is corrected"
 def read_profile(path: Path) -> "tuple[AgentProfile | None, Check]":
     """The profile, None if it can't be used, and what there is to say of it."""
     try:
-        profile = check_profile(read_document(path), path)
+        profile = load_profile(path)
     except SettingsError as error:
         return None, Check("configuration", "profile", "broken", str(error), _CORRECT_IT)
     return profile, Check("configuration", "profile", "ok", str(path))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from config.documents import uses_gemini
+from config.bundled import uses_gemini
 from config.settings import Places
 from modules.cli.doctor_findings import Check
 
@@ -24,8 +24,7 @@ def documents_checks(
     for name in section.folders:
         yield _folder(places.home / Path(name).expanduser())
     yield _index(places.home / Path(section.index_folder).expanduser())
-    told = section.model_dump(mode="json", exclude_unset=True)
-    if uses_gemini(told) and not environ.get("GEMINI_API_KEY"):
+    if uses_gemini(section) and not environ.get("GEMINI_API_KEY"):
         yield Check(
             "documents",
             "Gemini",

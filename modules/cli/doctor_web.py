@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from config.bundled import KEY_VARIABLES
 from config.http_address import is_loopback
-from config.web import engine_key
 from modules.cli.doctor_findings import Check
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _engine(section: "WebSection", environ: Mapping[str, str]) -> Check:
             advice = f"if it is yours, add {host} to web.allow_private"
             told = f"{told}, which is not on the public internet and so is not asked"
             return Check("web", "engine", "missing", told, advice)
-    name = engine_key({"search": section.search})
+    name = KEY_VARIABLES.get(section.search)
     if name is None:
         return Check("web", "engine", "ok", f"{told} (needs no key)")
     if environ.get(name):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from config.http_address import may_hold_credentials
-from config.mcp_json import add_server, remove_server, switch_server
+from config.mcp_file import add_server, remove_server, switch_server
 from config.servers import ServerSpec
 from core.base.redaction import names_a_secret
 from core.dispatch.start_failures import StartFailures

@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-from config.models_file import ModelsFile, Price
+from config.models_file import ModelsFile, Price, load_models
+from config.schema import load_profile
 from config.server_list import ServerList
-from config.settings import Places, check_profile, load_models, read_document
+from config.settings import Places
 from core.errors import ExitCode, UserError
 from core.values import Json, JsonObject
 from modules.cli.doctor_models import KEYRING_SECONDS
@@ -38,7 +39,7 @@ def list_models(
     """
     options = command.options
     profile_file = options.profile or places.config_file("profiles.yaml")
-    profile = check_profile(read_document(profile_file), profile_file)
+    profile = load_profile(profile_file)
     models = load_models(places.config_file("models.json"))
     around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
     verbose, quiet = options.verbose, options.quiet

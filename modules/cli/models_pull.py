@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
-from config.models_file import ModelEntry, ModelsFile
+from config.models_file import ModelEntry, ModelsFile, load_models
 from config.server_list import ServerList
-from config.settings import Places, load_models
+from config.settings import Places
 from core.errors import ExitCode, UsageError
 from modules.cli.models_command import PullModel
 from modules.cli.models_rows import size_text

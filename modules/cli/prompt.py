@@ -2,8 +2,8 @@
 
 import os
 
+from config.models_file import load_models
 from config.schema import AgentProfile
-from config.settings import load_models
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import JsonObject

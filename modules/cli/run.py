@@ -1,17 +1,12 @@
-"""Runs one command: reads what is configured, does it, gives the exit code.
+"""Runs one command: reads what is configured, does it, gives the exit code."""
 
-The commands that start nothing are quick because they need neither Pydantic nor the engine: for
-them the profile is read as it stands, and checked only where it can't be read.
-"""
-
-import contextlib
 import sys
 from collections.abc import Coroutine, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
-from config.server_list import ServerList, raw_server_list, secret_values, server_list
-from config.settings import Places, check_profile, read_document
+from config.schema import AgentProfile, load_profile
+from config.server_list import ServerList, secret_values, server_list
+from config.settings import Places
 from core.errors import ExitCode
 from modules.cli.auth_command import ListKeys, RemoveKey, SetKey
 from modules.cli.command import (
@@ -33,9 +28,6 @@ from modules.cli.docs_command import ManageDocuments
 from modules.cli.models_command import ListModels, ModelsCommand, PullModel
 from modules.cli.surroundings import Surroundings
 from modules.terminal.streams import Complaints, StdoutClosed
-
-if TYPE_CHECKING:
-    from config.schema import AgentProfile
 
 _Quick: TypeAlias = ListServers | AddServer | RemoveServer | SwitchServer | ShowLog
 _WithServers: TypeAlias = ListTools | ShowStatus | CheckServer | CallTool | RunPlanFile | ShowPrompt
@@ -99,28 +91,13 @@ def _configured(
 ) -> ExitCode:
     """Read what is configured, as far as the command needs it, and do the command."""
     profile_file = command.options.profile or places.config_file("profiles.yaml")
-    document, files = read_document(profile_file), command.options.mcp_config
-    if isinstance(command, _Quick):
-        servers = _quick_list(document, places, profile_file, files, environ)
-        return _quickly(command, _around(command, servers, places, complaints, environ))
-    profile = check_profile(document, profile_file)
+    profile = load_profile(profile_file)
+    files = command.options.mcp_config
     servers = server_list(profile, places, profile_file, files, environ)
     around = _around(command, servers, places, complaints, environ)
+    if isinstance(command, _Quick):
+        return _quickly(command, around)
     return _run_with_servers(command, around, profile)
-
-
-def _quick_list(
-    document: Mapping[str, object],
-    places: Places,
-    profile_file: Path,
-    files: tuple[Path, ...],
-    environ: Mapping[str, str],
-) -> ServerList:
-    # A mistake in the profile gets its message below.
-    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-        return raw_server_list(document, places, profile_file, files, environ)
-    profile = check_profile(document, profile_file)
-    return server_list(profile, places, profile_file, files, environ)
 
 
 def _around(
@@ -168,7 +145,7 @@ def _quickly(command: _Quick, around: Surroundings) -> ExitCode:
 
 
 def _run_with_servers(
-    command: _WithServers, around: Surroundings, profile: "AgentProfile"
+    command: _WithServers, around: Surroundings, profile: AgentProfile
 ) -> ExitCode:
     import asyncio
     import gc
@@ -180,7 +157,7 @@ def _run_with_servers(
 
 
 def _work(
-    command: _WithServers, around: Surroundings, profile: "AgentProfile"
+    command: _WithServers, around: Surroundings, profile: AgentProfile
 ) -> Coroutine[object, object, ExitCode]:
     match command:
         case ListTools():

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from config.documents import is_documents_server
+from config.bundled import is_documents_server
 from config.servers import ServerSpec
 from config.settings import Places
 from core.provenance.checks import Doubt

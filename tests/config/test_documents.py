@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from config.documents import OPTIONS_VARIABLE, documents_environment, documents_json
-from config.schema import AgentProfile, DocumentsSection
-from config.server_list import raw_server_list, secret_values, server_list
+from config.bundled import DOCUMENTS_VARIABLE, documents_environment
+from config.schema import AgentProfile, DocumentsSection, load_profile
+from config.server_list import secret_values, server_list
 from config.servers import ServerSpec
-from config.settings import ROOT, Places, SettingsError, check_profile, read_document
+from config.settings import ROOT, Places, SettingsError
 from servers.rag.library import options as server_side
 from servers.rag.library.options import DocumentOptions, read_options
 
@@ -18,14 +18,14 @@ PROFILE = ROOT / "config" / "profiles.yaml"
 
 
 def shipped() -> AgentProfile:
-    return check_profile(read_document(PROFILE), PROFILE)
+    return load_profile(PROFILE)
 
 
 def test_the_section_and_the_server_know_the_same_keys_and_defaults() -> None:
     ours, theirs = DocumentsSection.model_fields, DocumentOptions.model_fields
     assert set(ours) == set(theirs)
-    assert OPTIONS_VARIABLE == server_side.OPTIONS_VARIABLE
-    told = read_options({OPTIONS_VARIABLE: documents_json({}, HOME)})
+    assert DOCUMENTS_VARIABLE == server_side.OPTIONS_VARIABLE
+    told = read_options(documents_environment(DocumentsSection(), HOME, {}))
     assert told == read_options({"CORTEX_HOME": str(HOME)})
     for name in set(ours) - {"folders", "index_folder"}:
         assert ours[name].default == theirs[name].default, name
@@ -46,12 +46,11 @@ def test_the_server_reads_what_the_section_says() -> None:
         "word_weight": 0.7,
         "watch": False,
     }
-    checked = DocumentsSection.model_validate(section).model_dump(mode="json", exclude_unset=True)
-    for given in (section, checked):
-        told = read_options(documents_environment(given, HOME, {}))
-        assert told.folders == (HOME / "papers", Path("/data/docs"))
-        assert told.index_folder == HOME / "state" / "index"
-        assert (told.ignore, told.watch, told.word_weight) == (("*.tmp",), False, 0.7)
+    given = DocumentsSection.model_validate(section)
+    told = read_options(documents_environment(given, HOME, {}))
+    assert told.folders == (HOME / "papers", Path("/data/docs"))
+    assert told.index_folder == HOME / "state" / "index"
+    assert (told.ignore, told.watch, told.word_weight) == (("*.tmp",), False, 0.7)
 
 
 @pytest.mark.parametrize(
@@ -61,26 +60,23 @@ def test_the_server_reads_what_the_section_says() -> None:
         ({"embedder": "auto", "captions": "auto"}, False),
         ({"embedder": "gemini:gemini-embedding-001"}, True),
         ({"captions": "gemini:gemini-2.5-flash"}, True),
-        ({"captions": None}, False),
     ],
 )
 def test_the_key_of_gemini_goes_along_only_where_gemini_is_named(
     section: dict[str, object], names_key: bool
 ) -> None:
     environ = {"GEMINI_API_KEY": "sekret-key", "OLLAMA_HOST": "box:11434", "OTHER_KEY": "x"}
-    told = documents_environment(section, HOME, environ)
+    given = DocumentsSection.model_validate(section)
+    told = documents_environment(given, HOME, environ)
     assert ("GEMINI_API_KEY" in told) == names_key
     assert told["OLLAMA_HOST"] == "box:11434"
     assert "OTHER_KEY" not in told
 
 
-def specs(profile_text: dict[str, object], environ: dict[str, str]) -> dict[str, ServerSpec]:
-    """The servers by id; that both readers of a profile agree is asserted on the way."""
-    places = Places(ROOT, HOME)
-    quick = raw_server_list(profile_text, places, PROFILE, environ=environ)
-    checked = check_profile(profile_text, PROFILE)
-    assert server_list(checked, places, PROFILE, environ=environ) == quick
-    return {spec.id: spec for spec in quick.specs}
+def specs(profile: AgentProfile, environ: dict[str, str]) -> dict[str, ServerSpec]:
+    """The servers by id."""
+    found = server_list(profile, Places(ROOT, HOME), PROFILE, environ=environ)
+    return {spec.id: spec for spec in found.specs}
 
 
 def test_only_the_bundled_documents_server_is_told(tmp_path: Path) -> None:
@@ -96,15 +92,15 @@ def test_only_the_bundled_documents_server_is_told(tmp_path: Path) -> None:
             {"id": "own", "command": "python3", "args": ["servers/documents_server.py"]},
         ],
     }
-    found = specs(document, {"GEMINI_API_KEY": "sekret-key"})
-    assert json.loads(found["docs"].env[OPTIONS_VARIABLE])["folders"] == ["/srv/home/mine"]
+    found = specs(AgentProfile.model_validate(document), {"GEMINI_API_KEY": "sekret-key"})
+    assert json.loads(found["docs"].env[DOCUMENTS_VARIABLE])["folders"] == ["/srv/home/mine"]
     assert found["docs"].env["MORE"] == "1"
     assert secret_values(found.values()) == {"sekret-key"}
     assert [found[name].env for name in ("math", "other", "own")] == [{}, {}, {}]
 
 
 def test_the_shipped_profile_has_the_server() -> None:
-    found = specs(read_document(PROFILE), {})
+    found = specs(shipped(), {})
     assert found["documents"].bundled
     assert "search_stored_documents" in found["documents"].capabilities
     assert found["documents"].start == "lazy"
@@ -127,6 +123,6 @@ def test_mistakes_are_told_with_file_line_and_key(tmp_path: Path, section: str, 
     path = tmp_path / "profile.yaml"
     path.write_text(f"agent: {{name: Test, id: test}}\ndocuments:\n  {section}\n")
     with pytest.raises(SettingsError) as wrong:
-        check_profile(read_document(path), path)
+        load_profile(path)
     assert f"{path}:3" in str(wrong.value)
     assert told in str(wrong.value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.mcp_json import McpFile, read_mcp_file
+from config.mcp_file import McpFile, read_mcp_file
 from config.servers import ServerSpec
 
 HIDDEN = "s3cr3t-value"

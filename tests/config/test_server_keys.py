@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import SettingsError, load_profile
+from config.schema import load_profile
+from config.settings import SettingsError
 
 AGENT = "agent: {name: A, id: a}\n"
 HIDDEN = "s3cr3t-value"

@@ -1,17 +1,15 @@
 """The servers of a run: where they come from, which of two counts, and what must not be shown."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from config.schema import AgentProfile
-from config.server_list import ServerList, raw_server_list, secret_values, server_list
+from config.server_list import ServerList, secret_values, server_list
 from config.servers import ServerSpec
-from config.settings import ROOT, Places, SettingsError
+from config.settings import Places, SettingsError
 
 NO_VARIABLES: Mapping[str, str] = {}
 
@@ -33,13 +31,11 @@ def listed(
     files: tuple[Path, ...] = (),
     environ: Mapping[str, str] = NO_VARIABLES,
 ) -> ServerList:
-    """The list of a profile with these servers; read in both ways, which must agree."""
+    """The list of a profile with these servers."""
     document = {"agent": {"name": "A", "id": "a"}, "mcp_servers": list(servers)}
     profile = AgentProfile.model_validate(document)
     profile_file = places.root / "config" / "profiles.yaml"
-    made = server_list(profile, places, profile_file, files, environ)
-    assert raw_server_list(document, places, profile_file, files, environ) == made
-    return made
+    return server_list(profile, places, profile_file, files, environ)
 
 
 def ids(specs: tuple[ServerSpec, ...]) -> list[str]:
@@ -210,28 +206,15 @@ def test_the_environment_of_this_process_is_what_counts_unless_another_is_given(
 ) -> None:
     monkeypatch.setenv("CORTEX_TEST_WORD", "hello")
     entry = {"id": "a", "command": "${CORTEX_TEST_WORD}"}
-    document = {"mcp_servers": [entry]}
-    (spec,) = raw_server_list(document, places, places.root / "p.yaml").specs
+    profile = AgentProfile.model_validate(
+        {"agent": {"name": "A", "id": "a"}, "mcp_servers": [entry]}
+    )
+    (spec,) = server_list(profile, places, places.root / "p.yaml").specs
     assert spec.command == ("hello",)
 
 
 def test_a_home_of_an_impossible_name_has_no_file(tmp_path: Path) -> None:
     assert listed(Places(tmp_path, Path("/" + "x" * 5000))) == ServerList((), (), ())
-
-
-def test_listing_servers_needs_no_heavy_import(tmp_path: Path) -> None:
-    """It happens before anything is spawned, also with an `mcp.json`."""
-    path = file_with(tmp_path / "mcp.json", a={"url": "https://example.com", "headers": {"A": "b"}})
-    program = (
-        "import sys; from pathlib import Path; from config.settings import *;"
-        "from config.server_list import raw_server_list;"
-        f"raw_server_list({{}}, Places(ROOT, Path('/nowhere')), Path('p'), [Path({str(path)!r})]);"
-        "print(*{'pydantic', 'yaml', 'asyncio', 'mcp', 'httpx2', 'http'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""
 
 
 def test_secrets_in_the_words_of_a_command_count_too(places: Places) -> None:

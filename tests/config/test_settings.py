@@ -2,8 +2,6 @@
 
 import os
 import pwd
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import cast
@@ -11,19 +9,12 @@ from typing import cast
 import pytest
 from pydantic import BaseModel
 
-from config.schema import AgentProfile, ServerEntry
-from config.settings import (
-    MAX_CONFIG_BYTES,
-    MAX_PROBLEMS_SHOWN,
-    ROOT,
-    Places,
-    SettingsError,
-    check_profile,
-    find_places,
-    load_models,
-    load_profile,
-    read_document,
-)
+from config.checking import MAX_PROBLEMS_SHOWN
+from config.models_file import load_models
+from config.schema import AgentProfile, load_profile
+from config.server_entry import ServerEntry
+from config.settings import MAX_CONFIG_BYTES, ROOT, Places, SettingsError, find_places
+from config.texts import load_yaml
 
 AGENT = "agent: {name: A, id: a}\n"
 REQUIRED_SERVER_KEYS = {"id", "script", "description", "capabilities", "basic_tools"}
@@ -60,8 +51,8 @@ class TestShippedFiles:
         assert models["gemini"].api_key_env == "GEMINI_API_KEY"
 
     def test_every_key_of_the_schema_stands_in_the_shipped_profile(self) -> None:
-        document = read_document(ROOT / "config" / "profiles.yaml")
-        assert not keys_left_out(AgentProfile, document)
+        text = (ROOT / "config" / "profiles.yaml").read_text(encoding="utf-8")
+        assert not keys_left_out(AgentProfile, load_yaml(text))
 
     def test_the_shipped_values_are_the_defaults_but_for_steps_and_tool_calls(self) -> None:
         """A profile that leaves another key out behaves as the shipped one does."""
@@ -237,7 +228,7 @@ def test_whole_numbers_are_seconds_too(tmp_path: Path) -> None:
     assert load_profile(path).sandbox.cpu_seconds == 7.0
 
 
-@pytest.mark.parametrize("load", [load_profile, load_models, read_document])
+@pytest.mark.parametrize("load", [load_profile, load_models])
 def test_a_missing_file_and_a_directory_say_that_they_cannot_be_read(
     tmp_path: Path, load: object
 ) -> None:
@@ -248,18 +239,6 @@ def test_a_missing_file_and_a_directory_say_that_they_cannot_be_read(
     assert str(missing) in str(caught.value)
     with pytest.raises(SettingsError, match="can't be read: Is a directory"):
         load(tmp_path)
-
-
-def test_mistakes_are_told_even_when_the_file_has_changed_since(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_text("agent: 5\n", encoding="utf-8")
-    document = read_document(path)
-    path.write_text("agent: [", encoding="utf-8")
-    with pytest.raises(SettingsError, match="'agent' is 5; expected a section"):
-        check_profile(document, path)
-    path.unlink()
-    with pytest.raises(SettingsError, match="'agent' is 5; expected a section"):
-        check_profile(document, path)
 
 
 @pytest.mark.parametrize(
@@ -350,16 +329,3 @@ class TestPlaces:
     def test_a_home_that_cannot_even_be_looked_into_leaves_what_ships(self) -> None:
         places = Places(ROOT, Path("/" + "x" * 5000))
         assert places.config_file("models.json") == ROOT / "config" / "models.json"
-
-
-def test_reading_a_profile_needs_neither_pydantic_nor_anything_heavy() -> None:
-    """Servers are spawned between reading and checking; what is imported before delays them."""
-    program = (
-        "import sys; from pathlib import Path; from config.settings import *;"
-        "read_document(ROOT / 'config' / 'profiles.yaml');"
-        "print(*{'pydantic', 'platformdirs', 'asyncio', 'mcp'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import AgentProfile, SecuritySection, WebSection
-from config.server_list import raw_server_list, secret_values, server_list
+from config.bundled import KEY_VARIABLES, WEB_VARIABLE, web_environment
+from config.http_address import is_host
+from config.schema import AgentProfile, SecuritySection, WebSection, load_profile
+from config.server_list import secret_values, server_list
 from config.servers import ServerSpec
-from config.settings import ROOT, Places, SettingsError, check_profile, read_document
-from config.web import KEY_VARIABLES, OPTIONS_VARIABLE, is_host, web_environment, web_json
+from config.settings import ROOT, Places, SettingsError
 from servers.web import options as server_side
 from servers.web.options import WebOptions, read_options
 
@@ -25,16 +26,13 @@ EVERY_KEY = {
 
 
 def shipped() -> AgentProfile:
-    return check_profile(read_document(PROFILE), PROFILE)
+    return load_profile(PROFILE)
 
 
-def specs(document: dict[str, object], environ: dict[str, str]) -> dict[str, ServerSpec]:
-    """The servers by id; that both readers of a profile agree is asserted on the way."""
-    places = Places(ROOT, HOME)
-    quick = raw_server_list(document, places, PROFILE, environ=environ)
-    checked = check_profile(document, PROFILE)
-    assert server_list(checked, places, PROFILE, environ=environ) == quick
-    return {spec.id: spec for spec in quick.specs}
+def specs(profile: AgentProfile, environ: dict[str, str]) -> dict[str, ServerSpec]:
+    """The servers by id."""
+    found = server_list(profile, Places(ROOT, HOME), PROFILE, environ=environ)
+    return {spec.id: spec for spec in found.specs}
 
 
 def keys_told(environment: dict[str, str]) -> set[str]:
@@ -46,9 +44,9 @@ def test_the_section_and_the_servers_know_the_same_keys_and_defaults() -> None:
     assert {name: field.default for name, field in ours.items()} == {
         name: field.default for name, field in theirs.items()
     }
-    assert OPTIONS_VARIABLE == server_side.OPTIONS_VARIABLE
+    assert WEB_VARIABLE == server_side.OPTIONS_VARIABLE
     assert KEY_VARIABLES == server_side.KEY_VARIABLES
-    assert read_options({OPTIONS_VARIABLE: web_json({})}) == read_options({}) == WebOptions()
+    assert read_options(web_environment(WebSection(), {})) == read_options({}) == WebOptions()
 
 
 def test_the_shipped_sections_say_the_defaults_key_by_key() -> None:
@@ -66,9 +64,7 @@ def test_the_server_reads_what_the_section_says() -> None:
         "timeout_seconds": 5,
         "cache_seconds": 0,
     }
-    checked = WebSection.model_validate(section).model_dump(mode="json", exclude_unset=True)
-    assert web_json(section) == web_json(checked)
-    told = read_options(web_environment(section, {}))
+    told = read_options(web_environment(WebSection.model_validate(section), {}))
     assert (told.search, told.search_url) == ("searxng", "http://localhost:8888")
     assert (told.allow_private, told.timeout_seconds) == (("localhost",), 5.0)
     assert (told.cache_seconds, told.pages_per_minute) == (0.0, 20)
@@ -78,7 +74,7 @@ def test_the_server_reads_what_the_section_says() -> None:
     ("section", "keys"),
     [
         ({}, set[str]()),
-        ({"search": "searxng", "captions": "auto"}, set[str]()),
+        ({"captions": "auto"}, set[str]()),
         ({"search": "brave"}, {"BRAVE_API_KEY"}),
         ({"search": "tavily"}, {"TAVILY_API_KEY"}),
         ({"captions": "gemini:gemini-3.8-flash"}, {"GEMINI_API_KEY"}),
@@ -88,10 +84,11 @@ def test_the_server_reads_what_the_section_says() -> None:
 def test_a_key_goes_along_only_where_its_service_is_named(
     section: dict[str, object], keys: set[str]
 ) -> None:
-    told = web_environment(section, EVERY_KEY)
+    given = WebSection.model_validate(section)
+    told = web_environment(given, EVERY_KEY)
     assert keys_told(told) == keys
     assert told["OLLAMA_HOST"] == "box:11434"
-    assert keys_told(web_environment(section, EVERY_KEY, searches=False)) == keys - set(
+    assert keys_told(web_environment(given, EVERY_KEY, searches=False)) == keys - set(
         KEY_VARIABLES.values()
     )
 
@@ -110,9 +107,9 @@ def test_only_the_bundled_servers_that_read_the_web_are_told(tmp_path: Path) -> 
             {"id": "own", "command": "python3", "args": ["servers/websearch_server.py"]},
         ],
     }
-    found = specs(document, EVERY_KEY)
+    found = specs(AgentProfile.model_validate(document), EVERY_KEY)
     for name in ("web", "docs"):
-        assert json.loads(found[name].env[OPTIONS_VARIABLE])["timeout_seconds"] == 7
+        assert json.loads(found[name].env[WEB_VARIABLE])["timeout_seconds"] == 7
     assert (found["web"].env["BRAVE_API_KEY"], found["web"].env["MORE"]) == ("brave-key", "1")
     assert keys_told(dict(found["docs"].env)) == set()
     assert secret_values(found.values()) == {"brave-key"}
@@ -126,16 +123,16 @@ def test_what_the_servers_entry_sets_itself_counts_more() -> None:
             {
                 "id": "web",
                 "script": "servers/websearch_server.py",
-                "env": {OPTIONS_VARIABLE: '{"search": "tavily"}', "TAVILY_API_KEY": "mine"},
+                "env": {WEB_VARIABLE: '{"search": "tavily"}', "TAVILY_API_KEY": "mine"},
             }
         ],
     }
-    told = read_options(specs(document, EVERY_KEY)["web"].env)
+    told = read_options(specs(AgentProfile.model_validate(document), EVERY_KEY)["web"].env)
     assert told.search == "tavily"
 
 
 def test_the_shipped_profile_has_the_server() -> None:
-    found = specs(read_document(PROFILE), {})
+    found = specs(shipped(), {})
     assert list(found) == ["math", "documents", "websearch"]
     assert found["websearch"].bundled
     assert found["websearch"].basic_tools == ("duckduckgo_search_results",)
@@ -169,7 +166,7 @@ def test_mistakes_are_told_with_file_line_and_key(tmp_path: Path, section: str, 
     path = tmp_path / "profile.yaml"
     path.write_text(f"agent: {{name: Test, id: test}}\n{section}\n")
     with pytest.raises(SettingsError) as wrong:
-        check_profile(read_document(path), path)
+        load_profile(path)
     assert f"{path}:2" in str(wrong.value)
     assert told in str(wrong.value)
 
@@ -178,7 +175,7 @@ def test_mistakes_are_told_with_file_line_and_key(tmp_path: Path, section: str, 
 def test_off_is_off_though_yaml_takes_it_for_false(tmp_path: Path, written: str) -> None:
     path = tmp_path / "profile.yaml"
     path.write_text(f"agent: {{name: Test, id: test}}\nsecurity: {{provenance: {written}}}\n")
-    found = check_profile(read_document(path), path).security.provenance
+    found = load_profile(path).security.provenance
     assert found == {"'off'": "off", "no": "off"}.get(written, written)
 
 

@@ -101,7 +101,7 @@ def _model(name: str | None, places: Places, state_folder: Path, *, is_rendered:
         # An entry of models.json says nothing about a file; what fits the longest prompt does.
         entry = ModelEntry(type="local", path=str(file), context_tokens=CONTEXT_TOKENS)
         return LocalModel(entry, state_folder, is_rendered=is_rendered)
-    from config.settings import load_models
+    from config.models_file import load_models
     from modules.models.choosing.choice import choose_models
 
     models = load_models(places.config_file("models.json"))

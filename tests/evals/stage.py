@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, load_profile
 from config.servers import ServerSpec
-from config.settings import Places, check_profile, read_document
+from config.settings import Places
 from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
@@ -62,7 +62,7 @@ class Stage:
     def profile(self, manner: Manner) -> AgentProfile:
         """The profile that ships, in that manner; sessions are not written to the disk."""
         path = ROOT / "config" / "profiles.yaml"
-        profile = check_profile(read_document(path), path)
+        profile = load_profile(path)
         changes = {
             name: value
             for name in ("plan_style", "perception")

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from config.schema import AgentProfile, load_profile
+from config.server_list import server_list
 from config.servers import ServerSpec
-from config.settings import ROOT, Places, load_profile
+from config.settings import ROOT, Places
 from core.dispatch.start_failures import StartFailures
 from core.process.spawn import SpawnedServer, terminate
-from modules.prespawn import early_specs, likely_servers, prespawn
+from modules.prespawn import likely_servers, prespawn
 
 HERE = Path()
 MATH = ServerSpec(
@@ -117,13 +119,23 @@ def test_of_the_shipped_servers_those_start_that_the_request_needs(
     assert likely(request_text, *specs) == servers
 
 
+def configured(
+    folder: Path, entries: Sequence[Mapping[str, object]], *mcp_files: Path
+) -> Sequence[ServerSpec]:
+    """The servers of a profile with these entries, and of the files beside it."""
+    profile = AgentProfile.model_validate(
+        {"agent": {"name": "A", "id": "a"}, "mcp_servers": entries}
+    )
+    places, file = Places(folder, folder), folder / "profiles.yaml"
+    return server_list(profile, places, file, mcp_files, {}).specs
+
+
 @contextmanager
 def spawned(
-    document: dict[str, object], folder: Path, *mcp_files: Path
+    entries: Sequence[Mapping[str, object]], folder: Path, *mcp_files: Path
 ) -> Generator[dict[str, SpawnedServer]]:
-    """What a raw profile starts for a request about factorials; ended afterwards."""
-    specs = early_specs(document, Places(folder, folder), folder / "profiles.yaml", mcp_files, {})
-    started = prespawn("factorial", specs, folder / "logs")
+    """What a profile starts for a request about factorials; ended afterwards."""
+    started = prespawn("factorial", configured(folder, entries, *mcp_files), folder / "logs")
     try:
         yield started
     finally:
@@ -140,7 +152,7 @@ def test_likely_servers_run_and_their_errors_go_to_the_log(tmp_path: Path) -> No
     program = "import sys; sys.stderr.write('hello'); sys.stdin.read()"
     python = {"command": sys.executable, "args": ["-c", program]}
     entries = [entry("one"), entry("two", **python), entry("other", description="weather")]
-    with spawned({"mcp_servers": entries}, tmp_path) as started:
+    with spawned(entries, tmp_path) as started:
         assert list(started) == ["one", "two"]
         assert all(server.process.poll() is None for server in started.values())
     assert all(server.process.returncode == 0 for server in started.values())
@@ -148,10 +160,8 @@ def test_likely_servers_run_and_their_errors_go_to_the_log(tmp_path: Path) -> No
 
 
 def test_a_server_that_failed_lately_is_left_alone(tmp_path: Path) -> None:
-    document: dict[str, object] = {"mcp_servers": [entry("bad"), entry("good")]}
-    places = Places(tmp_path, tmp_path)
-    specs = early_specs(document, places, tmp_path / "profiles.yaml", (), {})
-    failures = StartFailures(places.failures_file)
+    specs = configured(tmp_path, [entry("bad"), entry("good")])
+    failures = StartFailures(tmp_path / "failures.json")
     failures.add(specs[0])
     started = prespawn("factorial", specs, tmp_path / "logs", failures)
     assert list(started) == ["good"]
@@ -160,7 +170,7 @@ def test_a_server_that_failed_lately_is_left_alone(tmp_path: Path) -> None:
 
 def test_servers_that_are_switched_off_or_lack_a_variable_are_left_alone(tmp_path: Path) -> None:
     entries = [entry("off", disabled=True), entry("unset", env={"A": "${NOT_SET}"}), entry("on")]
-    with spawned({"mcp_servers": entries}, tmp_path) as started:
+    with spawned(entries, tmp_path) as started:
         assert list(started) == ["on"]
 
 
@@ -171,54 +181,20 @@ def test_servers_of_other_files_are_started_early_too(tmp_path: Path) -> None:
     mine.write_text(json.dumps({"mcpServers": {"mine": server}}), encoding="utf-8")
     given = tmp_path / "given.json"
     given.write_text(json.dumps({"servers": {"given": server}}), encoding="utf-8")
-    with spawned({"mcp_servers": [entry("own")]}, tmp_path, given) as started:
+    with spawned([entry("own")], tmp_path, given) as started:
         assert list(started) == ["own", "mine", "given"]
-
-
-def test_a_file_that_is_no_json_starts_nothing_and_raises_nothing(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.json"
-    broken.write_text("{", encoding="utf-8")
-    with spawned({"mcp_servers": [entry("good")]}, tmp_path, broken) as started:
-        assert started == {}
 
 
 def test_a_server_that_cannot_start_is_left_for_later(tmp_path: Path) -> None:
     entries = [entry("gone", command="/no/such/program"), entry("lost", cwd="/nowhere")]
     entries += [{"id": "none", "script": "none.py", "description": "factorial"}, entry("good")]
-    with spawned({"mcp_servers": entries}, tmp_path) as started:
+    with spawned(entries, tmp_path) as started:
         assert list(started) == ["good"]
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {},
-        {"mcp_servers": None},
-        {"mcp_servers": "math"},
-        {"mcp_servers": {"id": "math"}},
-        {"mcp_servers": []},
-        {"mcp_servers": [entry("good"), None]},
-        {"mcp_servers": [entry("good"), "math"]},
-        {"mcp_servers": [entry("good"), ["id", "math"]]},
-        {"mcp_servers": [entry("good"), {"command": "cat"}]},
-        {"mcp_servers": [entry("good"), {"id": "x"}]},
-        {"mcp_servers": [entry("good"), entry("x", args="-u")]},
-        {"mcp_servers": [entry("good"), entry("x", env=["A"])]},
-        {"mcp_servers": [entry("good"), entry("x", call_timeout_seconds="soon")]},
-        {"mcp_servers": [entry("good"), entry("good")]},
-    ],
-)
-def test_a_broken_profile_starts_nothing_and_raises_nothing(
-    tmp_path: Path, document: dict[str, object]
-) -> None:
-    """Its mistakes are told by the schema, in a moment, with file and line."""
-    with spawned(document, tmp_path) as started:
-        assert started == {}
 
 
 @pytest.mark.parametrize("odd", ["~nobody-here/x", "x" * 5000, "a\0b"])
 def test_paths_that_no_system_takes_start_nothing(tmp_path: Path, odd: str) -> None:
-    entries: list[object] = [entry("a", script=odd), entry("b", cwd=odd), entry("good")]
-    with spawned({"mcp_servers": entries}, tmp_path) as started:
+    entries = [entry("a", script=odd), entry("b", cwd=odd), entry("good")]
+    with spawned(entries, tmp_path) as started:
         assert "b" not in started
         assert "good" in started

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias, get_args
 
-from config.models_file import BackendName, ModelEntry, ModelsFile
-from config.settings import ROOT, load_models
+from config.models_file import BackendName, ModelEntry, ModelsFile, load_models
+from config.settings import ROOT
 from core.errors import ConfigurationError, UsageError, UserError
 
 AUTO: Final = "auto"

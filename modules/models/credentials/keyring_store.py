@@ -232,11 +232,11 @@ def _names(text: str) -> tuple[str, ...]:
     """
     from typing import cast
 
-    from config.json_text import JsonProblem, load_json
+    from config.texts import TextProblem, load_json
 
     try:
         document = load_json(text)
-    except JsonProblem as problem:
+    except TextProblem as problem:
         raise ValueError(f"not valid JSON: {problem}") from problem
     names = cast("dict[str, object]", document).get("names") if isinstance(document, dict) else None
     if not isinstance(names, list) or len(cast("list[object]", names)) > NAMES_MAX:

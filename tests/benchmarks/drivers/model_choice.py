@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from config.models_file import load_models
 from config.schema import LlmSection
-from config.settings import ROOT, load_models
+from config.settings import ROOT
 from modules.model_manager import choose_model
 from tests.benchmarks.drivers.turns import say
 

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from config.settings import ROOT, Places, SettingsError, check_profile
+from config.schema import AgentProfile
+from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
 from modules.cli.command import Options
 from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents
@@ -153,7 +154,7 @@ async def test_a_child_that_is_cancelled_is_gone(tmp_path: Path) -> None:
 def test_the_doctor_tells_of_folders_index_and_a_key_that_is_lacking(tmp_path: Path) -> None:
     def told(section: Mapping[str, object], environ: Mapping[str, str]) -> list[tuple[str, str]]:
         document = {"agent": {"name": "T", "id": "t"}, "documents": section}
-        profile = check_profile(document, tmp_path / "profile.yaml")
+        profile = AgentProfile.model_validate(document)
         checks = documents_checks(profile, Places(ROOT, tmp_path), environ)
         assert all(check.state != "broken" for check in checks)
         checks = documents_checks(profile, Places(ROOT, tmp_path), environ)

@@ -2,12 +2,10 @@
 
 import sys
 from pathlib import Path
-from subprocess import run
 
 import pytest
 
-from tests.command_line import ROOT, environment
-from tests.modules.cli.by_hand import SERVERS, Hand, entry, mcp_entry
+from tests.modules.cli.by_hand import Hand, entry, mcp_entry
 
 
 def test_servers_of_all_files_are_listed_with_state_and_origin(hand: Hand, tmp_path: Path) -> None:
@@ -139,16 +137,3 @@ def test_a_file_of_servers_that_is_not_there_or_no_json_is_named(hand: Hand) -> 
     done = hand.run("mcp", "list")
     assert done.code == 2
     assert str(broken) in done.err
-
-
-def test_the_list_needs_neither_pydantic_nor_the_engine(tmp_path: Path) -> None:
-    """What keeps it quick: see `modules.cli.run`."""
-    program = (
-        "import sys; sys.argv = ['agent.py', 'mcp', 'list']\n"
-        "from modules.app import run_agent\n"
-        "assert run_agent(sys.argv[1:]) == 0\n"
-        "print({'pydantic', 'core.session', 'core.turn'} & set(sys.modules))"
-    )
-    command = [sys.executable, "-c", program]
-    done = run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, check=True)
-    assert done.stdout.decode().splitlines()[-1] == "set()", SERVERS

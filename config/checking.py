@@ -1,18 +1,30 @@
-"""Turns a Pydantic error about a configuration file into a sentence that a person can act on."""
+"""Configuration files as checked values: what their sections share, and mistakes in words.
+
+A mistake is told with its file, line and key, and with what is allowed there.
+"""
 
 import reprlib
-import typing
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated, TypeAlias, TypeGuard, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from config.json_text import CONTAINER_KINDS, kind_of
+from config.servers import MAX_SECONDS
+from config.settings import SettingsError
+from config.texts import CONTAINER_KINDS, compose_yaml, kind_of
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+MAX_PROBLEMS_SHOWN = 20
+"""How many mistakes of one file a message lists."""
 
-Location: typing.TypeAlias = tuple[int | str, ...]
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
+"""A bound on a wait. Strict numbers: YAML's `yes` and `"5"` are mistakes, not numbers."""
+
+Count: TypeAlias = Annotated[int, Field(strict=True)]
+"""A whole number of things; every field says its own bounds, which would not add up with these."""
+
+Location: TypeAlias = tuple[int | str, ...]
 
 _SHOWN_CHARACTERS = 60
 _PYDANTIC_DEMAND = "Input should be "
@@ -24,7 +36,38 @@ _PRIVATE_KEYS = frozenset({"args", "env", "headers", "url"})
 """Keys of a server whose values may hold secrets, so that no message quotes them."""
 
 
-def explain_problem(error: "ErrorDetails", schema: type[BaseModel]) -> str:
+class Section(BaseModel):
+    """Base of all sections: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+SchemaT = TypeVar("SchemaT", bound=Section)
+
+
+def check(document: object, schema: type[SchemaT], path: Path, text: str) -> SchemaT:
+    """The value that `schema` makes of a document, which stands in the `text` of `path`.
+
+    Raises:
+        SettingsError: unknown keys, wrong values; every problem is listed, a line each.
+    """
+    try:
+        return schema.model_validate(document)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=True)
+    # JSON is YAML but for the tab, which JSON allows between tokens.
+    nodes = compose_yaml(text.replace("\t", " "))
+    lines: list[str] = []
+    for problem in problems[:MAX_PROBLEMS_SHOWN]:
+        line = _line_of(nodes, problem["loc"])
+        where = f"{path}:{line}" if line is not None else str(path)
+        lines.append(f"{where}: {_explained(problem, schema)}")
+    if hidden := len(problems) - len(lines):
+        lines.append(f"{path}: … and {hidden} more problems")
+    raise SettingsError("\n".join(lines))
+
+
+def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
     """One sentence: which key, what is wrong with it, what `schema` allows there."""
     path = error["loc"]
     key = _dotted(path)
@@ -49,7 +92,7 @@ def explain_problem(error: "ErrorDetails", schema: type[BaseModel]) -> str:
             return _other(key, error)
 
 
-def line_of(document: yaml.Node | None, keys: Location) -> int | None:
+def _line_of(document: yaml.Node | None, keys: Location) -> int | None:
     """The 1-based line of the deepest key of `keys` that stands in a composed document."""
     node = document
     line: int | None = None
@@ -65,7 +108,7 @@ def line_of(document: yaml.Node | None, keys: Location) -> int | None:
     return line
 
 
-def _other(key: str, error: "ErrorDetails") -> str:
+def _other(key: str, error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ")
     if message.startswith(_PYDANTIC_DEMAND):
         wish = message.removeprefix(_PYDANTIC_DEMAND)
@@ -82,7 +125,7 @@ def _dotted(path: Location) -> str:
     )
 
 
-def _value(error: "ErrorDetails") -> str:
+def _value(error: ErrorDetails) -> str:
     """The wrong value, or only of what kind it is where it may be a secret."""
     path = error["loc"]
     shown, kind = _shown(error["input"]), kind_of(error["input"])
@@ -115,10 +158,10 @@ def _annotation_at(schema: type[BaseModel], path: Location) -> object:
             field = found.model_fields.get(str(part))
             found = field.annotation if field is not None else None
         else:  # a list's index or the name of a map's entry: the type of the items
-            kinds = [kind for kind in typing.get_args(found) if kind is not Ellipsis]
+            kinds = [kind for kind in get_args(found) if kind is not Ellipsis]
             found = kinds[-1] if kinds else None
     return found
 
 
-def _is_section(kind: object) -> typing.TypeGuard[type[BaseModel]]:
+def _is_section(kind: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from config.mcp_document import MAX_SERVERS
-from config.mcp_forms import FORMS
-from config.mcp_json import McpFile, project_folder, read_mcp_file
+from config.mcp_entry import MCP_KEYS
+from config.mcp_file import MAX_SERVERS, McpFile, project_folder, read_mcp_file
 from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, is_server_id, plan_name, server_id_of
 from config.settings import MAX_CONFIG_BYTES, SettingsError
 
@@ -349,7 +348,7 @@ JSON_VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-KEYS = st.sampled_from([*FORMS, "unknown"])
+KEYS = st.sampled_from([*MCP_KEYS, "unknown"])
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,10 +4,11 @@ Read are `mcpServers` (Claude Desktop, Claude Code, Cursor, Windsurf and many mo
 `servers`, in JSON that may hold comments and trailing commas. One wrong entry is the `problem`
 of that server and takes no other down. What is written keeps everything else in the file.
 
-Nothing here looks for files: whoever calls names them. Standard library only, for this is read
-before servers are started.
+Nothing here looks for files: whoever calls names them.
 """
 
+import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +17,7 @@ from typing import cast
 from config.env_file import EnvFileProblem, read_env_file
 from config.expansion import Expander, shown
 from config.http_address import header_problem, url_problem
-from config.mcp_document import SECTIONS, load, load_if_there, servers_in, store
-from config.mcp_entry import McpEntry, read_entry
-from config.mcp_forms import SWITCH_KEYS
+from config.mcp_entry import SWITCH_KEYS, McpEntry, read_entry
 from config.servers import (
     ID_FORM,
     ServerSpec,
@@ -26,11 +25,19 @@ from config.servers import (
     is_server_id,
     plan_name,
     server_id_of,
-    server_spec,
 )
-from config.settings import SettingsError
+from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
+from config.texts import TextProblem, has_comments, load_commented_json
+from core.base.files import folder_locked, write_atomically
 from core.base.text import near_names
 
+SECTIONS = ("mcpServers", "servers")
+"""The two names of the section with the servers, in the order in which they are read."""
+
+MAX_SERVERS = 200
+"""How many servers one file may name; each may hold 128 KiB of expanded variables."""
+
+_INDENT = re.compile(r'\n([ \t]+)"')
 _OTHER_KNOWN_KEYS = frozenset({"inputs", "$schema"})
 _KEYS_SHOWN = 10
 
@@ -57,12 +64,12 @@ def read_mcp_file(path: Path, environ: Mapping[str, str], project: Path | None =
         SettingsError: the file can't be read, is larger than MAX_CONFIG_BYTES, is no JSON, or
             has no section with servers; the message names the file, and the line if it can.
     """
-    document, _ = load(path)
+    document, _ = _load(path)
     folder = project if project is not None else project_folder(path)
     specs: list[ServerSpec] = []
     disabled: list[ServerSpec] = []
     notes = _notes_on_document(path, document)
-    servers = servers_in(path, document)
+    servers = _servers_in(path, document)
     names = {plan_name(server_id_of(name)) for name, _ in servers}
     taken: dict[str, str] = {}
     for name, raw in servers:
@@ -105,8 +112,8 @@ def add_server(path: Path, name: str, entry: Mapping[str, object]) -> None:
         raise SettingsError(f"{shown(name)}: {ID_FORM}; '{server_id_of(name)}' would do")
     if problems := _problems_to_add(read_entry(dict(entry))):
         raise SettingsError(f"server '{name}' is not added: {'; '.join(problems)}")
-    document, text = load_if_there(path)
-    for other, _ in servers_in(path, document):
+    document, text = _load_if_there(path)
+    for other, _ in _servers_in(path, document):
         if plan_name(server_id_of(other)) == plan_name(name):
             raise SettingsError(
                 f"{path}: server {shown(other)} is there already; remove it first, or add "
@@ -126,7 +133,7 @@ def remove_server(path: Path, name: str) -> None:
         SettingsError: no such server, or a file that can't be read, holds comments, or can't be
             written. Nothing is written.
     """
-    document, text = load_if_there(path)
+    document, text = _load_if_there(path)
     section, chosen, servers = _found(path, document, name)
     rest = {key: entry for key, entry in servers.items() if key != chosen}
     store(path, {**document, section: rest}, text)
@@ -140,7 +147,7 @@ def switch_server(path: Path, name: str, *, on: bool) -> None:
     Raises:
         SettingsError: as `remove_server`, or the server's entry is no section.
     """
-    document, text = load_if_there(path)
+    document, text = _load_if_there(path)
     section, chosen, servers = _found(path, document, name)
     entry = servers[chosen]
     if not isinstance(entry, dict):
@@ -160,7 +167,7 @@ def _found(
     Raises:
         SettingsError: there is no such server.
     """
-    names = [found for found, _ in servers_in(path, document)]
+    names = [found for found, _ in _servers_in(path, document)]
     chosen = name if name in names else next((n for n in names if server_id_of(n) == name), None)
     for section in SECTIONS:
         servers = cast("dict[str, object]", document.get(section) or {})
@@ -172,11 +179,10 @@ def _found(
 def _problems_to_add(entry: McpEntry) -> list[str]:
     """What is wrong with an entry whatever its variables will be."""
     problems = list(entry.problems)
-    url = str(entry.fields.get("url", ""))
-    if url and "${" not in url and (wrong := url_problem(url)) is not None:
+    url = entry.server.url
+    if url is not None and "${" not in url and (wrong := url_problem(url)) is not None:
         problems.append(f"key 'url' is {wrong}")
-    headers = cast("Mapping[str, str]", entry.fields.get("headers", {}))
-    if (wrong := header_problem(headers)) is not None:
+    if (wrong := header_problem(entry.server.headers)) is not None:
         problems.append(wrong)
     return problems
 
@@ -204,16 +210,17 @@ def _spec(
 ) -> ServerSpec:
     origin = f"in {path}"
     problems = list(entry.problems)
-    fields = {**entry.fields, "id": server_id}
-    if not problems and entry.env_file is not None:
-        fields["env"] = _with_env_file(entry, folder, environ, problems)
+    server = entry.server.model_copy(update={"id": server_id})
+    if not problems and entry.env_file:
+        env = _with_env_file(entry, folder, environ, problems)
+        server = server.model_copy(update={"env": env})
     if not problems:
-        return server_spec(fields, folder, folder, environ=environ, origin=origin)
+        return server.spec(folder, folder, environ=environ, origin=origin)
     return ServerSpec(
         server_id,
         (),
         folder,
-        description=str(entry.fields.get("description", "")).strip(),
+        description=server.description.strip(),
         origin=origin,
         problem=describe_problems(server_id, origin, problems),
     )
@@ -224,18 +231,17 @@ def _with_env_file(
 ) -> dict[str, str]:
     """The variables of the `envFile` with those of `env` over them; adds to `problems`."""
     expander = Expander(environ, folder)
-    path = folder / expander.text("envFile", entry.env_file or "")
-    own = cast("dict[str, str]", entry.fields["env"])
+    path = folder / expander.text("envFile", entry.env_file)
     problems += expander.problems
     if problems:
-        return own
+        return {}
     try:
         # What stands in the file is meant as it stands.
         read = {name: value.replace("${", "$${") for name, value in read_env_file(path).items()}
     except EnvFileProblem as problem:
         problems.append(f"key 'envFile': {problem}")
-        return own
-    return read | own
+        return {}
+    return read | entry.server.env
 
 
 def _not_there(path: Path, name: str, names: list[str]) -> str:
@@ -243,3 +249,89 @@ def _not_there(path: Path, name: str, names: list[str]) -> str:
     meant = f"; did you mean {' or '.join(map(shown, near))}?" if near else ""
     meant = meant if names else "; it names no server"
     return f"{path}: there is no server {shown(name)}{meant}"
+
+
+def _load(path: Path) -> tuple[dict[str, object], str]:
+    """The document of the file and its text.
+
+    Raises:
+        SettingsError: the file can't be read, is too large or no JSON, or names no servers.
+    """
+    text = read_text(path)
+    try:
+        document = load_commented_json(text)
+    except TextProblem as problem:
+        raise SettingsError.at(path, problem.line, f"not valid JSON: {problem}") from problem
+    if not isinstance(document, dict):
+        raise SettingsError(f"{path}: expected a section with the key 'mcpServers' or 'servers'")
+    made = cast("dict[str, object]", document)
+    if made and not any(section in made for section in SECTIONS):
+        raise SettingsError(
+            f"{path}: there is no key 'mcpServers' or 'servers'; the servers stand under one of "
+            'them: {"mcpServers": {"name": {"command": "…"}}}'
+        )
+    return made, text
+
+
+def _load_if_there(path: Path) -> tuple[dict[str, object], str]:
+    """As `_load`; an empty document and text if there is no such file."""
+    try:
+        return _load(path)
+    except SettingsError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return {}, ""
+        raise
+
+
+def _servers_in(path: Path, document: Mapping[str, object]) -> list[tuple[str, object]]:
+    """Names and entries of all sections, in the order of the file.
+
+    Raises:
+        SettingsError: a section is none, or there are more than MAX_SERVERS; names `path`.
+    """
+    servers: list[tuple[str, object]] = []
+    for section in SECTIONS:
+        found = document.get(section)
+        if found is not None and not isinstance(found, dict):
+            raise SettingsError(f"{path}: '{section}' is not a section of names and servers")
+        servers += cast("dict[str, object]", found or {}).items()
+    if len(servers) > MAX_SERVERS:
+        raise SettingsError(f"{path}: {len(servers)} servers; at most {MAX_SERVERS} are read")
+    return servers
+
+
+def store(path: Path, document: Mapping[str, object], old_text: str) -> None:
+    """Write the document, laid out as the old text was.
+
+    Raises:
+        SettingsError: the old text holds comments, which JSON values can't carry over; the file
+            has changed since it was read; the document can't be written.
+    """
+    if has_comments(old_text):
+        raise SettingsError(
+            f"{path}: it holds comments, which would be lost; change it in an editor"
+        )
+    text = _json_text(path, document, old_text)
+    if len(text.encode()) > MAX_CONFIG_BYTES:
+        raise SettingsError(f"{path}: it would be larger than {MAX_CONFIG_BYTES} bytes")
+    try:
+        with folder_locked(path):
+            if _load_if_there(path)[1] != old_text:
+                raise SettingsError(f"{path}: somebody has changed it just now; try again")
+            write_atomically(path, text)
+    except OSError as error:
+        raise SettingsError(f"{path}: can't be written: {error.strerror or error}") from error
+
+
+def _json_text(path: Path, document: Mapping[str, object], old_text: str) -> str:
+    """The document with the indentation and the kind of escapes that the old text has."""
+    indent = found[1] if (found := _INDENT.search(old_text)) is not None else "  "
+    only_ascii = old_text != "" and old_text.isascii()
+    try:
+        text = json.dumps(document, indent=indent, ensure_ascii=only_ascii, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:  # half a character can only be written as an escape
+        text = json.dumps(document, indent=indent, allow_nan=False)
+    except ValueError as error:  # 1e999 was read as infinity
+        raise SettingsError(f"{path}: it holds a number that JSON can't write") from error
+    return f"{text}\n"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.mcp_document import store
-from config.mcp_json import add_server, read_mcp_file, remove_server, switch_server
+from config.mcp_file import add_server, read_mcp_file, remove_server, store, switch_server
 from config.settings import SettingsError
 
 HIDDEN = "s3cr3t-value"
