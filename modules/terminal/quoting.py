@@ -2,8 +2,7 @@
 
 import difflib
 import json
-import shutil
-import textwrap
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -88,28 +87,11 @@ def _difference(change: ToolChange) -> list[str]:
 
 
 def _lines(text: str, indent: str = "") -> list[str]:
-    """Printable lines that fit the terminal behind `MARK`, nothing lost.
+    """Printable lines that fit the terminal behind `MARK`; `indent` as for `wrapped`."""
+    from modules.terminal.screen import screen_on, wrapped  # late: rich takes 0.06 s
 
-    `indent` stands before all lines but the first.
-    """
-    lines: list[str] = []
-    for line in printable(with_hidden_shown(text)).expandtabs(4).split("\n"):
-        lines += textwrap.wrap(
-            line,
-            _columns(line),
-            initial_indent=indent if lines else "",
-            subsequent_indent=indent,
-            replace_whitespace=False,
-            drop_whitespace=False,
-            break_on_hyphens=False,
-        ) or [""]
-    return lines
-
-
-def _columns(line: str) -> int:
-    """How many characters fit; those beyond ASCII may be two columns wide."""
-    columns = max(shutil.get_terminal_size().columns - len(MARK) - 1, _COLUMNS_MIN)
-    return columns if line.isascii() else columns // 2
+    columns = max(screen_on(sys.stderr).width - len(MARK) - 1, _COLUMNS_MIN)
+    return wrapped(printable(with_hidden_shown(text)), columns, indent)
 
 
 def _shortened(lines: Sequence[str], most: int) -> Iterable[str]:

@@ -16,6 +16,8 @@ from modules.terminal.streams import TextSink
 COLUMN_GAP: Final = 2
 """Spaces between two columns of a table."""
 
+TAB_COLUMNS: Final = 4
+
 CODES_OF_A_COLUMN_MAX: Final = 8
 """Emoji are made of some code points, letters of a few; of more than that the rest is cut."""
 
@@ -60,3 +62,14 @@ def fitting(text: str, columns: int) -> str:
     """As much of a text as goes into so many columns of a terminal."""
     text = text[: max(0, columns) * CODES_OF_A_COLUMN_MAX]
     return text if cell_len(text) <= columns else split_text(text, columns)[0].rstrip()
+
+
+def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
+    """The lines of a text, broken at words to fit so many columns, nothing lost but white space.
+
+    `indent` stands before all lines but the first.
+    """
+    narrow = max(columns - len(indent), 1)
+    screen = Console(width=narrow)
+    lines = Text(text).wrap(screen, narrow, overflow="fold", tab_size=TAB_COLUMNS)
+    return [f"{indent if number else ''}{line.plain}" for number, line in enumerate(lines)]
