@@ -15,7 +15,7 @@ from modules.cli.arguments import COMMANDS
 from modules.cli.mcp_status import status_text
 from modules.cli.mcp_tools import tool_line
 from modules.memory import Activity
-from modules.terminal.model_lines import activity_text, usage_text
+from modules.terminal.wording import activity_text, usage_text
 
 _COMMAND = re.compile(r"/[a-z]+")
 

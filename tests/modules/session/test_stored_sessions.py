@@ -19,7 +19,7 @@ from modules.memory import Activity, MemoryManager, activity_of, exchanges, usag
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
 from modules.session.provenance import recall
-from modules.terminal.model_lines import activity_text, usage_text
+from modules.terminal.wording import activity_text, usage_text
 from tests.doubles import profile
 from tests.modules.offline.plans import Bench, history, offline_reply
 

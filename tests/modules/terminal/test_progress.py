@@ -46,16 +46,9 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
-from modules.terminal.progress import (
-    ARGUMENTS_SHOWN,
-    CALL_PROGRESS_LINES,
-    SERVER_LOG_LINES,
-    VALUE_CHARACTERS,
-    Loudness,
-    Progress,
-    call_line,
-)
+from modules.terminal.progress import CALL_PROGRESS_LINES, SERVER_LOG_LINES, Loudness, Progress
 from modules.terminal.safe_text import printable, shown_name
+from modules.terminal.wording import ARGUMENTS_SHOWN, VALUE_CHARACTERS, call_line
 
 PLAN = Plan("async def solve():\n    return 'FINAL_ANSWER: 3'")
 FAILURE = PlanFailure("error", "ZeroDivisionError: division by zero", 2, "1 / 0")

@@ -1,0 +1,229 @@
+"""What goes on in a run, in words: lines under a stage for each event."""
+
+from itertools import islice
+from typing import Final, TypeAlias, assert_never
+
+from core.base.json_preview import json_start
+from core.base.text import clause, sentence
+from core.events import (
+    Clarified,
+    Event,
+    ModelAnswered,
+    ModelAsked,
+    ModelReplaced,
+    ModelRetried,
+    ModelWriting,
+    Observed,
+    Perceived,
+    PlanRepaired,
+    PlanWritten,
+    Retrying,
+    RunFinished,
+    RunStarted,
+    ServerLogged,
+    StepFinished,
+    ToolCallFinished,
+    ToolCallKept,
+    ToolCallProgress,
+    ToolCallRefused,
+    ToolCallStarted,
+)
+from core.turn import PlanFailed, ToolCall, Usage
+from core.values import Json
+from modules.memory import Activity
+from modules.terminal.printing import one_line
+from modules.terminal.safe_text import shown_name
+
+Lines: TypeAlias = list[tuple[str, str]]
+"""Stages, each with a text."""
+
+VALUE_CHARACTERS: Final = 200
+"""How much of a value one line shows."""
+
+REASON_CHARACTERS: Final = 500
+"""How much of the reason why a call was refused one line shows."""
+
+TROUBLE_CHARACTERS: Final = 300
+"""How much of a model's trouble one line shows."""
+
+NAME_CHARACTERS: Final = 100
+"""How much of an argument's name one line shows."""
+
+ARGUMENTS_SHOWN: Final = 20
+"""How many arguments of a call one line shows."""
+
+
+def normal_lines(event: Event) -> Lines:
+    """What an event is worth; of a failed call, nothing: it is told with what comes next."""
+    match event:
+        case ToolCallFinished(_, call) if not call.ok:
+            return []
+        case ToolCallFinished(_, call) | ToolCallKept(call):
+            return [("tool", call_line(call))]
+        case ToolCallProgress():
+            return [("tool", progress_line(event))]
+        case ToolCallRefused(tool, arguments, reason):
+            refused = f"refused {shown_name(tool)}({_arguments(arguments)})"
+            return [("tool", f"{refused}: {one_line(reason, REASON_CHARACTERS)}")]
+        case Observed(step, text):
+            return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
+        case Retrying():
+            return [("loop", _retry_line(event))]
+        case ModelRetried() | ModelReplaced():
+            return [("model", _trouble_line(event))]
+        case Clarified(_, question, None):
+            asked = sentence(one_line(question, VALUE_CHARACTERS))
+            return [("loop", f"no answer to: {asked} The likeliest reading is taken")]
+        case RunFinished(outcome) if outcome.usage.tokens:
+            return [("model", usage_text(outcome.usage))]
+        case _:
+            return []
+
+
+def verbose_lines(event: Event) -> Lines:
+    """What an event is worth to who wants to know all."""
+    match event:
+        case RunStarted(session_id, _, model):
+            return [("loop", f"session {session_id}, model {model}")]
+        case Perceived(step, perception):
+            servers = _short(", ".join(perception.selected_servers)) or "none"
+            hint = f", hint {_short(perception.tool_hint)}" if perception.tool_hint else ""
+            intent = _short(perception.intent)
+            return [("perception", f"step {step}: {intent}; servers {servers}{hint}")]
+        case PlanWritten() | PlanRepaired():
+            return _plan_lines(event)
+        case ToolCallStarted(_, tool, arguments):
+            return [("tool", f"calls {shown_name(tool)}({_arguments(arguments)})")]
+        case StepFinished(step):
+            outcome = "failed" if isinstance(step.result, PlanFailed) else "worked"
+            return [("sandbox", f"plan {step.attempt} {outcome} in {step.seconds * 1000:.0f} ms")]
+        case RunFinished(outcome):
+            spent = ", ".join(f"{k} {v * 1000:.0f} ms" for k, v in outcome.durations.items())
+            return [("loop", f"{outcome.status}; {spent}"), *normal_lines(event)]
+        case ModelAsked() | ModelAnswered():
+            return [("model", _model_line(event))]
+        case ServerLogged():
+            return [("mcp", server_log_line(event))]
+        case ToolCallFinished(_, call):
+            return [("tool", call_line(call))]
+        case _:  # what is told to everybody
+            return normal_lines(event)
+
+
+def call_line(call: ToolCall, *, with_reason: bool = True) -> str:
+    """`server.tool(a=1) → 2 (3 ms)`; in place of the time, that a call was not sent but kept.
+
+    The reason of a failure is left out where it is told elsewhere.
+    """
+    result = f"→ {json_start(call.result, VALUE_CHARACTERS)}" if call.ok else "failed"
+    if not call.ok and with_reason:
+        result += f": {one_line(call.error_text, VALUE_CHARACTERS)}"
+    took = "kept from the failed plan" if call.kept else f"{call.seconds * 1000:.0f} ms"
+    return f"{shown_name(call.tool)}({_arguments(call.arguments)}) {result} ({took})"
+
+
+def _plan_lines(event: PlanWritten | PlanRepaired) -> Lines:
+    match event:
+        case PlanWritten(step, attempt, plan, path):
+            return [("strategy", path), ("plan", f"step {step}, plan {attempt}:\n{plan.source}")]
+        case PlanRepaired(repairs=repairs):
+            return [("plan", f"repaired: {one_line('; '.join(repairs), VALUE_CHARACTERS)}")]
+        case _:
+            assert_never(event)
+
+
+def progress_line(event: ToolCallProgress) -> str:
+    """`server.tool: 3/10 reading`, as the server says of its call."""
+    message = one_line(event.message or "", VALUE_CHARACTERS)
+    if event.total is None:  # of how much, nobody knows: words say more than the number
+        return f"{shown_name(event.tool)}: {message or f'{event.progress:g}'}"
+    return f"{shown_name(event.tool)}: {event.progress:g}/{event.total:g} {message}".rstrip()
+
+
+def writing_line(event: ModelWriting) -> str:
+    """`gemini: 1,204 characters written`."""
+    written = f"{_characters(event.characters)} written"
+    if event.thinking_characters:
+        written += f", {_characters(event.thinking_characters)} thought"
+    return f"{one_line(event.model, NAME_CHARACTERS)}: {written}"
+
+
+def server_log_line(event: ServerLogged) -> str:
+    """`web warning: slow today`."""
+    level, text = one_line(event.level, 20), one_line(event.text, VALUE_CHARACTERS)
+    return f"{event.server} {level}: {text}"
+
+
+def _retry_line(event: Retrying) -> str:
+    why = clause(one_line(str(event.failure), VALUE_CHARACTERS))
+    failed = f"plan {event.attempt} of step {event.step} failed: {why}"
+    match event.lifelines_left:
+        case 0:
+            return f"{failed}; planning again, for the last time"
+        case 1:
+            return f"{failed}; planning again, 1 lifeline left"
+        case left:
+            return f"{failed}; planning again, {left} lifelines left"
+
+
+def _characters(number: int) -> str:
+    return "1 character" if number == 1 else f"{number:,} characters"
+
+
+def _arguments(arguments: dict[str, Json]) -> str:
+    inner = arguments.get("input")
+    fields = inner if len(arguments) == 1 and isinstance(inner, dict) else arguments
+    shown = [
+        f"{one_line(name, NAME_CHARACTERS)}={json_start(value, VALUE_CHARACTERS)}"
+        for name, value in islice(fields.items(), ARGUMENTS_SHOWN)
+    ]
+    return ", ".join([*shown, "…"] if len(fields) > ARGUMENTS_SHOWN else shown)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}…"
+
+
+def _trouble_line(event: ModelRetried | ModelReplaced) -> str:
+    why = one_line(event.reason, TROUBLE_CHARACTERS)
+    match event:
+        case ModelRetried(model, _, attempt, pause):
+            return f"{why}; try {attempt + 1} of {model} in {pause:.1f} s"
+        case ModelReplaced(_, successor):
+            return f"{why}; {successor} takes over"
+        case _:
+            assert_never(event)
+
+
+def _model_line(event: ModelAsked | ModelAnswered) -> str:
+    if isinstance(event, ModelAsked):
+        return f"asks {event.model} for {event.purpose}"
+    first = event.first_token_seconds
+    began = f", first token after {first:.2f} s" if first is not None else ""
+    used = f"; {usage_text(event.usage)}" if event.usage.tokens else ""
+    return f"{event.model}: {event.purpose} in {event.seconds:.2f} s{began}{used}"
+
+
+def usage_text(usage: Usage) -> str:
+    """`2,103 tokens read (2,000 cached), 54 written, $0.0012`."""
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    text = f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written"
+    if usage.cost:
+        text += f", ${usage.cost:.4f}" if usage.cost >= 0.0001 else ", under $0.0001"
+    if usage.unpriced_calls:
+        text += ", price unknown" if not usage.cost else " and calls without a known price"
+    return text
+
+
+def activity_text(done: Activity) -> str:
+    """`2 requests; 3 plans, 1.20 s; 4 tool calls, 0.80 s`."""
+    parts = [
+        _counted(done.requests, "request"),
+        f"{_counted(done.plans, 'plan')}, {done.seconds:.2f} s",
+        f"{_counted(done.calls, 'tool call')}, {done.call_seconds:.2f} s",
+    ]
+    return "; ".join(parts)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
