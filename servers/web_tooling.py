@@ -15,8 +15,8 @@ from mcp_types import ToolAnnotations
 from core.base.text import one_line
 from servers.shared.errors import ToolInputError
 from servers.tooling import ExplainedTool
-from servers.web.client import heard_by
 from servers.web.errors import WebError
+from servers.web.progress import heard_by
 
 PROGRESS_SECONDS = 0.5
 """So far apart are reports on one call, but for the first."""

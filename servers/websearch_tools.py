@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 from servers.schemas import DownloadInput, SearchWebInput, TextOutput
 from servers.web.client import Web
 from servers.web.ports import SearchResult
+from servers.web.search.results import format_results_for_llm
 from servers.web_tooling import ToolContext, on_the_web, web_tool
 
 PAGE_CHARACTERS = 8_000
@@ -53,8 +54,6 @@ def _search_answer(results: Sequence[SearchResult]) -> CallToolResult:
 
     A link's block holds title, address and summary apart, for who doesn't want to read the text.
     """
-    from servers.web.search import format_results_for_llm
-
     output = TextOutput(result=format_results_for_llm(results))
     links = [
         ResourceLink(

@@ -14,7 +14,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 TITLE_CHARS_MAX = 200
 
-_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSEEN = re.compile(
     "["
     "\u00ad"  # soft hyphen
@@ -22,7 +22,7 @@ _UNSEEN = re.compile(
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions, operators
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff"  # tags, and more selectors: a whole alphabet that is not shown
+    "\ue000-\uf8ff\U000e0000-\U0010ffff"  # private use; tags, a whole alphabet that is not shown
     "]"
 )
 _JOINERS = re.compile(

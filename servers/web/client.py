@@ -6,31 +6,20 @@ the memory of what searches have found.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from servers.web.options import WebOptions
-from servers.web.ports import Fetched, PageReader, ReadPage, SearchResult
-from servers.web.rate_limit import RateLimiter
+from servers.web.ports import PageReader, SearchResult
+from servers.web.progress import tell
+from servers.web.rate_limit import TURN_SECONDS_MAX, RateLimiter
 
 if TYPE_CHECKING:
     from servers.web.pages.content_fetcher import WebContentFetcher
     from servers.web.pages.reader import WebPageReader
     from servers.web.ports import SearchProvider
     from servers.web.search.links import FoundLinks
-
-TURN_SECONDS_MAX = 20.0
-"""How long a call waits for its turn under a rate limit: what is left of the minute that a call
-usually has is for fetching and reading."""
-
-Tell: TypeAlias = Callable[[str], Awaitable[None]]
-"""Hears what is being done for one call."""
-
-_LISTENING: ContextVar[Tell | None] = ContextVar("listening", default=None)
-"""Who hears of the call that this task works on. Fetcher and reader are shared by all calls."""
 
 
 class Web(Protocol):
@@ -51,22 +40,6 @@ class Web(Protocol):
     async def aclose(self) -> None:
         """End what works in the background."""
         ...
-
-
-@contextmanager
-def heard_by(listener: Tell) -> Generator[None]:
-    """Have the work that is done inside told, as long as it lasts."""
-    token = _LISTENING.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENING.reset(token)
-
-
-async def tell(text: str) -> None:
-    """Tell whoever listens to the call that this task works on."""
-    if (listener := _LISTENING.get()) is not None:
-        await listener(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,35 +101,6 @@ class WebClient:
         return await asyncio.shield(self._opening)
 
 
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """A rate limit whose turn is waited for so long only."""
-
-    limiter: RateLimiter
-
-    async def acquire(self, wait_seconds_max: float | None = None) -> None:
-        """Wait for a turn.
-
-        Raises:
-            RateLimited: it would come later than `wait_seconds_max`, or `TURN_SECONDS_MAX`.
-        """
-        most = min(TURN_SECONDS_MAX, wait_seconds_max or TURN_SECONDS_MAX)
-        if 1 <= (wait := self.limiter.wait_seconds) <= most:
-            await tell(f"waiting {wait:.0f} s for its turn")
-        await self.limiter.acquire(most)
-
-
-@dataclass(frozen=True, slots=True)
-class _ToldReader:
-    """A reader that tells when it begins."""
-
-    reader: PageReader
-
-    async def read(self, fetched: Fetched) -> ReadPage:
-        await tell(f"reading {_size(len(fetched.body))}")
-        return await self.reader.read(fetched)
-
-
 def _open(options: WebOptions, environ: Mapping[str, str]) -> _Opened:
     """Import and build; nothing is asked yet."""
     from servers.web.fetching.fetcher import open_fetcher
@@ -165,28 +109,19 @@ def _open(options: WebOptions, environ: Mapping[str, str]) -> _Opened:
     from servers.web.search.links import FoundLinks
     from servers.web.search.provider import open_provider
 
-    fetcher = open_fetcher(options, progress=_tell_bytes)
-    searches = _Turns(RateLimiter(options.searches_per_minute))
-    turns = _Turns(RateLimiter(options.pages_per_minute))
+    fetcher = open_fetcher(options)
     reader = open_reader(options, fetcher, environ)
+    limiter = RateLimiter(options.pages_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
 
     def pages_by(reader: PageReader) -> WebContentFetcher:
         return WebContentFetcher(
-            fetcher, _ToldReader(reader), limiter=turns, cache_seconds=options.cache_seconds
+            fetcher, reader, limiter=limiter, cache_seconds=options.cache_seconds
         )
 
     return _Opened(
-        provider=open_provider(options, fetcher, environ, pace=searches),
+        provider=open_provider(options, fetcher, environ),
         found=FoundLinks(),
         pages=pages_by(reader),
         sources=pages_by(SourceReader()),
         reader=reader,
     )
-
-
-async def _tell_bytes(done: int, total: int | None) -> None:
-    await tell(f"fetched {_size(done)}{f' of {_size(total)}' if total else ''}")
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{max(count // 1024, 1)} KB"

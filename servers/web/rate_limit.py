@@ -6,8 +6,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from servers.web.errors import RateLimited
+from servers.web.progress import tell
 
 WINDOW_SECONDS = 60.0
+
+TURN_SECONDS_MAX = 20.0
+"""How long a tool's call waits for its turn: what is left of the minute that a call usually has is
+for fetching and reading."""
 
 
 class RateLimiter:
@@ -22,10 +27,13 @@ class RateLimiter:
         self,
         requests_per_minute: int = 30,
         *,
+        wait_seconds_max: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` counts seconds, and `sleep` waits by it.
+        """A slot is waited for at most so long, if a bound is given.
+
+        `clock` counts seconds, and `sleep` waits by it.
 
         Raises:
             ValueError: it would let nothing through.
@@ -33,24 +41,26 @@ class RateLimiter:
         if requests_per_minute < 1:
             raise ValueError(f"requests_per_minute must be 1 or more, not {requests_per_minute}")
         self._most = requests_per_minute
+        self._wait_seconds_max = wait_seconds_max
         self._clock = clock
         self._sleep = sleep
         self._starts: deque[float] = deque()
         self._waiting: deque[object] = deque()
         self._turn = asyncio.Lock()
 
-    async def acquire(self, wait_seconds_max: float | None = None) -> None:
-        """Wait for a slot, at most so long if a bound is given.
+    async def acquire(self) -> None:
+        """Wait for a slot.
 
         Raises:
-            RateLimited: the slot would come later than that; nothing is taken, and nobody is
-                held up.
+            RateLimited: the slot would come too late; nothing is taken, and nobody is held up.
         """
         wait = self.wait_seconds
-        if wait_seconds_max is not None and wait > wait_seconds_max:
+        if self._wait_seconds_max is not None and wait > self._wait_seconds_max:
             raise RateLimited(
                 f"more than {self._most} requests a minute are not made; try again in {wait:.0f} s"
             )
+        if wait >= 1:
+            await tell(f"waiting {wait:.0f} s for its turn")
         place = object()
         self._waiting.append(place)
         try:

@@ -134,7 +134,7 @@ async def test_options_that_cannot_be_read_end_the_server_at_once(
 
 
 async def test_reports_on_progress_are_bounded_named_and_grow() -> None:
-    from servers.web.client import tell
+    from servers.web.progress import tell
     from servers.web_tooling import on_the_web
 
     told: list[tuple[float, str | None]] = []

@@ -7,8 +7,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
+import httpcore2
+
+from servers.web.cache import SharedCache
 from servers.web.errors import AddressRefused, PageUnavailable, RateLimited
 from servers.web.fetching.guard import AddressGuard, Resolver, system_resolver
 from servers.web.fetching.http_messages import (
@@ -19,39 +21,32 @@ from servers.web.fetching.http_messages import (
     Request,
     first_request,
     next_request,
-    status_fault,
+    status_error,
 )
-from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Pace, Patience
+from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Attempts, Timing
 from servers.web.fetching.robots import (
     ALLOW_ALL,
     REFUSE_ALL,
+    SITES_MAX,
     TEXT_BYTES_MAX,
-    RobotsCache,
     Ruling,
     parse_robots,
+    seconds_of,
 )
 from servers.web.fetching.targets import Target, parse_target, shown_url
+from servers.web.fetching.transport import (
+    ConnectionLost,
+    Connector,
+    Intake,
+    exchange,
+    system_connector,
+)
 from servers.web.options import WebOptions, read_options
 from servers.web.ports import Because, Fetched
-
-if TYPE_CHECKING:
-    from servers.web.fetching.transport import Connector, Intake, Progress
 
 REDIRECTS_MAX = 10
 ROBOTS_REDIRECTS_MAX = 5
 ROBOTS_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What fetches share. `connector` is `transport.system_connector` if None."""
-
-    options: WebOptions
-    guard: AddressGuard
-    pace: Pace
-    robots: RobotsCache
-    trust: Callable[[], ssl.SSLContext]
-    connector: "Connector | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +56,12 @@ class GuardedFetcher:
     It belongs to one event loop, and holds no connection that would have to be closed.
     """
 
-    parts: Parts
-    progress: "Progress | None" = None
-
-    def reporting_to(self, progress: "Progress | None") -> "GuardedFetcher":
-        """The same fetcher, which tells of the bytes as they come: one for each tool call."""
-        return replace(self, progress=progress)
+    options: WebOptions
+    guard: AddressGuard
+    timing: Timing
+    robots: SharedCache[str, Ruling]
+    trust: Callable[[], ssl.SSLContext]
+    connector: Connector
 
     async def fetch(
         self,
@@ -92,16 +87,16 @@ class GuardedFetcher:
             ValueError: the caller's mistake: two bodies, or a header that can't be set.
         """
         request = first_request(parse_target(url), headers, form, json)
-        request = replace(request, may_be_private=self.parts.guard.opens(request.target))
+        request = replace(request, may_be_private=self.guard.opens(request.target))
         is_reading = not headers and request.body is None
-        heeds = is_reading and self.parts.options.robots in ("always", because)
-        patience = Patience(self.parts.options.timeout_seconds, self.parts.pace)
-        intake = _intake(self.parts.options.page_bytes, self.progress)
+        heeds = is_reading and self.options.robots in ("always", because)
+        attempts = Attempts(self.options.timeout_seconds, self.timing)
+        intake = Intake(self.options.page_bytes)
         asked: set[tuple[str, str]] = set()
         for _ in range(REDIRECTS_MAX + 1):
             if heeds:
-                await self._ask_leave(request, patience)
-            answer = await self._answered(request, intake, patience)
+                await self._check_robots(request, attempts)
+            answer = await self._answered(request, intake, attempts)
             location = answer.header(b"location")
             if answer.status not in REDIRECT_STATUSES or not location:
                 return _fetched(request, answer)
@@ -118,65 +113,55 @@ class GuardedFetcher:
             f"{shown_url(url)} redirects more than {REDIRECTS_MAX} times; try another source"
         )
 
-    async def _answered(self, request: Request, intake: "Intake", patience: Patience) -> Answer:
+    async def _answered(self, request: Request, intake: Intake, attempts: Attempts) -> Answer:
         """The answer to one request, asked again where that may help."""
-        from servers.web.fetching.transport import ConnectionLost
-
         while True:
             try:
-                answer = await self._once(request, intake, patience.attempt_seconds())
+                answer = await self._once(request, intake, attempts.attempt_seconds())
             except ConnectionLost:
                 # Data that may have arrived is not sent twice.
-                pause = None if request.body is not None else patience.pause()
+                pause = None if request.body is not None else attempts.pause()
                 if pause is None:
                     raise
             else:
                 if answer.status not in RETRY_STATUSES:
                     return answer
-                pause = patience.pause(answer.pause_seconds)
+                pause = attempts.pause(answer.pause_seconds)
                 if pause is None:
                     raise _busy(request.target, answer)
-            await patience.wait(pause)
+            await attempts.wait(pause)
 
-    async def _once(self, request: Request, intake: "Intake", seconds: float) -> Answer:
+    async def _once(self, request: Request, intake: Intake, seconds: float) -> Answer:
         """One look-up, one connection, one answer, all of it within some seconds."""
-        from servers.web.fetching.transport import exchange, system_connector
-
-        parts = self.parts
         try:
             async with asyncio.timeout(seconds):
                 return await exchange(
                     request,
-                    await parts.guard.addresses(
+                    await self.guard.addresses(
                         request.target, may_be_private=request.may_be_private
                     ),
                     intake,
-                    connector=parts.connector or system_connector,
-                    trust=parts.trust,
+                    connector=self.connector,
+                    trust=self.trust,
                 )
         except TimeoutError:
-            bound = parts.options.timeout_seconds
+            bound = self.options.timeout_seconds
             raise PageUnavailable(
                 f"{shown_url(request.target.url)} takes longer than {bound:g} s, or "
                 f"{bound * WHOLE_PER_ATTEMPT:g} s with its redirects and retries "
                 "('timeout_seconds' in the profile's web section); try later or another source"
             ) from None
 
-    async def _ask_leave(self, page: Request, patience: Patience) -> None:
+    async def _check_robots(self, page: Request, attempts: Attempts) -> None:
         """Raises PageUnavailable if the site wishes that programs leave a page out."""
         target = page.target
 
-        async def ask(site: Target) -> Ruling:
-            path = replace(site, path="/robots.txt")
-            return await self._robots(
-                Request(path, {}, may_be_private=page.may_be_private), patience
-            )
-
-        ruling = await self.parts.robots.ruling(target, ask)
+        first = Request(replace(target, path="/robots.txt"), {}, may_be_private=page.may_be_private)
+        ruling = await self.robots.get(target.origin, lambda: self._robots(first, attempts))
         if ruling.rules.allow(target.path):
             return
-        if ruling.fault:
-            why = f"its site can't say whether programs may read it ({ruling.fault})"
+        if ruling.failure:
+            why = f"its site can't say whether programs may read it ({ruling.failure})"
         else:
             why = "its site asks programs not to read it (robots.txt)"
         raise PageUnavailable(
@@ -184,17 +169,17 @@ class GuardedFetcher:
             "the address"
         )
 
-    async def _robots(self, first: Request, patience: Patience) -> Ruling:
+    async def _robots(self, first: Request, attempts: Attempts) -> Ruling:
         """Ask a site for its rules (RFC 9309, 2.3.1).
 
         Refused with a status of 400 to 499 means that there are none; in trouble, or not to be
         reached, that nothing may be read.
         """
         request = first
-        intake = _intake(TEXT_BYTES_MAX, None, is_cut=True)
+        intake = Intake(TEXT_BYTES_MAX, is_cut=True)
         for _ in range(ROBOTS_REDIRECTS_MAX + 1):
             try:
-                seconds = min(ROBOTS_SECONDS, patience.attempt_seconds())
+                seconds = min(ROBOTS_SECONDS, attempts.attempt_seconds())
                 answer = await self._once(request, intake, seconds)
                 location = answer.header(b"location")
                 if answer.status in REDIRECT_STATUSES and location:
@@ -218,49 +203,34 @@ def open_fetcher(
     options: WebOptions,
     *,
     resolver: Resolver = system_resolver,
-    connector: "Connector | None" = None,
-    trust: Callable[[], ssl.SSLContext] | None = None,
+    connector: Connector = system_connector,
+    trust: Callable[[], ssl.SSLContext] = httpcore2.default_ssl_context,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     draw: Callable[[], float] = random.random,
-    progress: "Progress | None" = None,
 ) -> GuardedFetcher:
-    """A fetcher for one event loop; nothing is connected or imported yet.
+    """A fetcher for one event loop; nothing is connected yet.
 
-    All but `options` and `progress` are for tests, and none of them passes by the guard: a
+    All but `options` are for tests, and none of them passes by the guard: a
     `connector` is given addresses that were checked.
 
     Raises:
         OptionsError: `allow_private` holds something that is no host.
     """
-    parts = Parts(
+    return GuardedFetcher(
         options,
         AddressGuard(options.allow_private, resolver),
-        Pace(clock, sleep, draw),
-        RobotsCache(clock),
-        cache(trust or _system_trust),
+        Timing(clock, sleep, draw),
+        SharedCache(seconds_of, SITES_MAX, clock=clock),
+        cache(trust),
         connector,
     )
-    return GuardedFetcher(parts, progress)
-
-
-def _system_trust() -> ssl.SSLContext:
-    """The authorities that this system trusts, or those of SSL_CERT_FILE."""
-    import httpcore2
-
-    return httpcore2.default_ssl_context()
-
-
-def _intake(most_bytes: int, progress: "Progress | None", *, is_cut: bool = False) -> "Intake":
-    from servers.web.fetching.transport import Intake
-
-    return Intake(most_bytes, is_cut, progress)
 
 
 def _fetched(request: Request, answer: Answer) -> Fetched:
     """The answer as others see it; raises PageUnavailable unless it is a success."""
     if not answer.is_success:
-        raise status_fault(shown_url(request.target.url), answer.status)
+        raise status_error(shown_url(request.target.url), answer.status)
     url = request.target.url
     return Fetched(url, answer.status, answer.media_type, answer.charset, answer.body)
 
@@ -273,8 +243,8 @@ def _busy(target: Target, answer: Answer) -> RateLimited | PageUnavailable:
             f"{shown_url(target.url)} asks for a pause of {pause:,.0f} s (status {answer.status}); "
             "try again then, or try another source"
         )
-    fault = status_fault(shown_url(target.url), answer.status)
-    return RateLimited(str(fault)) if answer.status == 429 else fault
+    error = status_error(shown_url(target.url), answer.status)
+    return RateLimited(str(error)) if answer.status == 429 else error
 
 
 def fetch_blocking(url: str, options: WebOptions | None = None) -> Fetched:

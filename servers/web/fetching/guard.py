@@ -77,9 +77,9 @@ class AddressGuard:
         try:
             found = list(dict.fromkeys(await self._resolver(target.host, target.port)))
         except (OSError, UnicodeError) as error:
-            raise PageUnavailable(_lookup_fault(target.host, error)) from error
+            raise PageUnavailable(_lookup_error(target.host, error)) from error
         if not found:
-            raise PageUnavailable(_lookup_fault(target.host, OSError()))
+            raise PageUnavailable(_lookup_error(target.host, OSError()))
         return found
 
 
@@ -95,11 +95,11 @@ async def system_resolver(host: str, port: int) -> list[str]:
     def look_up() -> None:
         try:
             entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found, fault = [str(entry[4][0]) for entry in entries], None
+            found, failure = [str(entry[4][0]) for entry in entries], None
         except (OSError, UnicodeError) as error:
-            found, fault = [], error
+            found, failure = [], error
         try:
-            loop.call_soon_threadsafe(_settle, answer, found, fault)
+            loop.call_soon_threadsafe(_settle, answer, found, failure)
         except RuntimeError:
             return  # the loop has ended meanwhile, and nobody waits
 
@@ -108,14 +108,14 @@ async def system_resolver(host: str, port: int) -> list[str]:
 
 
 def _settle(
-    answer: asyncio.Future[list[str]], found: list[str], fault: OSError | UnicodeError | None
+    answer: asyncio.Future[list[str]], found: list[str], failure: OSError | UnicodeError | None
 ) -> None:
     if answer.done():
         return
-    if fault is None:
+    if failure is None:
         answer.set_result(found)
     else:
-        answer.set_exception(fault)
+        answer.set_exception(failure)
 
 
 def _opened(entry: str) -> str:
@@ -139,7 +139,7 @@ def _refused(target: Target, reason: str) -> AddressRefused:
     return AddressRefused(f"{shown_url(target.url)} is not read: {reason}")
 
 
-def _lookup_fault(host: str, error: Exception) -> str:
+def _lookup_error(host: str, error: Exception) -> str:
     name = shown_url(host)
     temporary = (socket.EAI_AGAIN, errno.ETIMEDOUT)
     if isinstance(error, OSError) and error.errno in temporary:

@@ -87,7 +87,7 @@ class Answer:
         return max(0.0, (until - now).total_seconds()) if until and now else None
 
 
-def status_fault(shown: str, status: int) -> PageUnavailable:
+def status_error(shown: str, status: int) -> PageUnavailable:
     """An answer without success as an error that says what to try."""
     advice = _ADVICE.get(status) or _ADVICE_BY_KIND.get(status // 100, _ADVICE_BY_KIND[5])
     return PageUnavailable(f"{shown} answered with status {status}: {advice}", status)

@@ -19,7 +19,7 @@ and can say why, before a tool call is given up after 60 s."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Timing:
     """What time and chance go by; tests bring their own.
 
     `clock` counts seconds, `sleep` waits for some, `draw` gives a number from 0 to 1.
@@ -30,19 +30,19 @@ class Pace:
     draw: Callable[[], float] = random.random
 
 
-class Patience:
+class Attempts:
     """What is left to one fetch."""
 
-    def __init__(self, attempt_seconds: float, pace: Pace) -> None:
+    def __init__(self, attempt_seconds: float, timing: Timing) -> None:
         """The time begins now."""
         self._attempt_seconds = attempt_seconds
-        self._pace = pace
-        self._deadline = pace.clock() + attempt_seconds * WHOLE_PER_ATTEMPT
+        self._timing = timing
+        self._deadline = timing.clock() + attempt_seconds * WHOLE_PER_ATTEMPT
         self._retries = 0
 
     def attempt_seconds(self) -> float:
         """What one attempt that begins now may take."""
-        return max(0.0, min(self._attempt_seconds, self._deadline - self._pace.clock()))
+        return max(0.0, min(self._attempt_seconds, self._deadline - self._timing.clock()))
 
     def pause(self, asked: float | None = None) -> float | None:
         """How long to wait before the next try; None if there is none left, or no time for it.
@@ -54,13 +54,13 @@ class Patience:
         if self._retries == RETRIES_MAX:
             return None
         if asked is None or asked <= 0:
-            pause = FIRST_PAUSE_SECONDS * 2**self._retries * (0.5 + self._pace.draw() / 2)
+            pause = FIRST_PAUSE_SECONDS * 2**self._retries * (0.5 + self._timing.draw() / 2)
         else:
-            pause = asked * (1 + self._pace.draw() / 10)
-        left = self._deadline - self._pace.clock()
+            pause = asked * (1 + self._timing.draw() / 10)
+        left = self._deadline - self._timing.clock()
         return pause if pause <= min(PAUSE_SECONDS_MAX, left) else None
 
     async def wait(self, seconds: float) -> None:
         """Wait, and count a retry."""
         self._retries += 1
-        await self._pace.sleep(seconds)
+        await self._timing.sleep(seconds)

@@ -1,13 +1,13 @@
-"""What a site's robots.txt asks of us (RFC 9309), kept for an hour."""
+"""What a site's robots.txt asks of us (RFC 9309).
 
-import asyncio
+Our own parser, since that of the standard library takes the first rule that matches where the RFC
+wants the longest, and knows no `*` or `$`. Crawl-delay and other extensions are left out.
+"""
+
 import re
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
-
-from servers.web.fetching.targets import Target
 
 TEXT_BYTES_MAX = 500 * 1024
 """So much is parsed (RFC 9309, 2.5); what lies behind is left out."""
@@ -131,7 +131,7 @@ def _octet(encoded: str) -> str:
 FRESH_SECONDS = 60 * 60.0
 """RFC 9309, 2.4, allows a day; within a long session a site may change its mind."""
 
-FAULT_SECONDS = 60.0
+FAILURE_SECONDS = 60.0
 """A site that couldn't say anything is asked again sooner."""
 
 SITES_MAX = 256
@@ -139,35 +139,12 @@ SITES_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a site's robots.txt said; `fault` tells why it could not be read, empty if it could."""
+    """What a site's robots.txt said; `failure` tells why that could not be read, or is empty."""
 
     rules: Rules
-    fault: str = ""
+    failure: str = ""
 
 
-@dataclass(slots=True)
-class _Site:
-    ruling: Ruling | None = None
-    until: float = 0.0
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-class RobotsCache:
-    """Rulings by origin, the last ones used; each is asked for once, however many wait for it."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` counts seconds."""
-        self._clock = clock
-        self._sites: OrderedDict[str, _Site] = OrderedDict()
-
-    async def ruling(self, target: Target, ask: Callable[[Target], Awaitable[Ruling]]) -> Ruling:
-        """The ruling of a target's site, by `ask` if it is not known."""
-        site = self._sites.setdefault(target.origin, _Site())
-        self._sites.move_to_end(target.origin)
-        while len(self._sites) > SITES_MAX:
-            self._sites.popitem(last=False)
-        async with site.asking:
-            if site.ruling is None or site.until <= self._clock():
-                site.ruling = await ask(target)
-                site.until = self._clock() + (FAULT_SECONDS if site.ruling.fault else FRESH_SECONDS)
-            return site.ruling
+def seconds_of(ruling: Ruling) -> float:
+    """How long a ruling is kept."""
+    return FAILURE_SECONDS if ruling.failure else FRESH_SECONDS

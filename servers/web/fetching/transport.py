@@ -20,6 +20,7 @@ from servers.web.fetching.decoding import Undecodable, accepted_codings, decoder
 from servers.web.fetching.guard import with_port
 from servers.web.fetching.http_messages import Answer, Request
 from servers.web.fetching.targets import Target, shown_url
+from servers.web.progress import size_text, tell
 
 CONNECT_SECONDS = 8.0
 """Bound on the connection to one of several addresses."""
@@ -35,9 +36,6 @@ byte keeps us busy, and gives nothing."""
 Connector: TypeAlias = Callable[[str, int, float], Awaitable[httpcore2.AsyncNetworkStream]]
 """Connects to an address and port within so many seconds; raises ConnectError or ConnectTimeout."""
 
-Progress: TypeAlias = Callable[[int, int | None], Awaitable[None]]
-"""Is told how many bytes of the body have come, and how many will, if the server says so."""
-
 
 class ConnectionLost(PageUnavailable):
     """The connection broke off, so that another try may do better."""
@@ -47,12 +45,12 @@ class ConnectionLost(PageUnavailable):
 class Intake:
     """How much of a body is taken: compressed and decompressed bytes, each.
 
-    `is_cut` takes the first `most_bytes` of a larger one; else a larger one is refused.
+    `is_cut` takes the first `most_bytes` of a larger one, and tells nobody of it; else a larger one
+    is refused.
     """
 
     most_bytes: int
     is_cut: bool = False
-    progress: Progress | None = None
 
 
 async def system_connector(address: str, port: int, seconds: float) -> httpcore2.AsyncNetworkStream:
@@ -93,7 +91,7 @@ async def exchange(
             async with aclosing(response.aiter_stream()) as stream:
                 return replace(answer, body=await _body(answer, stream, intake, target))
     except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-        raise PageUnavailable(_connect_fault(target, error)) from error
+        raise PageUnavailable(_connect_error(target, error)) from error
     except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
         raise ConnectionLost(
             f"{shown_url(target.url)} breaks off, or answers with something else than HTTP; "
@@ -116,13 +114,13 @@ class _PinnedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        fault: Exception = httpcore2.ConnectError("no address")
+        failure: Exception = httpcore2.ConnectError("no address")
         for address in self._addresses:
             try:
                 return await self._connector(address, port, CONNECT_SECONDS)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                fault = error
-        raise fault
+                failure = error
+        raise failure
 
 
 def _written(request: Request) -> httpcore2.Request:
@@ -143,7 +141,7 @@ async def _body(
         raise _too_large(target, intake)
     body = bytearray()
     wired = crumbs = 0
-    meter = _Meter(intake.progress, total)
+    meter = _Meter(total, is_quiet=intake.is_cut)
     try:
         decoder = decoder_for(answer.listed(b"content-encoding"))
         async for piece in stream:
@@ -170,17 +168,17 @@ async def _body(
 class _Meter:
     """Tells of the first piece, of each `PROGRESS_BYTES`, and of the end."""
 
-    def __init__(self, progress: Progress | None, total: int | None) -> None:
-        self._progress = progress
-        self._total = total
+    def __init__(self, total: int | None, *, is_quiet: bool) -> None:
+        self._of_all = f" of {size_text(total)}" if total else ""
+        self._is_quiet = is_quiet
         self._told = -PROGRESS_BYTES
 
     async def tell(self, wired: int, *, is_over: bool = False) -> None:
         """So many bytes have come."""
         is_due = wired - self._told >= (1 if is_over else PROGRESS_BYTES)
-        if self._progress is not None and is_due:
+        if is_due and not self._is_quiet:
             self._told = wired
-            await self._progress(wired, self._total)
+            await tell(f"fetched {size_text(wired)}{self._of_all}")
 
 
 def _too_large(target: Target, intake: Intake) -> PageUnavailable:
@@ -191,7 +189,7 @@ def _too_large(target: Target, intake: Intake) -> PageUnavailable:
     )
 
 
-def _connect_fault(target: Target, error: Exception) -> str:
+def _connect_error(target: Target, error: Exception) -> str:
     """Why there is no connection, from the errors behind the error."""
     where = with_port(target)
     for cause in _causes(error):

@@ -1,66 +1,18 @@
 """From an address to the text a model is shown."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urldefrag
 
+from servers.web.cache import SharedCache
 from servers.web.pages.window import WINDOW_CHARACTERS, page_window
 from servers.web.ports import Because, Fetcher, PageReader, ReadPage
-
-if TYPE_CHECKING:
-    import anyio
+from servers.web.progress import size_text, tell
+from servers.web.rate_limit import RateLimiter
 
 CACHED_PAGES_MAX = 32
 CACHED_CHARS_MAX = 8_000_000
 CACHE_SECONDS = 300.0
-
-
-class Limiter(Protocol):
-    """Lets so many pass a minute; `rate_limit.RateLimiter` is one."""
-
-    async def acquire(self) -> object:
-        """Wait for a turn; raises RateLimited where that takes too long."""
-        ...
-
-
-@dataclass(slots=True)
-class _Pending:
-    """Who reads one page now, and how many wait for that."""
-
-    lock: "anyio.Lock"
-    waiting: int = 0
-
-
-@dataclass(slots=True)
-class _Cache:
-    """Pages that were read, the one that was asked for last at the end."""
-
-    seconds: float
-    clock: Callable[[], float]
-    pages: OrderedDict[tuple[str, Because], tuple[float, ReadPage]] = field(
-        default_factory=OrderedDict[tuple[str, Because], tuple[float, ReadPage]]
-    )
-
-    def get(self, key: tuple[str, Because]) -> ReadPage | None:
-        """A page that is still fresh."""
-        found = self.pages.get(key)
-        if found is None or self.clock() - found[0] >= self.seconds:
-            self.pages.pop(key, None)
-            return None
-        self.pages.move_to_end(key)
-        return found[1]
-
-    def put(self, key: tuple[str, Because], page: ReadPage) -> None:
-        """Keep a page, and let go of the oldest beyond the bounds."""
-        self.pages[key] = (self.clock(), page)
-        while len(self.pages) > CACHED_PAGES_MAX or self._characters() > CACHED_CHARS_MAX:
-            self.pages.popitem(last=False)
-
-    def _characters(self) -> int:
-        return sum(len(page.markdown) for _, page in self.pages.values())
 
 
 class WebContentFetcher:
@@ -74,7 +26,7 @@ class WebContentFetcher:
         fetcher: Fetcher,
         reader: PageReader,
         *,
-        limiter: Limiter | None = None,
+        limiter: RateLimiter | None = None,
         cache_seconds: float = CACHE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,8 +34,13 @@ class WebContentFetcher:
         self._fetcher = fetcher
         self._reader = reader
         self._limiter = limiter
-        self._cache = _Cache(cache_seconds, clock)
-        self._pending: dict[tuple[str, Because], _Pending] = {}
+        self._pages = SharedCache[tuple[str, Because], ReadPage](
+            lambda page: cache_seconds,
+            CACHED_PAGES_MAX,
+            clock=clock,
+            size=lambda page: len(page.markdown),
+            size_max=CACHED_CHARS_MAX,
+        )
 
     async def fetch_and_parse(
         self,
@@ -104,27 +61,12 @@ class WebContentFetcher:
 
     async def page(self, url: str, *, because: Because = "typed") -> ReadPage:
         """The whole page; raises the same."""
-        import anyio
+        address = urldefrag(url.strip()).url
+        return await self._pages.get((address, because), lambda: self._read(address, because))
 
-        key = (urldefrag(url.strip()).url, because)
-        if (kept := self._cache.get(key)) is not None:
-            return kept
-        pending = self._pending.setdefault(key, _Pending(anyio.Lock()))
-        pending.waiting += 1
-        try:
-            async with pending.lock:
-                if (kept := self._cache.get(key)) is not None:
-                    return kept
-                return await self._read(key)
-        finally:
-            pending.waiting -= 1
-            if pending.waiting == 0:
-                self._pending.pop(key, None)
-
-    async def _read(self, key: tuple[str, Because]) -> ReadPage:
-        url, because = key
+    async def _read(self, url: str, because: Because) -> ReadPage:
         if self._limiter is not None:
             await self._limiter.acquire()
-        page = await self._reader.read(await self._fetcher.fetch(url, because=because))
-        self._cache.put(key, page)
-        return page
+        fetched = await self._fetcher.fetch(url, because=because)
+        await tell(f"reading {size_text(len(fetched.body))}")
+        return await self._reader.read(fetched)

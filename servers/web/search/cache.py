@@ -1,11 +1,11 @@
 """Answers of a search engine, kept for a while and shared by those who ask the same at once."""
 
-import asyncio
 import time
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from servers.web.cache import SharedCache
 from servers.web.errors import SearchUnavailable
 from servers.web.ports import SearchProvider, SearchResult
 
@@ -19,25 +19,17 @@ MAX_QUERY_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    serves: int  # so many results or fewer
-    until: float
+class _Found:
+    """What an engine gave; it serves those who want as many results or fewer."""
+
+    serves: int
     results: tuple[SearchResult, ...]
-
-
-@dataclass(slots=True)
-class _Running:
-    wanted: int
-    task: asyncio.Task[tuple[SearchResult, ...]]
-    waiting: int = field(default=0)
 
 
 class CachedProvider:
     """A provider that asks another one only for what it doesn't know.
 
-    An answer serves all who want as many results or fewer, until `keep_seconds` after it came;
-    the queries used last stay. Calls for what is being asked already wait for the one request,
-    which goes on as long as one of them does. Errors are not kept.
+    An answer serves all who want as many results or fewer, until `keep_seconds` after it came.
     """
 
     def __init__(
@@ -49,11 +41,7 @@ class CachedProvider:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._provider = provider
-        self._keep_seconds = keep_seconds
-        self._max_queries = max_queries
-        self._clock = clock
-        self._kept: dict[str, _Kept] = {}
-        self._running: dict[str, _Running] = {}
+        self._found = SharedCache[str, _Found](lambda found: keep_seconds, max_queries, clock=clock)
 
     @property
     def name(self) -> str:
@@ -68,50 +56,17 @@ class CachedProvider:
         """
         words = normalised(query)
         count = min(max(max_results, 1), MAX_RESULTS)
-        results = self._known(words, count)
-        if results is None:
-            results = await self._asked(words, max(count, FULL_PAGE))
-        return list(results[:count])
+        found = await self._found.get(
+            words,
+            lambda: self._ask(words, max(count, FULL_PAGE)),
+            lambda found: found.serves >= count,
+        )
+        return list(found.results[:count])
 
-    def _known(self, words: str, count: int) -> tuple[SearchResult, ...] | None:
-        kept = self._kept.get(words)
-        if kept is None or kept.serves < count:
-            return None
-        del self._kept[words]
-        if kept.until <= self._clock():
-            return None
-        self._kept[words] = kept  # now the one used last
-        return kept.results
-
-    async def _asked(self, words: str, wanted: int) -> tuple[SearchResult, ...]:
-        running = self._running.get(words)
-        if running is None or running.wanted < wanted or running.task.done():
-            running = _Running(wanted, asyncio.create_task(self._ask(words, wanted)))
-            self._running[words] = running
-        running.waiting += 1
-        try:
-            return await asyncio.shield(running.task)
-        finally:
-            running.waiting -= 1
-            if not running.waiting:
-                running.task.cancel()  # nobody is left; nothing happens if it has ended
-            if running.task.done() or not running.waiting:
-                self._forget(words, running)
-
-    async def _ask(self, words: str, wanted: int) -> tuple[SearchResult, ...]:
+    async def _ask(self, words: str, wanted: int) -> _Found:
         results = tuple(await self._provider.search(words, wanted))
-        if self._keep_seconds > 0:
-            self._kept.pop(words, None)
-            # A list that is shorter than asked for may be so because a later page was refused.
-            serves = min(wanted, max(len(results), FULL_PAGE))
-            self._kept[words] = _Kept(serves, self._clock() + self._keep_seconds, results)
-            while len(self._kept) > self._max_queries:
-                del self._kept[next(iter(self._kept))]
-        return results
-
-    def _forget(self, words: str, running: _Running) -> None:
-        if self._running.get(words) is running:
-            del self._running[words]
+        # A list that is shorter than asked for may be so because a later page was refused.
+        return _Found(min(wanted, max(len(results), FULL_PAGE)), results)
 
 
 def normalised(query: str) -> str:

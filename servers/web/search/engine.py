@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from servers.web.errors import (
     AddressRefused,
@@ -16,40 +15,16 @@ from servers.web.rate_limit import RateLimiter
 from servers.web.search.links import host_of
 
 
-class Pace(Protocol):
-    """What a rate limiter is to a search: something to wait for."""
-
-    async def acquire(self) -> None:
-        """Return when a request may go out.
-
-        Raises:
-            RateLimited: that would take too long.
-        """
-        ...
-
-
 class OwnLimit(RateLimited):
     """The limit that the options set is reached; no engine was asked."""
 
 
-class BoundedPace:
-    """A rate limiter whose turn is waited for so long only."""
+class LimitedFetcher:
+    """Fetches with one fetcher, each request in its turn."""
 
-    def __init__(self, limiter: RateLimiter, wait_seconds_max: float) -> None:
-        self._limiter = limiter
-        self._wait_seconds_max = wait_seconds_max
-
-    async def acquire(self) -> None:
-        """As `Pace.acquire`."""
-        await self._limiter.acquire(self._wait_seconds_max)
-
-
-class PacedFetcher:
-    """Fetches with one fetcher, each request after a turn of the pace."""
-
-    def __init__(self, fetcher: Fetcher, pace: Pace) -> None:
+    def __init__(self, fetcher: Fetcher, limiter: RateLimiter) -> None:
         self._fetcher = fetcher
-        self._pace = pace
+        self._limiter = limiter
 
     async def fetch(
         self,
@@ -66,7 +41,7 @@ class PacedFetcher:
             OwnLimit: the turn would come too late.
         """
         try:
-            await self._pace.acquire()
+            await self._limiter.acquire()
         except RateLimited as error:
             raise OwnLimit(f"too many searches from here: {error}") from error
         return await self._fetcher.fetch(
@@ -140,7 +115,7 @@ async def ask(
 
 
 def explained(error: WebError, engine: Engine) -> WebError:
-    """A failed request, as a fault of this engine that says what to try; never with the key."""
+    """A failed request, as an error of this engine that says what to try; never with the key."""
     if isinstance(error, OwnLimit):
         return error
     said = _sentence(str(error).replace(engine.key, "***") if engine.key else str(error))

@@ -198,7 +198,7 @@ class SearxngSearcher:
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
         """As `SearchProvider.search`.
 
-        Nothing found while engines behind the instance failed is a fault, not "no results".
+        Nothing found while engines behind the instance failed is an error, not "no results".
         """
         parameters = urlencode({"q": query, "format": "json"})
         url = f"{self._engine.address}?{parameters}"

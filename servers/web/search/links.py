@@ -3,20 +3,15 @@
 from collections.abc import Iterable
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
+from servers.web.fetching.targets import DEFAULT_PORTS
 from servers.web.ports import Because, SearchResult
 
 MAX_REMEMBERED_LINKS = 5_000
 """A hundred searches of the largest size; the oldest go first."""
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
-
 
 class FoundLinks:
-    """Remembers links, at most `limit` of them.
-
-    Two ways to write one address are the same link: the case of scheme and host, a default port,
-    the last dot of a host, an empty path, percent-encoding and the fragment make no difference.
-    """
+    """Remembers links, at most `limit` of them; `page_key` tells which are the same."""
 
     def __init__(self, limit: int = MAX_REMEMBERED_LINKS) -> None:
         self._limit = limit
@@ -25,7 +20,7 @@ class FoundLinks:
     def remember(self, results: Iterable[SearchResult]) -> None:
         """Take the links of a search in; those seen before become the newest again."""
         for each in results:
-            key = _key(each.link)
+            key = page_key(each.link)
             self._keys.pop(key, None)
             self._keys[key] = None
         while len(self._keys) > self._limit:
@@ -37,23 +32,25 @@ class FoundLinks:
 
     def __contains__(self, url: str) -> bool:
         """Whether a search returned this address."""
-        return _key(url) in self._keys
+        return page_key(url) in self._keys
 
     def __len__(self) -> int:
         """How many links are remembered."""
         return len(self._keys)
 
 
-def _key(url: str) -> str:
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError:
+def page_key(url: str) -> str:
+    """What all ways to write the address of one page share.
+
+    Scheme and fragment are left out, and the case of the host, a default port, the last dot of a
+    host, the last slash and percent-encoding make no difference.
+    """
+    parts = split_or_none(url.strip())
+    if parts is None:
         return url
-    scheme = parts.scheme.lower()
-    shown_port = "" if port in (None, DEFAULT_PORTS.get(scheme)) else f":{port}"
-    rest = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return f"{scheme}://{(parts.hostname or '').rstrip('.')}{shown_port}{unquote(rest)}"
+    port = "" if parts.port in (None, *DEFAULT_PORTS.values()) else f":{parts.port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{host_of(url)}{port}{unquote(parts.path.rstrip('/') + query)}"
 
 
 MAX_LINK_CHARACTERS = 2_048

@@ -8,10 +8,10 @@ from typing import assert_never
 from servers.web.errors import SearchUnavailable
 from servers.web.options import KEY_VARIABLES, WebOptions
 from servers.web.ports import Fetcher, SearchProvider, SearchResult
-from servers.web.rate_limit import RateLimiter
+from servers.web.rate_limit import TURN_SECONDS_MAX, RateLimiter
 from servers.web.search.cache import CachedProvider
 from servers.web.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoSearcher
-from servers.web.search.engine import BoundedPace, Pace, PacedFetcher
+from servers.web.search.engine import LimitedFetcher
 from servers.web.search.json_engines import (
     BRAVE_URL,
     TAVILY_URL,
@@ -46,18 +46,16 @@ def open_provider(
     fetcher: Fetcher,
     environ: Mapping[str, str] = os.environ,
     *,
-    pace: Pace | None = None,
+    limiter: RateLimiter | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> CachedProvider:
     """The engine of the options, behind a cache and a rate limit.
 
-    `environ` holds the keys, by `KEY_VARIABLES`. `pace` replaces the limit that the options set,
-    whose turn is waited for as long as the options' timeout.
+    `environ` holds the keys, by `KEY_VARIABLES`. `limiter` replaces the one that the options set.
     Nothing is asked, and nothing raised, before the first search: what is missing is told then.
     """
-    limiter = RateLimiter(options.searches_per_minute)
-    turns = pace or BoundedPace(limiter, options.timeout_seconds)
-    engine = _engine(options, PacedFetcher(fetcher, turns), environ)
+    turns = limiter or RateLimiter(options.searches_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
+    engine = _engine(options, LimitedFetcher(fetcher, turns), environ)
     return CachedProvider(engine, options.cache_seconds, clock=clock)
 
 

@@ -17,6 +17,7 @@ the guard has checked it: so the guard is whole, and `http://any.example/` can b
 import asyncio
 import ssl
 import threading
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -127,13 +128,19 @@ class LoopbackWeb:
         self.connected.append((address, port))
         return await system_connector("127.0.0.1", self.port, seconds)
 
-    def public_fetcher(self, options: "WebOptions | None" = None) -> "GuardedFetcher":
+    def public_fetcher(
+        self, options: "WebOptions | None" = None, clock: Callable[[], float] = time.monotonic
+    ) -> "GuardedFetcher":
         """A fetcher that finds this server at every public name, without waits between tries."""
         from servers.web.fetching.fetcher import open_fetcher
         from servers.web.options import WebOptions
 
         return open_fetcher(
-            options or WebOptions(), resolver=self.resolve, connector=self.connect, sleep=_at_once
+            options or WebOptions(),
+            resolver=self.resolve,
+            connector=self.connect,
+            clock=clock,
+            sleep=_at_once,
         )
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,16 +5,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from servers.web.client import WebClient, heard_by
+from servers.web.client import WebClient
 from servers.web.errors import PageUnavailable, RateLimited, SearchUnavailable, WebError
 from servers.web.options import WebOptions
+from servers.web.progress import heard_by
 from tests.servers.web.loopback import LoopbackWeb, Reply, loopback_web, page
 from tests.servers.web.search.engine_pages import redirect, result, results_page
 
 
 @asynccontextmanager
-async def desk(web: LoopbackWeb, **options: object) -> AsyncGenerator[WebClient]:
-    """A desk that searches and reads on this web alone."""
+async def client(web: LoopbackWeb, **options: object) -> AsyncGenerator[WebClient]:
+    """One that searches and reads on this web alone."""
     given = {"search_url": web.url("/html/"), "allow_private": ["127.0.0.1"], **options}
     opened = WebClient(WebOptions.model_validate(given), {})
     try:
@@ -24,7 +25,7 @@ async def desk(web: LoopbackWeb, **options: object) -> AsyncGenerator[WebClient]
 
 
 async def test_a_page_that_a_search_found_is_left_out_if_its_site_asks_for_it() -> None:
-    async with loopback_web() as web, desk(web) as opened:
+    async with loopback_web() as web, client(web) as opened:
         found = web.url("/found")
         web.pages |= {
             "/html/": page(results_page([result("Found", redirect(found), "A page.")])),
@@ -39,7 +40,7 @@ async def test_a_page_that_a_search_found_is_left_out_if_its_site_asks_for_it() 
 
 
 async def test_searches_and_pages_have_limits_of_their_own_that_all_callers_share() -> None:
-    async with loopback_web() as web, desk(web, searches_per_minute=1, pages_per_minute=2) as it:
+    async with loopback_web() as web, client(web, searches_per_minute=1, pages_per_minute=2) as it:
         web.pages |= {f"/{name}": page(name) for name in "abc"}
         web.pages["/html/"] = page(results_page())
         for name in "aba":  # what is kept takes no turn
@@ -54,7 +55,7 @@ async def test_searches_and_pages_have_limits_of_their_own_that_all_callers_shar
 
 
 async def test_each_call_hears_of_its_own_work_alone() -> None:
-    async with loopback_web() as web, desk(web) as opened:
+    async with loopback_web() as web, client(web) as opened:
         web.pages |= {"/html/": page(results_page()), "/long": page("x" * 300_000, "text/plain")}
         searched: list[str] = []
         read: list[str] = []
@@ -77,7 +78,7 @@ async def test_each_call_hears_of_its_own_work_alone() -> None:
 
 
 async def test_a_source_that_is_no_text_is_named_and_no_page_fakes_a_source_mark() -> None:
-    async with loopback_web() as web, desk(web) as opened:
+    async with loopback_web() as web, client(web) as opened:
         web.pages["/picture"] = Reply(b"\x89PNG\0\0", headers={"content-type": "image/png"})
         web.pages["/faker"] = page("<p>said [Source: https://bank.example/]")
         with pytest.raises(PageUnavailable, match="is no text, but image/png; leave out raw"):
@@ -89,7 +90,7 @@ async def test_a_source_that_is_no_text_is_named_and_no_page_fakes_a_source_mark
 async def test_an_engine_that_is_not_there_is_told_as_such() -> None:
     async with loopback_web() as web:
         pass
-    async with desk(web) as opened:
+    async with client(web) as opened:
         with pytest.raises(SearchUnavailable, match=r"can't be reached.*127\.0\.0\.1"):
             await opened.search("herons", 5)
 

@@ -8,7 +8,8 @@ import pytest
 
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
-from tests.servers.web.loopback import Exchange, Handler, Reply, loopback_web
+from servers.web.progress import heard_by
+from tests.servers.web.loopback import Exchange, Handler, LoopbackWeb, Reply, loopback_web, page
 
 SMALL = WebOptions(page_bytes=100_000, timeout_seconds=20)
 
@@ -187,36 +188,36 @@ async def test_the_type_is_told_in_one_form(header: str, media_type: str, charse
     assert (got.media_type, got.charset) == (media_type, charset)
 
 
+async def told_of(url: str, web: LoopbackWeb) -> list[str]:
+    told: list[str] = []
+
+    async def tell(text: str) -> None:
+        told.append(text)
+
+    with heard_by(tell):
+        await web.public_fetcher().fetch(url, because="found")
+    return told
+
+
 async def test_progress_is_told_in_bytes_of_the_wire() -> None:
-    body = gzip.compress(TEXT)
-    told: list[tuple[int, int | None]] = []
-
-    async def tell(done: int, total: int | None) -> None:
-        told.append((done, total))
-
+    body = gzip.compress(bytes(range(256)) * 20, 0)
     async with loopback_web() as web:
         web.pages["/"] = coded(body, "gzip")
-        quiet = web.public_fetcher()
-        await quiet.reporting_to(tell).fetch("http://one.example/")
-        await quiet.fetch("http://one.example/")
-    assert told == [(len(body), len(body))]
+        web.pages["/robots.txt"] = page("User-agent: *", "text/plain")  # nothing is told of it
+        told = await told_of("http://one.example/", web)
+    assert told == ["fetched 5 KB of 5 KB"]
 
 
 async def test_progress_is_told_now_and_then_however_small_the_pieces() -> None:
-    told: list[int] = []
-
-    async def tell(done: int, total: int | None) -> None:
-        told.append(done)
-
     async with loopback_web() as web:
         web.pages["/"] = raw(
             HEAD + b"transfer-encoding: chunked\r\n\r\n",
             (b"64\r\n" + b"x" * 100 + b"\r\n") * 1_500,
             b"0\r\n\r\n",
         )
-        await web.public_fetcher().reporting_to(tell).fetch("http://one.example/")
-    assert told[0] == 100
-    assert told[-1] == 150_000
+        told = await told_of("http://one.example/", web)
+    assert told[0] == "fetched 1 KB"
+    assert told[-1] == "fetched 146 KB"
     assert len(told) == 4
 
 

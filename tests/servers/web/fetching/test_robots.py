@@ -6,15 +6,11 @@ import pytest
 
 from servers.web.errors import AddressRefused, PageUnavailable
 from servers.web.fetching.robots import (
-    FAULT_SECONDS,
+    FAILURE_SECONDS,
     FRESH_SECONDS,
-    SITES_MAX,
     TEXT_BYTES_MAX,
-    RobotsCache,
-    Ruling,
     parse_robots,
 )
-from servers.web.fetching.targets import Target, parse_target
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import Exchange, Reply, loopback_web, page, redirect
 
@@ -184,44 +180,22 @@ async def test_robots_txt_is_asked_for_under_guard_too() -> None:
     assert web.asked == []
 
 
-class Sites:
-    """Counts who was asked; `ruling` is what they say."""
-
-    def __init__(self) -> None:
-        self.now = 5.0
-        self.asked: list[str] = []
-        self.ruling = Ruling(parse_robots(b"", "x"))
-        self.cache = RobotsCache(lambda: self.now)
-
-    async def ask(self, site: Target) -> Ruling:
-        self.asked.append(site.origin)
-        await asyncio.sleep(0)
-        return self.ruling
-
-    async def rule(self, url: str) -> Ruling:
-        return await self.cache.ruling(parse_target(url), self.ask)
-
-
 async def test_a_site_is_asked_once_however_many_wait_and_again_when_that_is_stale() -> None:
-    sites = Sites()
-    await asyncio.gather(*(sites.rule(f"https://a.example/{n}") for n in range(9)))
-    await sites.rule("http://a.example/")
-    assert sites.asked == ["https://a.example", "http://a.example"]
-    sites.now += FRESH_SECONDS
-    sites.ruling = Ruling(sites.ruling.rules, "in trouble")
-    assert (await sites.rule("https://a.example/")).fault
-    sites.now += FAULT_SECONDS
-    await sites.rule("https://a.example/")
-    assert len(sites.asked) == 4
+    now = [5.0]
+    async with loopback_web() as web:
+        web.pages |= {"/robots.txt": page("User-agent: *", "text/plain"), "/a": page("a")}
+        fetcher = web.public_fetcher(clock=lambda: now[0])
 
+        async def read(host: str) -> None:
+            await fetcher.fetch(f"http://{host}/a", because="found")
 
-async def test_only_the_last_sites_are_kept() -> None:
-    sites = Sites()
-    for number in range(SITES_MAX):
-        await sites.rule(f"http://{number}.example/")
-    await sites.rule("http://0.example/")
-    await sites.rule("http://another.example/")
-    await sites.rule("http://0.example/")
-    assert len(sites.asked) == SITES_MAX + 1
-    await sites.rule("http://1.example/")
-    assert len(sites.asked) == SITES_MAX + 2
+        await asyncio.gather(*(read("a.example") for _ in range(9)))
+        await read("b.example")
+        assert web.paths.count("/robots.txt") == 2
+        now[0] += FRESH_SECONDS
+        web.pages["/robots.txt"] = Reply(status=500)
+        for seconds in (0.0, FAILURE_SECONDS - 1, 1.0):
+            now[0] += seconds
+            with pytest.raises(PageUnavailable, match="can't say"):
+                await read("a.example")
+    assert web.paths.count("/robots.txt") == 4

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from servers.reading.source import picture_mark
-from servers.web.errors import PageUnavailable
+from servers.web.errors import PageUnavailable, RateLimited
 from servers.web.pages.content_fetcher import CACHED_PAGES_MAX, WebContentFetcher
 from servers.web.pages.pictures import NOT_DESCRIBED, with_pictures
 from servers.web.pages.window import page_window
 from servers.web.ports import Because, Fetched, ReadPage
+from servers.web.rate_limit import RateLimiter
 
 URL = "https://farm.example/a"
 
@@ -45,13 +46,6 @@ class FakeFetcher:
 class FakeReader:
     async def read(self, fetched: Fetched) -> ReadPage:
         return ReadPage(fetched.url, fetched.body.decode() + " text" * 100)
-
-
-class CountingLimiter:
-    turns = 0
-
-    async def acquire(self) -> None:
-        self.turns += 1
 
 
 def test_title_author_date_and_source_stand_around_the_text() -> None:
@@ -101,17 +95,20 @@ def test_a_page_cannot_fake_the_lines_that_are_ours() -> None:
 
 async def test_reading_on_fetches_nothing_until_the_page_is_old() -> None:
     now = [0.0]
-    fetcher, limiter = FakeFetcher(), CountingLimiter()
+    fetcher, limiter = FakeFetcher(), RateLimiter(2, wait_seconds_max=0)
     web = WebContentFetcher(
         fetcher, FakeReader(), limiter=limiter, cache_seconds=60, clock=lambda: now[0]
     )
     first = await web.fetch_and_parse(f"{URL}#part")
     assert await web.fetch_and_parse(f" {URL} ", 0) == first
     assert "text" in await web.fetch_and_parse(URL, 200, characters=50)
-    assert (len(fetcher.asked), limiter.turns) == (1, 1)
+    assert len(fetcher.asked) == 1
     now[0] = 60.0
+    await web.fetch_and_parse(URL)  # the second turn
+    assert len(fetcher.asked) == 2
+    with pytest.raises(RateLimited):
+        await web.fetch_and_parse(f"{URL}/other")
     await web.fetch_and_parse(URL)
-    assert (len(fetcher.asked), limiter.turns) == (2, 2)
 
 
 async def test_no_time_to_keep_means_that_nothing_is_kept() -> None:
@@ -135,13 +132,13 @@ async def test_those_who_ask_for_one_page_at_a_time_wait_for_one_fetch() -> None
     web = WebContentFetcher(fetcher, FakeReader())
     tasks = [asyncio.create_task(web.page(URL)) for _ in range(5)]
     await fetcher.begun.wait()
-    tasks[0].cancel()  # the one who fetches gives up, and another one takes over
+    tasks[0].cancel()  # the first one gives up, and the others still wait
     assert fetcher.gate is not None
     fetcher.gate.set()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(results[0], asyncio.CancelledError)
     assert all(isinstance(each, ReadPage) for each in results[1:])
-    assert len(fetcher.asked) == 2
+    assert len(fetcher.asked) == 1
 
 
 async def test_only_so_many_pages_are_kept_and_failures_never() -> None:

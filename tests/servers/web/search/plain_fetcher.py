@@ -59,13 +59,3 @@ class EchoingFetcher:
         json: object = None,
     ) -> Fetched:
         raise PageUnavailable(f"failed: {url} {headers} {form} {json}", self._status)
-
-
-class NoWait:
-    """A pace without a limit, which counts."""
-
-    def __init__(self) -> None:
-        self.turns = 0
-
-    async def acquire(self) -> None:
-        self.turns += 1

@@ -3,7 +3,7 @@
 import pytest
 
 from servers.web.ports import SearchResult
-from servers.web.search import FoundLinks
+from servers.web.search.links import FoundLinks
 
 
 def hits(*links: str) -> list[SearchResult]:
@@ -22,6 +22,7 @@ def test_a_link_is_found_once_a_search_returned_it() -> None:
     ("returned", "asked"),
     [
         ("https://a.example", "https://a.example/"),
+        ("https://a.example/x", "http://a.example/x/"),
         ("https://a.example/x#part", "https://a.example/x"),
         ("https://a.example/x", " HTTPS://A.Example.:443/x#other "),
         ("http://a.example:80/", "http://a.example"),
@@ -38,7 +39,6 @@ def test_two_ways_to_write_an_address_are_one_link(returned: str, asked: str) ->
 @pytest.mark.parametrize(
     "asked",
     [
-        "http://a.example/x",
         "https://a.example/X",
         "https://a.example:8443/x",
         "https://a.example/x?y",

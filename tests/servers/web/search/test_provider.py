@@ -6,10 +6,10 @@ from pydantic import TypeAdapter
 from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
 from servers.web.options import WebOptions
 from servers.web.ports import Because, Fetched
-from servers.web.search import missing_setting, open_provider
+from servers.web.search.provider import missing_setting, open_provider
 from tests.servers.web.loopback import LoopbackWeb, page
 from tests.servers.web.search import engine_pages as pages
-from tests.servers.web.search.plain_fetcher import EchoingFetcher, NoWait, PlainFetcher
+from tests.servers.web.search.plain_fetcher import EchoingFetcher, PlainFetcher
 
 KEYS = {"BRAVE_API_KEY": "sk-b", "TAVILY_API_KEY": " sk-t\n"}
 
@@ -27,7 +27,7 @@ def options(**given: object) -> WebOptions:
     ],
 )
 async def test_each_engine_is_asked_at_its_own_address(search: str, host: str) -> None:
-    provider = open_provider(options(search=search), EchoingFetcher(), KEYS, pace=NoWait())
+    provider = open_provider(options(search=search), EchoingFetcher(), KEYS)
     assert provider.name == search
     with pytest.raises(WebError, match=host):
         await provider.search("herons")
@@ -35,9 +35,7 @@ async def test_each_engine_is_asked_at_its_own_address(search: str, host: str) -
 
 async def test_the_address_is_a_setting(web: LoopbackWeb) -> None:
     web.pages["/here"] = page(pages.results_page())
-    provider = open_provider(
-        options(search_url=web.url("/here")), PlainFetcher(), {}, pace=NoWait()
-    )
+    provider = open_provider(options(search_url=web.url("/here")), PlainFetcher(), {})
     assert len(await provider.search("herons")) == 3
 
 
@@ -63,7 +61,7 @@ async def test_what_an_engine_lacks_is_told_by_each_search(
     lack = missing_setting(options(**given), environ)
     assert lack is not None
     assert message in lack
-    provider = open_provider(options(**given), EchoingFetcher(), environ, pace=NoWait())
+    provider = open_provider(options(**given), EchoingFetcher(), environ)
     with pytest.raises(SearchUnavailable) as caught:
         await provider.search("herons")
     assert str(caught.value) == lack
@@ -88,20 +86,15 @@ def test_an_engine_that_has_what_it_needs_lacks_nothing(given: dict[str, object]
     assert missing_setting(options(**given), KEYS) is None
 
 
-async def test_only_real_requests_take_a_turn(web: LoopbackWeb) -> None:
-    pace = NoWait()
+async def test_only_real_requests_take_a_turn_and_our_own_limit_is_told_as_ours(
+    web: LoopbackWeb,
+) -> None:
     web.pages["/html/"] = page(pages.results_page())
-    provider = open_provider(options(search_url=web.url("/html/")), PlainFetcher(), {}, pace=pace)
-    await provider.search("herons")
-    await provider.search("herons")
-    assert pace.turns == len(web.asked) == 1
-
-
-async def test_our_own_limit_is_told_as_ours(web: LoopbackWeb) -> None:
-    web.pages["/html/"] = page(pages.results_page())
-    few = options(search_url=web.url("/html/"), searches_per_minute=1, timeout_seconds=5)
+    few = options(search_url=web.url("/html/"), searches_per_minute=1)
     provider = open_provider(few, PlainFetcher(), {})
     await provider.search("herons")
+    await provider.search("herons")
+    assert len(web.asked) == 1
     with pytest.raises(RateLimited, match="too many searches from here") as caught:
         await provider.search("egrets")
     assert "DuckDuckGo" not in str(caught.value)
@@ -128,13 +121,13 @@ class RefusingFetcher:
 async def test_a_private_address_says_how_to_allow_it() -> None:
     fetcher = RefusingFetcher(AddressRefused("127.0.0.1 is loopback"))
     given = options(search="searxng", search_url="http://localhost:8888")
-    provider = open_provider(given, fetcher, {}, pace=NoWait())
+    provider = open_provider(given, fetcher, {})
     with pytest.raises(AddressRefused, match=r"127\.0\.0\.1 is loopback\. .*`web\.allow_private`"):
         await provider.search("herons")
 
 
 async def test_a_pause_that_a_server_asks_for_says_what_to_try() -> None:
     fetcher = RefusingFetcher(RateLimited("it asks for 3,600 s"))
-    provider = open_provider(options(), fetcher, {}, pace=NoWait())
+    provider = open_provider(options(), fetcher, {})
     with pytest.raises(RateLimited, match=r"DuckDuckGo .* 3,600 s\. Wait .*`web\.search`"):
         await provider.search("herons")
