@@ -62,7 +62,7 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     perception = await asyncio.to_thread(_by_words, inputs)
     if context.model.name == "offline" or context.user_input_override is not None:
         return perception  # offline plans search for themselves; later steps have found something
-    from modules.offline.documents_hint import hint_at_documents  # late, as in `_by_words`
+    from modules.offline.quotes.documents_hint import hint_at_documents  # late, as in `_by_words`
 
     return await hint_at_documents(perception, inputs, context.dispatcher)
 

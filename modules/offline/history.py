@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from core.turn import Exchange
-from modules.offline.pieces import number_of
+from modules.offline.tools.pieces import number_of
 
 MAX_ANSWER_CHARACTERS: Final = 500
 """Longer answers are texts, not numbers."""

@@ -4,20 +4,20 @@ import json
 
 from core.ports import DecisionInputs, PerceptionInputs
 from core.turn import PerceptionResult
-from modules.offline.arithmetic_plans import needed_tools
-from modules.offline.document_questions import (
+from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS, parse
+from modules.offline.arithmetic.plans import needed_tools
+from modules.offline.everyday.plans import file_tool, write_everyday_plan
+from modules.offline.quotes.document_questions import (
     DocumentQuestion,
     documents_tool,
     named_question,
     open_question,
 )
-from modules.offline.everyday.plans import file_tool, write_everyday_plan
-from modules.offline.grammar import MAX_REQUEST_CHARACTERS, parse
-from modules.offline.pieces import pieces_of
-from modules.offline.ranking import terms
 from modules.offline.refusal import Refusal
-from modules.offline.tool_plans import candidates_for
-from modules.offline.web_plans import web_tools
+from modules.offline.tools.pieces import pieces_of
+from modules.offline.tools.plans import candidates_for
+from modules.offline.tools.ranking import terms
+from modules.offline.web.plans import web_tools
 
 MAX_ENTITIES = 20
 """How many entities a perception lists."""

@@ -5,27 +5,26 @@ from dataclasses import replace
 from core.base.text import clause
 from core.ports import DecisionInputs
 from core.turn import Attempt
-from modules.offline.arithmetic_plans import write_plan
-from modules.offline.document_plans import (
+from modules.offline.arithmetic.grammar import parse
+from modules.offline.arithmetic.plans import write_plan
+from modules.offline.everyday.given import with_given_numbers
+from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
+from modules.offline.everyday.session import repeated
+from modules.offline.history import last_number
+from modules.offline.quotes.document_plans import (
     check_observation,
     write_document_plan,
     write_listing_plan,
 )
-from modules.offline.document_questions import (
+from modules.offline.quotes.document_questions import (
     documents_tool,
     named_question,
     open_question,
     untold_subject,
 )
-from modules.offline.everyday.given import with_given_numbers
-from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
-from modules.offline.everyday.session import repeated
-from modules.offline.grammar import parse
-from modules.offline.history import last_number
 from modules.offline.refusal import Decided, Exhausted, Refusal, Unsure, quoted
-from modules.offline.tool_plans import write_other_plan, write_tool_plan
-from modules.offline.web_plans import SEARCH_TOOL, write_web_plan
-from modules.offline.web_refusals import check_web_request
+from modules.offline.tools.plans import write_other_plan, write_tool_plan
+from modules.offline.web.plans import SEARCH_TOOL, check_web_request, write_web_plan
 
 NO_DOCUMENT_TOOL = "no server is connected that searches documents"
 SEE_SERVERS = "See agent.py mcp status: it says which servers there are, and how each fares."

@@ -5,7 +5,6 @@ from typing import Final
 
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
-from modules.offline.asking import QUESTION_CHARACTERS_MAX, bare
 from modules.offline.everyday.dates import DATES
 from modules.offline.everyday.files import file_call
 from modules.offline.everyday.given import lines_about_given
@@ -14,7 +13,8 @@ from modules.offline.everyday.rule import first_match
 from modules.offline.everyday.session import recalled
 from modules.offline.everyday.texts import TEXTS
 from modules.offline.everyday.units import conversion
-from modules.offline.quoting import AS_IT_IS, call_lines, filled, whole_plan
+from modules.offline.quotes.asking import QUESTION_CHARACTERS_MAX, bare
+from modules.offline.quotes.sentences import AS_IT_IS, call_lines, filled, whole_plan
 
 _RULES: Final = (*NUMBERS, *TEXTS, *DATES)
 _LEAD_IN: Final = re.compile(

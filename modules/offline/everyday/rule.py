@@ -12,9 +12,9 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
+from modules.offline.arithmetic.numerals import NUMBER_WORDS, ORDINALS, TEENS, TENS, UNITS
 from modules.offline.calls import literal
-from modules.offline.numerals import NUMBER_WORDS, ORDINALS, TEENS, TENS, UNITS
-from modules.offline.pieces import list_of
+from modules.offline.tools.pieces import list_of
 
 ANSWER: Final = "answer"
 """The name that the last line of every rule gives its value to."""

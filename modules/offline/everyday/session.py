@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from core.turn import Exchange
-from modules.offline.asking import bare
 from modules.offline.calls import literal
+from modules.offline.quotes.asking import bare
 
 _AGAIN: Final = re.compile(
     r"(?:try )?again"

@@ -10,7 +10,7 @@ from core.run.observation import bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, Exchange, PerceptionResult, ToolCall
-from modules.offline.pieces import pieces_of
+from modules.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
 from modules.planning.prompt.template import FilledPrompt, fill_from
 from modules.sandbox.language.prelude import PLAN_LANGUAGE_NOTES

@@ -14,7 +14,7 @@ from modules.offline.welcome import Situation, asks_for_help, count_files, help_
 from modules.sandbox import Sandbox
 from tests.doubles import profile
 from tests.modules.offline.plans import MATH_TOOLS
-from tests.modules.offline.test_documents import DOCUMENTS
+from tests.modules.offline.quotes.test_document_plans import DOCUMENTS
 
 
 def situation(model: str = "offline", documents: int = 0, *servers: ServerStatus) -> Situation:

@@ -8,7 +8,7 @@ from core.values import JsonObject
 from modules.action import run_plan
 from modules.sandbox import Sandbox, SandboxLimits
 from tests.modules.offline.plans import offline_reply
-from tests.modules.offline.test_documents import FOUND, bench
+from tests.modules.offline.quotes.test_document_plans import FOUND, bench
 
 ASKED = (
     ("who says that mint never dries out?", "Ines Marrow"),

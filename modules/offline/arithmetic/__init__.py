@@ -1,0 +1,1 @@
+"""Arithmetic in words and symbols: tokens, grammar, tree, and the plan that works it out."""

@@ -1,0 +1,189 @@
+"""Commands: "add 5 and 7", "divide it by 2", and what may follow them."""
+
+from modules.offline.arithmetic.nouns import NounReader
+from modules.offline.arithmetic.operations import aggregate, apply_function
+from modules.offline.arithmetic.tokens import Kind
+from modules.offline.arithmetic.tree import Node, Percent, is_list
+from modules.offline.arithmetic.vocabulary import (
+    ADDITIVE,
+    ADDITIVE_SYMBOLS,
+    CODES,
+    MULTIPLICATIVE,
+    MULTIPLICATIVE_SYMBOLS,
+    TAILS,
+    Verb,
+)
+from modules.offline.refusal import Ambiguous, Refusal, quoted
+
+
+class CommandReader(NounReader):
+    """Reads commands."""
+
+    def command(self) -> Node | None:
+        """A command with what follows it; None if no verb is here."""
+        if self.at("from") and self.running is None:
+            return self._from()
+        found = self.find_verb()
+        if found is None:
+            return None
+        length, verb = found
+        self.position += length
+        self.accept(":")
+        node = self._commanded(verb)
+        self.accept("together", "up")
+        if not self.at_operator():
+            return node
+        return self._tail(verb, node)
+
+    def _tail(self, verb: Verb, node: Node) -> Node:
+        start = self.position
+        operator = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
+        if operator is None:
+            symbol = self.peek().text
+            operator = ADDITIVE_SYMBOLS.get(symbol) or MULTIPLICATIVE_SYMBOLS.get(symbol)
+        if operator not in TAILS.get(verb, ()):
+            self.position = start
+            raise Ambiguous(
+                f"it is unclear what {quoted(self.peek().text)} applies to; write parentheses, or "
+                '", then …"'
+            )
+        self.position = start
+        return self.expression(node)
+
+    def _commanded(self, verb: Verb) -> Node:
+        match verb:
+            case "add" | "sum":
+                return self._add(verb)
+            case "average":
+                return aggregate(self, "average", self.items())
+            case "subtract":
+                return self._subtract()
+            case "take":
+                return self._take()
+            case "multiply":
+                return self._multiply()
+            case "divide" | "increase" | "decrease":
+                return self._by(verb)
+            case "raise":
+                return self._raise()
+            case "convert":
+                return self._convert()
+            case _:
+                return apply_function(self, verb, self.operand())
+
+    def _add(self, verb: Verb) -> Node:
+        self.accept("together", "up")
+        nodes = self._items_or_range("to")
+        self.lists_numbers = len(nodes) > 1 and not self.at("to", "onto")
+        if self.accept("to", "onto"):
+            if verb == "sum":
+                raise Ambiguous('"to" may join two numbers or a range; say "the numbers 1 to 10"')
+            nodes.append(self._other(nodes[-1]))
+        if isinstance(nodes[0], Percent) and len(nodes) == 2:
+            return self.make("add", nodes[1], self.percent_of(nodes[0].amount, nodes[1]))
+        if len(nodes) == 1 and not is_list(nodes[0]) and verb == "add" and not self.used_running:
+            if self.running is None and self.at_operator():
+                return self.spelled_out("add", nodes[0])
+            nodes.insert(0, self._running_for(verb))
+        return aggregate(self, "sum", nodes)
+
+    def _items_or_range(self, *delimiters: str) -> list[Node]:
+        worded = self.at("numbers", "integers", "all") or self.at("numbers", "integers", ahead=1)
+        through = self.at("through", "thru", ahead=1)
+        found = self.range_of() if worded or through else None
+        return self.items(*delimiters) if found is None else [found]
+
+    def _other(self, first: Node) -> Node:
+        """The second operand of a command; "itself" is the first."""
+        return first if self.accept("itself") else self.near()
+
+    def _running_for(self, verb: str) -> Node:
+        if self.running is None:
+            rest = self.source[self.peek().start :].strip()
+            what = f", and {quoted(rest)} is none" if rest else ""
+            raise Refusal(f"{quoted(verb)} needs a second number{what}")
+        return self.use_running()
+
+    def _subtract(self) -> Node:
+        amount = self.item("from")
+        if self.accept("away"):
+            self.expect("from")
+        elif not self.accept("from"):
+            if self.running is None:
+                self.expect("from")
+            return self.make("subtract", self.use_running(), amount)
+        return self._less(amount, self.near())
+
+    def _from(self) -> Node:
+        """Read "from 20 subtract 5"."""
+        self.take()
+        whole = self.item()
+        self.accept(",")
+        found = self.find_verb()
+        if found is None or found[1] not in ("subtract", "take"):
+            raise self.misfit()
+        self.position += found[0]
+        self.accept("away")
+        return self._less(self.item(), whole)
+
+    def _less(self, amount: Node, whole: Node) -> Node:
+        if isinstance(amount, Percent):
+            amount = self.percent_of(amount.amount, whole)
+        return self.make("subtract", whole, amount)
+
+    def _take(self) -> Node:
+        """Read "take 9 away from 20"; "take the square root of …" is a plain value."""
+        start = self.position
+        amount = self.item("from", "away")
+        if self.accept("away"):
+            self.expect("from")
+        elif not self.accept("from"):
+            self.position = start
+            return self.expression()
+        return self._less(amount, self.near())
+
+    def _multiply(self) -> Node:
+        if self.accept("by"):
+            return self.make("multiply", self._running_for("multiply by"), self.near())
+        self.accept("together")
+        nodes = self._items_or_range("by")
+        self.lists_numbers = len(nodes) > 1 and not self.at("by", "times")
+        if self.accept("by", "times"):
+            nodes.append(self._other(nodes[-1]))
+        if len(nodes) == 1 and not is_list(nodes[0]):
+            return self.spelled_out("multiply", nodes[0])
+        return aggregate(self, "product", nodes)
+
+    def _by(self, verb: Verb) -> Node:
+        """Read "divide … by …", "increase … by …"; the running value where no item is given."""
+        whole = self._running_for(f"{verb} … by") if self.at("by") else self.item("by")
+        self.expect("by")
+        if verb == "divide":
+            return self.make("divide", whole, self._other(whole))
+        amount = self.within("near", self.factor)
+        if isinstance(amount, Percent):
+            amount = self.percent_of(amount.amount, whole)
+        return self.make("add" if verb == "increase" else "subtract", whole, amount)
+
+    def _raise(self) -> Node:
+        if self.at("to"):
+            return self.power(self._running_for("raise"))
+        self.raising = True
+        base = self.near()
+        self.raising = False
+        node = self.power(base)
+        if node is base:
+            self.expect("to")
+            node = self.make("power", base, self.near())
+        return node
+
+    def _convert(self) -> Node:
+        self.skip_codes_fillers()
+        if self.peek().kind is Kind.NUMBER:
+            raise Refusal("a number may be text or a code itself; put it in quotes")
+        text = self.read_text()
+        self.expect("to", "into")
+        self.accept("its", "the", "their")
+        if self.accept_phrase(CODES) is None:
+            raise self.misfit()
+        return self.codes_of(text)

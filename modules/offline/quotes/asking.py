@@ -1,0 +1,72 @@
+"""What questions and other requests in sentences have in common, whatever they are put to."""
+
+import re
+from typing import Final
+
+from core.tools.ranking import STOP_WORDS, stem
+from modules.offline.arithmetic.numerals import TEENS, UNITS
+from modules.offline.arithmetic.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS
+from modules.offline.tools.arguments import SECOND_REQUEST
+
+QUESTION_CHARACTERS_MAX: Final = 400
+TERMS_MAX: Final = 20
+"""How many words of a question are looked for in sentences."""
+
+COUNTING: Final = re.compile(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
+"""How a question begins whose answer nobody has written down: it has to be counted."""
+
+_ANOTHER_VERB: Final = re.compile(
+    r"(?:\band|,)\s+(?:then\s+|also\s+|please\s+)*(?:(?:analy[sz]e|calculate|check|choose|convert|"
+    r"decide|explain|pick|plot|rank|recommend|rewrite|verify)\b|(?:book|buy|click|fill|log|order|pay|"
+    r"sign|submit)\s+(?:a|for|in|it|on|one|out|that|the|them|this|up)\b)",
+    re.IGNORECASE,
+)
+
+_QUESTION_TEXT: Final = (
+    "what who whom whose when where which why how does do did has have had much many long often "
+    "far old say says said mention mentions tell tells any anything something some there he she "
+    "than more most also still should must may might if not no every each and of for"
+)
+_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split())
+"""Words that a question is made of, and an answer need not repeat."""
+
+_POLITE: Final = re.compile(
+    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|(?:can|could|would|will)\s+you|tell\s+me|"
+    r"i(?:['’]d\s+like|\s+would\s+like|\s+want|\s+need)\s+(?:you\s+)?to(?:\s+know)?)\b[\s,:!.]*)+",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"(?:[\s,.!?]|\bplease\b|\bthanks\b|\bthank\s+you\b)+\Z", re.IGNORECASE)
+
+
+def bare(request: str) -> str:
+    """The request without its polite beginning and end, on one line."""
+    text = _END.sub("", " ".join(request.split()))
+    polite = _POLITE.match(text)
+    return text[polite.end() :] if polite is not None else text
+
+
+def asks_more(text: str) -> bool:
+    """Whether something else may be asked for behind what is looked for."""
+    return (SECOND_REQUEST.search(text) or _ANOTHER_VERB.search(text)) is not None
+
+
+def question_terms(query: str) -> list[str]:
+    """The stems of the words that a sentence has to share to be an answer."""
+    words = [word.lower() for word in re.findall(r"\w+", query)]
+    told = [word for word in words if word not in _QUESTION_WORDS | STOP_WORDS]
+    return list(dict.fromkeys(stem(word) for word in told))[:TERMS_MAX]
+
+
+def speaks_of_arithmetic(text: str) -> bool:
+    """Whether some word of it is one of the grammar of arithmetic."""
+    words = {word.lower() for word in re.findall(r"[^\W\d_]+", text)}
+    known = {*AGGREGATES.by_first, *FUNCTIONS.by_first, *VERBS.by_first, *CONSTANTS}
+    return bool(words & (known | {"plus", "minus", "times", "percent", "divided"}))
+
+
+def whole_number(word: str) -> int | None:
+    """The number below 1,000 that one word is, in digits or spelled; None if it is none."""
+    text = word.strip().lower()
+    if text.isdecimal():
+        return int(text) if len(text) < 4 else None
+    return {**UNITS, **TEENS}.get(text)

@@ -1,0 +1,1 @@
+"""Requests about the web: searches, pages, their summaries."""

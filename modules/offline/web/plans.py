@@ -1,0 +1,368 @@
+"""Plans that search the web and read pages: results and texts as they are, or quotes of a page.
+
+A page is read in parts, as far as the calls of one plan reach, and its sentences are picked in
+the sandbox: for a question those that answer it, as from documents; for a summary those that say
+most (`web_summaries`). Each names the page and the heading that it stands under. The address that
+is named is the one that was asked for: what a page says of itself is not believed.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from core.ports import DecisionInputs
+from core.tools.catalog import ToolCatalog
+from core.tools.ranking import stem
+from core.tools.spec import ToolSpec
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
+from core.values import Json
+from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
+from modules.offline.calls import Source, literal
+from modules.offline.quotes.answering import NOTHING_NEAR, answer_lines
+from modules.offline.quotes.asking import bare
+from modules.offline.quotes.questions import read_question
+from modules.offline.quotes.sentences import (
+    AS_IT_IS,
+    call_lines,
+    filled,
+    sentence_lines,
+    whole_plan,
+)
+from modules.offline.refusal import Refusal
+from modules.offline.tools.ranking import terms
+from modules.offline.web.pages import (
+    PAGE_MARK,
+    PageQuestion,
+    PageRequest,
+    PageSummary,
+    PageText,
+    addresses_in,
+    page_request,
+    set_aside,
+)
+from modules.offline.web.searches import SearchRequest, SearchThenRead, WebSearch, search_request
+from modules.offline.web.summaries import summary_lines
+
+SEARCH_TOOL: Final = "duckduckgo_search_results"
+READING_TOOL: Final = "download_raw_html_from_url"
+MARKDOWN_TOOL: Final = "convert_webpage_url_into_markdown"
+
+NOTHING_ON_PAGE: Final = f"{NOTHING_NEAR} nothing on the page fits it."
+
+PAGE_PARTS_MAX: Final = 5
+"""How many parts of a page one plan reads."""
+
+PAGE_CHARACTERS_MAX: Final = 40_000
+"""How much of a page is looked at: about a second's work in the sandbox."""
+
+ADDRESS_CHARACTERS: Final = 300
+"""A longer address is cut where a quote names it."""
+
+OVERLAP_CHARACTERS: Final = 200
+"""How much of a part stands in the next one again, so that they can be put together."""
+
+WebRequest: TypeAlias = SearchRequest | PageRequest
+
+_RESULT: Final = r"""
+item = re.compile(r"\s*(\d+)\. ")
+link = re.compile(r"\s*(?:[A-Za-z]+: ?)?(https?://\S+)\s*$")
+links, expected = [], False
+for line in answer.split("\n"):
+    number, address = item.match(line), link.match(line)
+    if number is not None and int(number[1]) == len(links) + 1:
+        expected = True
+    elif expected and address is not None:
+        links.append(address[1])
+        expected = False
+if len(links) < @position@:
+    none = "There is no result @position@.\n\n" if links else ""
+    return "@final@ " + none + answer
+address = links[@position@ - 1]
+"""
+"""What takes one link of the results; where there is none, the results are the answer."""
+
+_PAGE: Final = r'''
+going_on = re.compile(r"\[Characters .*\boffset=(\d+)\]$")
+of_reader = re.compile(r"\[(Source|Note|Characters|The page ends)\b.*\]$")
+image = re.compile(r"!\[[^\[\]\n]*\]\(([^()\n]|\([^()\n]*\))*\)")
+linked = re.compile(r"\[([^\[\]\n]*)\]\(([^()\n]|\([^()\n]*\))*\)")
+escaped = re.compile(r"\\([^\w\s])")
+
+def parted(text):
+    """A part of a page without what the reader says below it, and where the next one begins."""
+    lines, further = text.rstrip().split("\n"), 0
+    while lines and (not lines[-1].strip() or of_reader.match(lines[-1])):
+        found = going_on.match(lines[-1])
+        further = int(found[1]) if found is not None and not further else further
+        lines.pop()
+    return "\n".join(lines), further
+
+def readable(text):
+    """The text without pictures, addresses of links and marks of emphasis."""
+    text = linked.sub("\\1", image.sub("", text)).replace("**", "")
+    return escaped.sub("\\1", text)
+'''
+
+_JOINED: Final = r"""
+part, later = parted(answer)
+seam = page[-80:].strip()
+at = part.find(seam)
+page = page + (part[at + len(seam):] if at >= 0 else "\n\n" + part)
+further = later if later > further else 0
+"""
+"""What puts the next part of a page behind those that are read."""
+
+_PAGE_SENTENCES: Final = r"""
+if len(page) > @most@:
+    page, further = page[:@most@], @most@
+cited = address if len(address) <= @longest_address@ else address[:@longest_address@] + "…"
+sentences, seen, topic, above, place, under = [], set(), "", "", cited, ""
+for text, is_heading in units(readable(page)):
+    if is_heading:
+        under = plain(text)
+        topic = topic or under
+        above, place = topic + " " + under, cited + ", under " + text[:80]
+    elif text not in seen:
+        seen.add(text)
+        sentences.append((text, plain(text), above, place, under))
+"""
+"""What makes `sentences` of the page; the first heading says what all of it is about."""
+
+_NOTHING: Final = r"""
+told = @nothing@ + " (" + cited + ")"
+if further:
+    told = told + " It goes on; only its first " + str(len(page)) + " characters were read."
+return "@further@ " + told
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The tools that a request needs, in the order of their calls."""
+
+    request: WebRequest
+    tools: tuple[ToolSpec, ...]
+
+
+def write_web_plan(inputs: DecisionInputs) -> str | None:
+    """A plan for a request to search the web or read a page; None where it is none of these.
+
+    So it is, too, where no tool for it is connected, or another server has a nearer one.
+
+    Raises:
+        Refusal: the plan would need more calls than a plan may make.
+    """
+    steps = _steps(inputs.user_input, inputs.tools)
+    if steps is None:
+        return None
+    request, (first, *rest) = steps.request, steps.tools
+    match request:
+        case WebSearch(query, None):
+            return whole_plan([*call_lines(inputs, first, {"query": query}), AS_IT_IS])
+        case WebSearch(query, max_results):
+            given = {"query": query, "max_results": max_results}
+            return whole_plan([*call_lines(inputs, first, given), AS_IT_IS])
+        case SearchThenRead():
+            return whole_plan(_search_then_read(inputs, request, first, rest[0]))
+        case PageText(url, form):
+            given: dict[str, Json] = {"url": url, "raw": True} if form == "source" else {"url": url}
+            return whole_plan([*call_lines(inputs, first, given), AS_IT_IS])
+        case PageSummary(url, count):
+            read = _page_lines(inputs, first, inputs.max_tool_calls)
+            address = f"address = {literal(url)}"
+            return whole_plan([address, *read, *summary_lines(count)])
+        case PageQuestion():
+            read = _page_lines(inputs, first, inputs.max_tool_calls)
+            address = f"address = {literal(request.url)}"
+            return whole_plan([address, *read, *_question_lines(request)])
+        case _:
+            assert_never(request)
+
+
+def web_tools(request: str, tools: ToolCatalog) -> tuple[ToolSpec, ...]:
+    """The tools that the request's plan would call, in order; none if it gets no plan from here."""
+    steps = _steps(request, tools)
+    return () if steps is None else steps.tools
+
+
+def reading_tool(tools: ToolCatalog, *names: str) -> ToolSpec | None:
+    """The first tool of these names that reads a page: an address is all it needs."""
+    for name in names or (READING_TOOL, MARKDOWN_TOOL):
+        if (tool := _tool(tools, name, "url")) is not None:
+            return tool
+    return None
+
+
+def _steps(text: str, tools: ToolCatalog) -> _Steps | None:
+    if len(text) > MAX_REQUEST_CHARACTERS:
+        return None
+    request = search_request(text) or page_request(text)
+    match request:
+        case None:
+            return None
+        case WebSearch():
+            needed = (_searching_tool(request, tools),)
+        case SearchThenRead():
+            needed = (_tool(tools, SEARCH_TOOL, "query"), reading_tool(tools))
+        case PageText():
+            needed = (_tool_for_text(request, tools),)
+        case PageSummary():
+            tool = reading_tool(tools)
+            theirs = tool is not None and _is_others("summar", tool, tools)
+            needed = (None if theirs else tool,)
+        case PageQuestion():
+            needed = (reading_tool(tools),)
+        case _:
+            assert_never(request)
+    found = tuple(tool for tool in needed if tool is not None)
+    return _Steps(request, found) if len(found) == len(needed) else None
+
+
+def _tool(tools: ToolCatalog, name: str, needs: str) -> ToolSpec | None:
+    for tool in tools:
+        if tool.name == name and [p.name for p in tool.parameters if p.required] == [needs]:
+            return tool
+    return None
+
+
+def _searching_tool(request: WebSearch, tools: ToolCatalog) -> ToolSpec | None:
+    tool = _tool(tools, SEARCH_TOOL, "query")
+    if tool is None or (request.max_results is not None and not _takes(tool, "max_results")):
+        return None
+    ours = {MARKDOWN_TOOL, SEARCH_TOOL, READING_TOOL}
+    others = [other for other in tools if other.name not in ours and other.server != tool.server]
+    # "find pages about …" may mean the pages of a wiki that has tools for them.
+    pages = request.names_pages and any(terms(o.name) & terms("page site") for o in others)
+    return None if pages else tool
+
+
+def _tool_for_text(request: PageText, tools: ToolCatalog) -> ToolSpec | None:
+    match request.form:
+        case "source":
+            tool = reading_tool(tools, READING_TOOL)
+            return tool if tool is not None and _takes(tool, "raw") else None
+        case "markdown":
+            return reading_tool(tools, MARKDOWN_TOOL, READING_TOOL)
+        case "text":
+            tool = reading_tool(tools)
+            return None if tool is None or _is_others(request.verb, tool, tools) else tool
+        case _:
+            assert_never(request.form)
+
+
+def _is_others(verb: str, tool: ToolSpec, tools: ToolCatalog) -> bool:
+    """Whether another server has a tool named so for addresses: a fetcher, a browser."""
+    return any(
+        any(term.startswith(stem(verb)) for term in terms(other.name)) and _takes(other, "url")
+        for other in tools
+        if other.server != tool.server and other.name not in (READING_TOOL, MARKDOWN_TOOL)
+    )
+
+
+def _takes(tool: ToolSpec, name: str) -> bool:
+    return any(parameter.name == name for parameter in tool.parameters)
+
+
+def _search_then_read(
+    inputs: DecisionInputs, request: SearchThenRead, search: ToolSpec, reading: ToolSpec
+) -> list[str]:
+    if inputs.max_tool_calls < 2:
+        raise Refusal("a plan may make one tool call here, and searching and reading take two")
+    lines = [
+        *call_lines(inputs, search, {"query": request.query}),
+        *filled(_RESULT, {"position": str(request.position), "final": FINAL_ANSWER}),
+    ]
+    if not request.sums_up:
+        return [*lines, *call_lines(inputs, reading, {"url": Source("address")}), AS_IT_IS]
+    read = _page_lines(inputs, reading, inputs.max_tool_calls - 1)
+    return [*lines, *read, *summary_lines(None)]
+
+
+def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]:
+    """What reads the page at `address` into `page`, then its sentences into `sentences`."""
+    parts = min(calls, PAGE_PARTS_MAX) if _takes(tool, "offset") else 1
+    url = Source("address")
+    given: Mapping[str, Json] = {
+        "url": url,
+        "offset": Source(f"max(further - {OVERLAP_CHARACTERS}, 0)"),
+    }
+    again = [
+        f"for _ in range({parts - 1}):",
+        "    if not further:",
+        "        break",
+        *(f"    {line}" for line in [*call_lines(inputs, tool, given), *filled(_JOINED, {})]),
+    ]
+    return [
+        *sentence_lines(),
+        *filled(_PAGE, {}),
+        *call_lines(inputs, tool, {"url": url}),
+        "page, further = parted(answer)",
+        *(again if parts > 1 else ()),
+        *filled(
+            _PAGE_SENTENCES,
+            {"most": str(PAGE_CHARACTERS_MAX), "longest_address": str(ADDRESS_CHARACTERS)},
+        ),
+    ]
+
+
+def _question_lines(question: PageQuestion) -> list[str]:
+    return [
+        *answer_lines(read_question(question.query)),
+        *filled(_NOTHING, {"nothing": literal(NOTHING_ON_PAGE), "further": FURTHER_PROCESSING}),
+    ]
+
+
+# Why a request about web pages is declined that no plan of sentences can answer.
+
+_REASONS: Final = (
+    (r"\btranslat\w*|\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|"
+     r"chinese|japanese|russian|hindi|arabic|turkish|polish|korean)\b",
+     "it quotes a page as it is written, and translates nothing"),
+    (r"\bcompar\w+|\bversus\b|\bvs\b|\bdiffer\w*",
+     "it reads one page at a time, and compares it with nothing"),
+    (r"\b(?:calculate|compute|count|average|median|total|sum\s+of|how\s+many|add\s+up|multiply|"
+     r"divide|percent)\b|%|\d\s*[+*/^×÷]\s*\d|\b(?:times|plus|minus)\s+\d",
+     "it quotes what a page says, and computes nothing from it"),
+    (r"\b(?:summari[sz]e|summary|sum\s+up|explain|rewrite|paraphrase|simplify|review|analy[sz]e|"
+     r"extract|list|describe|say|says|tell|check|read|open|according|find)\b",
+     "of a page it gives the text, the sentences that sum it up, or those that answer a question, "
+     "and nothing else"),
+)  # fmt: skip
+_OF_A_PAGE: Final = re.compile(
+    r"https?://|(?:translate|compare|calculate|compute|count|add\s+up|sum|summari[sz]e|recap|tl;?dr|explain|"
+    r"rewrite|paraphrase|simplify|review|analy[sz]e|extract|list|describe|check|read|open|visit|go|look|"
+    r"get|give|show|fetch|download|search|scan|find|tell|according|based|on|in|from|using|"
+    r"what|who|whom|whose|when|where|which|why|how|is|are|do|does|did|a|the)\b",
+    re.IGNORECASE,
+)
+"""How requests begin that may mean a page itself; others only have an address in them."""
+
+_WITHOUT_SCHEME: Final = re.compile(r"(?<![\w/.@-])www\.\w+\.\w", re.IGNORECASE)
+_COMPILED: Final = tuple((re.compile(text, re.IGNORECASE), reason) for text, reason in _REASONS)
+
+
+def check_web_request(request: str, tools: ToolCatalog) -> None:
+    """Say what is amiss with a request about web pages; nothing if it isn't one.
+
+    Raises:
+        Refusal: it is, and can't be planned; the reason says what would have to be otherwise.
+    """
+    if len(request) > MAX_REQUEST_CHARACTERS:
+        return
+    if reading_tool(tools) is None:
+        if page_request(request) is not None:
+            raise Refusal("no server is connected that reads web pages")
+        return
+    if _OF_A_PAGE.match(bare(request.replace(PAGE_MARK, " "))) is None:
+        return
+    if addresses_in(request) > 1:
+        raise Refusal("it reads one page at a time, and the request names several")
+    found = set_aside(request)
+    if found is None:
+        if _WITHOUT_SCHEME.search(request):
+            raise Refusal('the address of a page has to begin with "https://" or "http://"')
+        return
+    for pattern, reason in _COMPILED:
+        if pattern.search(found[0]):
+            raise Refusal(reason)
