@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
+from core.base.text import shorten
 
 MAX_EXPANDED_CHARACTERS = 128 * 1024
 """How much text variables may bring into one server's entry; Linux takes no longer argument."""
@@ -132,9 +133,7 @@ class Expander:
 
 def shown(text: str) -> str:
     """A short quoted form of a name that a file gives, without control characters."""
-    if len(text) > _CHARACTERS_SHOWN:
-        text = f"{text[:_CHARACTERS_SHOWN]}…"
-    return repr(text)
+    return repr(shorten(text, _CHARACTERS_SHOWN))
 
 
 def _unset(name: str) -> str:

@@ -17,12 +17,12 @@ from config.server_list import redactor_of
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
 from core.base.text import clause
 from core.dispatch.connections import PerCallConnection, ServerConnection
+from core.dispatch.definitions import SHOWN_KEYS, tool_with_texts
 from core.dispatch.hooks import DispatcherHooks, LogPump, ServerStatus, ToolChange
 from core.dispatch.known_tools import ToolCache, ToolRegistry
 from core.dispatch.life import ConnectionSettings
 from core.dispatch.start_failures import StartFailure, StartFailures
 from core.dispatch.tool_pins import Admitted, ToolPins
-from core.dispatch.tool_texts import SHOWN_KEYS, tool_with_texts
 from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.process.grace import StopGrace

@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from core.base.json_preview import json_start
+from core.base.text import shorten
 from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -39,7 +40,7 @@ from modules.planning.check.hints import with_value_hints
 from modules.planning.check.syntax import with_syntax_hint
 from modules.planning.preparation import prepare_plan
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
-from modules.sandbox.language.parsing import line_text, shorten
+from modules.sandbox.language.parsing import line_text
 
 __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from core.base.text import one_line
 from core.errors import ConfigurationError
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from modules.planning.prompt.stubs import one_line, parameter_lines, tool_signature, tool_stub
+from modules.planning.prompt.stubs import parameter_lines, tool_signature, tool_stub
 
 __all__ = [
     "describe_tool",

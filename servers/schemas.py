@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
+from core.base.text import shorten
 from servers.shared.errors import ToolInputError
 
 LIST_ITEMS_MAX = 100_000
@@ -89,9 +90,7 @@ def _quoted(value: object) -> str:
         case list() | dict():
             return "a list" if isinstance(value, list) else "an object"
         case _:
-            text = repr(value)
-            cut = len(text) > QUOTED_CHARACTERS_MAX
-            return f"{text[:QUOTED_CHARACTERS_MAX]}…" if cut else text
+            return shorten(repr(value), QUOTED_CHARACTERS_MAX)
 
 
 Number: TypeAlias = Annotated[

@@ -54,8 +54,7 @@ def on_the_web(
     `what` is the query or address, which each report names. Progress counts the seconds since
     the call began, because there is no telling how much is left.
     """
-    name = one_line(what)
-    name = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
+    name = one_line(what, SHOWN_CHARACTERS)
     began = clock()
     told = began - PROGRESS_SECONDS
 

@@ -1,16 +1,81 @@
-"""Words of others in messages of ours: on one line, in sentences, and near to what was meant."""
+"""Text for messages: on one line, cut, counted, listed, in sentences, without what is hidden."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
+"""Stands for each character that is seen as nothing, or that moves a terminal's cursor."""
 
-def one_line(text: str) -> str:
-    """Text on one line, without what would move a terminal's cursor."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+READ_AHEAD: Final = 8
+"""So many times the room of a line is looked at, in case most of it is white space."""
 
+NEAR_SHOWN: Final = 3
+NEARNESS: Final = 0.6
+"""From which likeness on (difflib's ratio) a name is worth proposing."""
 
+_UNITS: Final = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _ENDS: Final = (".", "!", "?", "…", ":", ".)", "!)", "?)", '."', '!"', '?"')
+_HIDDEN: Final = re.compile(
+    "["
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+    "]|[\u200c\u200d\ufe00-\ufe0f]{3,}"
+)
+"""Unicode's Default_Ignorable_Code_Point (UAX #44): tags, zero-width characters, bidirectional
+controls, blank fillers. The joiners and variation selectors that emoji and many scripts need are
+left alone, except in runs so long that they can only be a code."""
+
+
+def one_line(text: str, characters: int | None = None) -> str:
+    """Text of others on one line that can't look like several, cut to so many characters.
+
+    White space of all kinds becomes single spaces, and `UNPRINTABLE` what can't be seen. Linear
+    in `characters` where that is given, however long the text is.
+    """
+    seen = text if characters is None else text[: READ_AHEAD * characters]
+    line = " ".join(seen.split())
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else UNPRINTABLE for char in line)
+    if characters is None:
+        return line
+    return shorten(line if len(seen) == len(text) else f"{line}…", characters)
+
+
+def shorten(text: str, characters: int) -> str:
+    """The text, or its beginning and "…" where it has more than so many characters."""
+    return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """So many of the names, and how many there are beyond: `a, b and 3 more`."""
+    shown, more = ", ".join(names[:most]), len(names) - most
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: `1 tool`, `2,103 tools`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def size_text(size_bytes: int) -> str:
+    """A size as people say it, in powers of ten: `4.7 GB`, `12 bytes`."""
+    for unit, factor in _UNITS:
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes} bytes"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time as people say it: `0.3 s`, `12 s`, `2 min 5 s`."""
+    if seconds < 1:
+        return f"{int(seconds * 10) / 10:g} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def clause(text: str) -> str:
@@ -25,14 +90,11 @@ def sentence(text: str) -> str:
     return bare if bare.endswith(_ENDS) and not bare.endswith("..") else f"{clause(bare)}."
 
 
-NEAR_SHOWN: Final = 3
-NEARNESS: Final = 0.6
-"""From which likeness on (difflib's ratio) a name is worth proposing."""
-
-
-def near_names(name: str, names: Iterable[str], likeness: float = NEARNESS) -> list[str]:
+def near_names(
+    name: str, names: Iterable[str], likeness: float = NEARNESS, most: int = NEAR_SHOWN
+) -> list[str]:
     """The names that are most like this one, the nearest first; none that is far from it."""
-    return get_close_matches(name, list(names), NEAR_SHOWN, likeness)
+    return get_close_matches(name, list(names), most, likeness)
 
 
 def edit_distance(one: str, other: str) -> int:
@@ -44,3 +106,18 @@ def edit_distance(one: str, other: str) -> int:
             changed = above[column - 1] + (character != against)
             row.append(min(above[column] + 1, row[-1] + 1, changed))
     return row[-1]
+
+
+def has_hidden(text: str) -> bool:
+    """Whether `text` holds characters that a person does not see and a model reads."""
+    return not text.isascii() and _HIDDEN.search(text) is not None
+
+
+def without_hidden(text: str) -> str:
+    """`text` as a person sees it."""
+    return _HIDDEN.sub("", text)
+
+
+def with_hidden_shown(text: str) -> str:
+    """`text` with every hidden character as an escape, for a person to look at."""
+    return _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

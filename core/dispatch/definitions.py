@@ -7,8 +7,11 @@ both schemas, and the annotations that decide whether a call may be repeated.
 import hashlib
 import json
 import textwrap
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Final
 
-from core.dispatch.tool_texts import with_hidden_shown
+from core.base.text import has_hidden, with_hidden_shown, without_hidden
 from core.tools.json_schema import is_larger
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -25,9 +28,62 @@ NESTING_MAX = 100
 VALUES_MAX = 50_000
 """Definitions that hold more than so many values can't be held to either."""
 
+READERS_KEYS: Final = ("description", "title")
+"""The keywords of JSON Schema that hold words for the reader and govern nothing."""
+
+SHOWN_KEYS: Final = (*READERS_KEYS, "default", "examples", "$comment")
+"""Those, and the keywords whose values are shown and not sent."""
+
 _REST = "the rest"
 _SETS = ("required", "enum", "type")
 """Keywords whose arrays have no order (JSON Schema 2020-12, Validation, 6.1 and 6.5.3)."""
+
+
+def tool_with_texts(
+    tool: ToolSpec, change: Callable[[str], str], keys: Collection[str] = READERS_KEYS
+) -> ToolSpec:
+    """The tool with its description, and what stands under `keys` in its schemas, changed.
+
+    Names, choices and patterns stay as they are: the server goes by them.
+    """
+
+    def changed(value: Json, level: int, *, is_text: bool) -> Json:
+        if isinstance(value, str):
+            return change(value) if is_text else value
+        if level > NESTING_MAX:
+            return value
+        if isinstance(value, list):
+            return [changed(one, level + 1, is_text=is_text) for one in value]
+        if isinstance(value, dict):
+            return changed_object(value, level, is_text=is_text)
+        return value
+
+    def changed_object(fields: JsonObject, level: int, *, is_text: bool = False) -> JsonObject:
+        return {
+            name: changed(value, level + 1, is_text=is_text or name in keys)
+            for name, value in fields.items()
+        }
+
+    output = tool.output_schema
+    return replace(
+        tool,
+        description=change(tool.description),
+        input_schema=changed_object(tool.input_schema, 0),
+        output_schema=None if output is None else changed_object(output, 0),
+    )
+
+
+def tool_without_hidden(tool: ToolSpec) -> ToolSpec:
+    """The tool as a person sees it; itself if it hides nothing.
+
+    Tool poisoning puts instructions for the model into a tool's description (Invariant Labs,
+    2025); written in invisible characters they pass under the eyes of whoever looks at it.
+    The description and, in the schemas, titles and descriptions lose such characters. Names,
+    choices, defaults and patterns stay as they are: the server goes by them.
+    """
+    schemas = (tool.input_schema, tool.output_schema)
+    texts = [tool.description, *(json.dumps(one, ensure_ascii=False) for one in schemas)]
+    return tool_with_texts(tool, without_hidden) if any(map(has_hidden, texts)) else tool
 
 
 def digest(tool: ToolSpec) -> str:

@@ -19,10 +19,10 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
-from core.dispatch.definitions import changed_parts, definition_text, digest
+from core.base.text import has_hidden, with_hidden_shown
+from core.dispatch.definitions import changed_parts, definition_text, digest, tool_without_hidden
 from core.dispatch.hooks import Approve, ToolChange
 from core.dispatch.pin_file import Pin, PinStore
-from core.dispatch.tool_texts import count_hidden, tool_without_hidden, with_hidden_shown
 from core.tools.spec import ToolSpec
 
 SERVER_PINS_MAX = 10_000
@@ -217,7 +217,7 @@ def _candidates(spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
         first.setdefault(tool.name, tool)
     for name, tool in first.items():
         where = f"server '{spec.id}': the tool '{with_hidden_shown(name)}' is left out"
-        if count_hidden(name):
+        if has_hidden(name):
             seen.notes.append(f"{where}: its name holds characters that nobody can see")
             seen.unfit.append(name)
             continue

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 import jsonschema_rs
 
+from core.base.text import shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 
@@ -187,9 +188,7 @@ def _choices(name: str, schema: JsonObject) -> tuple[Choice, ...]:
 
 
 def _text(value: Json) -> str:
-    if not isinstance(value, str):
-        return ""
-    return value if len(value) <= TEXT_CHARACTERS_MAX else f"{value[:TEXT_CHARACTERS_MAX]}…"
+    return shorten(value, TEXT_CHARACTERS_MAX) if isinstance(value, str) else ""
 
 
 def _count(value: Json) -> int | None:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from config.servers import ServerSpec
 from core.base.redaction import Redactor
+from core.base.text import one_line
 from core.values import Json
 
 QUOTE_CHARACTERS_MAX = 200
@@ -146,9 +147,7 @@ class FaultWriter:
 
     def one_line(self, text: str, characters_max: int = QUOTE_CHARACTERS_MAX) -> str:
         """Text of a server as one printable line, cut to a length, without our secrets."""
-        line = " ".join(self._redactor.text(text)[: characters_max * 8].split())
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-        return shown if len(shown) <= characters_max else f"{shown[:characters_max]}…"
+        return one_line(self._redactor.text(text), characters_max)
 
     def _hint(self, status: int) -> str | None:
         headers, url = self.key("headers"), self.key("url")

@@ -9,7 +9,7 @@ import re
 import secrets
 from typing import Final
 
-from core.dispatch.tool_texts import without_hidden
+from core.base.text import without_hidden
 
 NONCE_BYTES: Final = 4
 

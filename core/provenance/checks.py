@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from core.dispatch.tool_texts import with_hidden_shown
+from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText
 from core.provenance.known import Known
@@ -67,9 +67,7 @@ def _named(doubt: Doubt) -> str:
 
 
 def _shown(doubt: Doubt) -> str:
-    shown = with_hidden_shown(doubt.value[:SHOWN_CHARACTERS])
-    cut = "…" if len(doubt.value) > SHOWN_CHARACTERS else ""
-    return f"{' '.join(shown.split())}{cut}"
+    return one_line(with_hidden_shown(shorten(doubt.value, SHOWN_CHARACTERS)))
 
 
 def _reason(doubt: Doubt) -> str:

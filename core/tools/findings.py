@@ -18,6 +18,7 @@ from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from core.base.json_preview import json_start
+from core.base.text import shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 
@@ -185,8 +186,7 @@ class _Teller:
             forms = f" (in the nearest of its {len(left)} forms)" if len(left) > 1 else ""
             return [replace(first, words=f"{first.words}{forms}"), *others]
         expected = " or ".join(dict.fromkeys(fault.expected for fault in own))
-        if len(expected) > EXPECTED_CHARACTERS_MAX:
-            expected = f"{expected[:EXPECTED_CHARACTERS_MAX]}…"
+        expected = shorten(expected, EXPECTED_CHARACTERS_MAX)
         meant = next((fault.meant for fault in own if fault.meant is not None), None)
         return [replace(_wrong(place, value, expected), is_kind=not right, meant=meant)]
 
@@ -319,8 +319,7 @@ def nearest(name: str, names: Sequence[str], most: int = 2) -> list[str]:
 def quoted(value: Json) -> str:
     """A value as Python writes it, cut to what anyone reads."""
     if isinstance(value, str):
-        cut = len(value) > QUOTED_CHARACTERS_MAX
-        return repr(f"{value[:QUOTED_CHARACTERS_MAX]}…" if cut else value)
+        return repr(shorten(value, QUOTED_CHARACTERS_MAX))
     if isinstance(value, dict | list):
         return json_start(value, QUOTED_CHARACTERS_MAX)
     if isinstance(value, int) and value.bit_length() > 4 * QUOTED_CHARACTERS_MAX:

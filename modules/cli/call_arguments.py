@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, Literal, TypeAlias, cast, get_args
 
 from config.texts import TextProblem, load_json
+from core.base.text import shorten
 from core.errors import UsageError
 from core.tools.json_schema import Contradiction, as_object, merge, resolve
 from core.tools.spec import ToolSpec
@@ -70,7 +71,7 @@ def read_pairs(pairs: Sequence[str], tool: ToolSpec) -> JsonObject:
         name, _, text = pair.partition("=")
         is_json, name = name.endswith(":"), name.removesuffix(":")
         if not name:
-            raise UsageError(f"'{_shown(pair)}' has no name before the =")
+            raise UsageError(f"'{shorten(pair, VALUE_CHARACTERS_SHOWN)}' has no name before the =")
         if name in found:
             raise UsageError(f"'{name}' is given twice")
         schema = schemas.get(name, {})
@@ -95,9 +96,8 @@ def _json(name: str, text: str) -> Json:
     try:
         return cast("Json", load_json(text))
     except TextProblem as problem:
-        raise UsageError(
-            f"'{name}:=' takes JSON, and '{_shown(text)}' is none: {problem}"
-        ) from problem
+        shown = shorten(text, VALUE_CHARACTERS_SHOWN)
+        raise UsageError(f"'{name}:=' takes JSON, and '{shown}' is none: {problem}") from problem
 
 
 def _typed(name: str, text: str, schema: JsonObject, tool: ToolSpec) -> Json:
@@ -114,7 +114,7 @@ def _typed(name: str, text: str, schema: JsonObject, tool: ToolSpec) -> Json:
         return text
     if unfit:
         wanted = " or ".join(_EXPECTED[kind] for kind in _KINDS if kind in kinds)
-        raise UsageError(f"'{name}' takes {wanted}, not '{_shown(text)}'")
+        raise UsageError(f"'{name}' takes {wanted}, not '{shorten(text, VALUE_CHARACTERS_SHOWN)}'")
     return value
 
 
@@ -170,7 +170,3 @@ def _own_kinds(schema: JsonObject) -> Iterator[_Kind]:
             yield kind
     if kinds is None and isinstance(as_object(schema).get("properties"), dict):
         yield "object"
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= VALUE_CHARACTERS_SHOWN else f"{text[:VALUE_CHARACTERS_SHOWN]}…"

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.base.text import one_line
 from core.dispatch.hooks import ServerStatus
 from core.errors import ExitCode, ServerError
 from core.session import MultiMCP
@@ -14,7 +15,6 @@ from modules.cli.mcp_status import server_name, status_document
 from modules.cli.servers import display_for, opened
 from modules.cli.shown_servers import shown_start
 from modules.cli.surroundings import Surroundings
-from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable, shown_name
 
 LOG_LINES_SHOWN = 10

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.base.text import one_line
 from core.dispatch.hooks import ServerStatus
 from core.errors import ExitCode
 from core.session import MultiMCP
@@ -11,7 +12,7 @@ from modules.cli.command import ShowStatus
 from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
-from modules.terminal.printing import one_line, table
+from modules.terminal.printing import table
 from modules.terminal.safe_text import printable
 
 NAME_CHARACTERS = 40

@@ -52,10 +52,7 @@ class Exhausted(Refusal):
 
 def quoted(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     """`text` on one line in double quotes: shortened, control characters replaced by spaces."""
-    clean = one_line(text[: limit * 4])
-    if len(clean) > limit:
-        clean = clean[: limit - 1].rstrip() + "…"
-    return f'"{clean}"'
+    return f'"{one_line(text, limit)}"'
 
 
 def explain(refusal: Refusal) -> str:

@@ -70,7 +70,7 @@ def help_page(here: Situation) -> str:
 def _problems(servers: Iterable[ServerStatus]) -> list[str]:
     """The servers that were tried in vain, each with the reason and what to do, a sentence each."""
     return [
-        f"{_on_one_line((server.problem or server.id).partition(';')[0])}; "
+        f"{one_line((server.problem or server.id).partition(';')[0], PROBLEM_CHARACTERS)}; "
         f"agent.py mcp test {server.id} says more."
         for server in servers
         if server.state == "failed"
@@ -127,8 +127,3 @@ def _examples(here: Situation) -> Iterable[str]:
         yield 'agent.py "search the web for tide tables of Borkum"'
     if "download_raw_html_from_url" in known:
         yield 'agent.py "summarise https://example.com/"'
-
-
-def _on_one_line(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= PROBLEM_CHARACTERS else f"{line[: PROBLEM_CHARACTERS - 1]}…"

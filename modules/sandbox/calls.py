@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterable
 from typing import assert_never, cast
 
+from core.base.text import shorten
 from core.errors import CallRefused, WorldError
 from core.ports import CallTool
 from core.tools.content import ContentBlock, TextBlock, ToolResult, block_json, block_texts
 from core.turn import ToolCall
 from core.values import Json
-from modules.sandbox.language.parsing import shorten
 from modules.sandbox.limits import (
     KIB,
     MAX_TOOL_ERROR_CHARACTERS,

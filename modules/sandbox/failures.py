@@ -19,6 +19,7 @@ from pydantic_monty import (
     MontySyntaxError,
 )
 
+from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
 from modules.sandbox.language.alternatives import (
     BUILTINS,
@@ -31,7 +32,7 @@ from modules.sandbox.language.alternatives import (
 )
 from modules.sandbox.language.builtin_functions import PYTHON_TYPES
 from modules.sandbox.language.guard import GuardedPlan
-from modules.sandbox.language.parsing import NotParsed, line_text, parse, shorten
+from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS, NotParsed, line_text, parse
 from modules.sandbox.language.prelude import AVAILABLE_MODULES
 from modules.sandbox.language.provided import PROVIDED_MODULES
 from modules.sandbox.limits import SandboxLimits
@@ -69,12 +70,14 @@ def failure_of(
         message = f"a plan may compute for {limits.cpu_seconds:g} s, and {_SLOW_STEP}"
         return _out_of_time(f"TimeoutError: {message}", plan, last_call)
     if not isinstance(error, MontySyntaxError | MontyRuntimeError):
-        return PlanFailure("crash", shorten(f"the sandbox worker ended: {error}"))
+        return PlanFailure(
+            "crash", shorten(f"the sandbox worker ended: {error}", MAX_MESSAGE_CHARACTERS)
+        )
     line = _plan_line(error.traceback(), plan)
     text = line_text(plan.source, line)
     message = error.display("type-msg")
     if isinstance(error, MontySyntaxError):
-        return PlanFailure("syntax", shorten(message), line, text)
+        return PlanFailure("syntax", shorten(message, MAX_MESSAGE_CHARACTERS), line, text)
     if message.startswith(_ONE_TEXT):  # the one error that comes without a traceback
         line = _only_odd_exception(plan.source)
         text = line_text(plan.source, line)
@@ -86,7 +89,12 @@ def failure_of(
             return _out_of_time(f"{type(raised).__name__}: {advice}", plan, last_call)
         return PlanFailure(kind, f"{type(raised).__name__}: {advice}", line, text)
     message = _TOO_MANY_DIGITS.sub(r"\1", message)
-    return PlanFailure(kind, shorten(f"{message}{f'; {advice}' if advice else ''}"), line, text)
+    return PlanFailure(
+        kind,
+        shorten(f"{message}{f'; {advice}' if advice else ''}", MAX_MESSAGE_CHARACTERS),
+        line,
+        text,
+    )
 
 
 def _out_of_time(message: str, plan: GuardedPlan, last_call: int | None) -> PlanFailure:
@@ -116,7 +124,7 @@ def _judged(error: BaseException, line: str, limits: SandboxLimits) -> tuple[Fai
     Time, memory and print limits arrive as TimeoutError and MemoryError, recursion as
     RecursionError. A plan that raises one of these itself counts as stopped by a limit too.
     """
-    message = shorten(str(error))
+    message = shorten(str(error), MAX_MESSAGE_CHARACTERS)
     match error:
         case TimeoutError():
             return "limit", (

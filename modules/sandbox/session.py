@@ -28,6 +28,7 @@ from pydantic_monty import (
     SyncSnapshot,
 )
 
+from core.base.text import shorten
 from core.errors import CallRefused
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -36,7 +37,7 @@ from core.values import JsonObject
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
 from modules.sandbox.host_functions import Doors, UnknownFunction
 from modules.sandbox.language.guard import GuardedPlan, Unsupported, guard_plan
-from modules.sandbox.language.parsing import line_text, shorten
+from modules.sandbox.language.parsing import line_text
 from modules.sandbox.language.prelude import (
     ENTRY_POINT,
     EPILOGUE,

@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable
 from typing import cast
 
+from core.base.text import shorten
 from core.values import Json
-from modules.sandbox.language.parsing import shorten
+from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
 
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""
@@ -118,7 +119,8 @@ class JsonRebuilder:
             name = self._text(key if isinstance(key, str) else json.dumps(self._scalar(key)))
             self._spend(2, values=0)
             if name in rebuilt:
-                raise NotJson(f"a dict with two keys that are {shorten(json.dumps(name))} in JSON")
+                shown = shorten(json.dumps(name), MAX_MESSAGE_CHARACTERS)
+                raise NotJson(f"a dict with two keys that are {shown} in JSON")
             rebuilt[name] = self.rebuild(item, levels - 1)
         return rebuilt
 

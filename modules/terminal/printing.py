@@ -49,16 +49,6 @@ def json_safe(value: Json) -> Json:
     return value
 
 
-def one_line(text: str, characters: int) -> str:
-    """The text on one line of at most so many characters, white space of all kinds as spaces.
-
-    Whoever wrote it can't make it look like several lines of ours.
-    """
-    flat = " ".join(text[: 4 * characters].split())
-    cut = len(flat) > characters or len(text) > 4 * characters
-    return f"{flat[: characters - 1].rstrip()}…" if cut else flat
-
-
 def shortened(text: str, characters: int) -> str:
     """The text on one line of at most so many characters, the middle left out if it is longer."""
     flat = " ".join(text.split())

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Final, Literal, TypeAlias
 
 from core.base.redaction import Redactor
-from core.base.text import clause
+from core.base.text import clause, one_line
 from core.events import (
     Event,
     ModelAnswered,
@@ -28,7 +28,6 @@ from core.events import (
     ToolCallStarted,
 )
 from core.turn import ModelPurpose, ToolCall
-from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable, shown_name
 from modules.terminal.streams import TextSink
 from modules.terminal.waits import Schedule, Waits, scheduled

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TextIO
 from urllib.parse import urlsplit
 
+from core.base.text import shorten
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
@@ -198,9 +199,8 @@ class Questions:
                 raise
 
     def _declined(self, question: Question, why: str) -> Reply:
-        message = on_one_line(question.message[:MESSAGE_CHARACTERS_TOLD])
-        more = "…" if len(question.message) > MESSAGE_CHARACTERS_TOLD else ""
-        self._say("tool", f"server '{question.server}' asked: {message}{more} (declined: {why})")
+        message = on_one_line(shorten(question.message, MESSAGE_CHARACTERS_TOLD))
+        self._say("tool", f"server '{question.server}' asked: {message} (declined: {why})")
         return Reply("decline")
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from core.base.json_preview import json_start
+from core.base.text import READ_AHEAD, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
-from core.dispatch.tool_texts import with_hidden_shown
 from core.provenance.checks import Doubt, DoubtKind
 from core.values import Json, JsonObject
 from modules.terminal.safe_text import printable, shown_name
@@ -55,9 +55,8 @@ def fields_text(fields: Iterable[tuple[str, str]]) -> str:
 
 def on_one_line(text: str) -> str:
     """`text` for the middle of a line of ours, cut to `LINE_CHARACTERS_MAX`."""
-    line = " ".join(text[: 4 * LINE_CHARACTERS_MAX].split())
-    cut = line if len(line) <= LINE_CHARACTERS_MAX else f"{line[:LINE_CHARACTERS_MAX]}…"
-    return printable(with_hidden_shown(cut))
+    line = " ".join(text[: READ_AHEAD * LINE_CHARACTERS_MAX].split())
+    return printable(with_hidden_shown(shorten(line, LINE_CHARACTERS_MAX)))
 
 
 def changes_text(changes: Sequence[ToolChange]) -> str:

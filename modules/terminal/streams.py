@@ -15,9 +15,9 @@ from typing import Protocol
 
 from core.base.files import make_private_folder, open_private
 from core.base.redaction import Redactor
+from core.base.text import one_line
 from core.errors import ExitCode
 from core.process.server_log import trim_log
-from modules.terminal.printing import one_line
 from modules.terminal.safe_text import printable
 
 

@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
 from core.base.json_preview import json_start
-from core.base.text import clause, sentence
+from core.base.text import clause, one_line, sentence
 from core.events import (
     Clarified,
     Event,
@@ -31,7 +31,6 @@ from core.events import (
 from core.turn import PlanFailed, ToolCall, Usage
 from core.values import Json
 from modules.memory import Activity
-from modules.terminal.printing import one_line
 from modules.terminal.safe_text import shown_name
 
 Lines: TypeAlias = list[tuple[str, str]]
@@ -86,9 +85,10 @@ def verbose_lines(event: Event) -> Lines:
         case RunStarted(session_id, _, model):
             return [("loop", f"session {session_id}, model {model}")]
         case Perceived(step, perception):
-            servers = _short(", ".join(perception.selected_servers)) or "none"
-            hint = f", hint {_short(perception.tool_hint)}" if perception.tool_hint else ""
-            intent = _short(perception.intent)
+            servers = one_line(", ".join(perception.selected_servers), VALUE_CHARACTERS) or "none"
+            hint = one_line(perception.tool_hint or "", VALUE_CHARACTERS)
+            hint = f", hint {hint}" if hint else ""
+            intent = one_line(perception.intent, VALUE_CHARACTERS)
             return [("perception", f"step {step}: {intent}; servers {servers}{hint}")]
         case PlanWritten() | PlanRepaired():
             return _plan_lines(event)
@@ -178,10 +178,6 @@ def _arguments(arguments: dict[str, Json]) -> str:
         for name, value in islice(fields.items(), ARGUMENTS_SHOWN)
     ]
     return ", ".join([*shown, "…"] if len(fields) > ARGUMENTS_SHOWN else shown)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}…"
 
 
 def _trouble_line(event: ModelRetried | ModelReplaced) -> str:

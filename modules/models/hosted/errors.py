@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from core.base.causes import causes
 from core.base.redaction import Redactor
-from core.base.text import clause
+from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
 from core.values import Json, JsonObject
 from modules.models.credentials.api_key import ApiKey
@@ -323,10 +323,7 @@ class WireFaults:
 
     def _one_line(self, text: str) -> str:
         """A service's text as one printable line, cut to a length, without our key."""
-        line = " ".join(self._redactor.text(text)[: QUOTE_CHARACTERS_MAX * 8].split())
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-        long = len(shown) > QUOTE_CHARACTERS_MAX
-        return f"{shown[:QUOTE_CHARACTERS_MAX]}…" if long else shown
+        return one_line(self._redactor.text(text), QUOTE_CHARACTERS_MAX)
 
     def _fault(self, what: str, *, transient: bool = False) -> ModelUnavailable:
         return ModelUnavailable(f"{self._subject} {what}", transient=transient)

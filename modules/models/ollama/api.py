@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from typing import Final
 
+from core.base.text import one_line
 from core.errors import ConfigurationError, ModelUnavailable
 from core.values import Json, JsonObject
 from modules.models.credentials.api_key import ApiKey
@@ -167,17 +168,19 @@ class OllamaApi:
                         return
                 raise reply.broke_off()
         except ServiceRefusal as refusal:
+            said = one_line(refusal.error.message, STATUS_CHARACTERS_MAX)
             raise ModelUnavailable(
                 f"{self._subject} can't be pulled by {self.place}: "
-                f"{_one_line(refusal.error.message) or f'HTTP {refusal.status}'}; look its name up "
+                f"{said or f'HTTP {refusal.status}'}; look its name up "
                 "at https://ollama.com/library, and see to that machine's network and disk"
             ) from None
 
     async def explained(self, refusal: ServiceRefusal) -> ModelUnavailable:
         """What a refusal means, where more can be said than the status does."""
         if _NO_MEMORY.search(refusal.error.message):
+            said = one_line(refusal.error.message, STATUS_CHARACTERS_MAX)
             return ModelUnavailable(
-                f"{self._subject} does not fit into memory: {_one_line(refusal.error.message)}; "
+                f"{self._subject} does not fit into memory: {said}; "
                 "choose a smaller one (agent.py models), close other programs, or set a smaller "
                 "context_tokens in config/models.json"
             )
@@ -260,7 +263,7 @@ def _usual_key(environ: Mapping[str, str], address: str, base_url: str | None) -
 def _progress(report: JsonObject) -> PullProgress:
     status, digest = report.get("status"), report.get("digest")
     return PullProgress(
-        _one_line(status) if isinstance(status, str) else "",
+        one_line(status, STATUS_CHARACTERS_MAX) if isinstance(status, str) else "",
         digest[:STATUS_CHARACTERS_MAX] if isinstance(digest, str) else "",
         count_in(report, "total"),
         count_in(report, "completed"),
@@ -287,8 +290,3 @@ def _vectors(value: Json) -> list[list[float]] | None:
             return None
         vectors.append(numbers)
     return vectors
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text[: 4 * STATUS_CHARACTERS_MAX].split())[:STATUS_CHARACTERS_MAX]
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

@@ -5,6 +5,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
+from core.base.text import shorten
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
 from core.tools.catalog import NEAREST_NAMES_SHOWN
@@ -12,7 +13,7 @@ from core.tools.findings import Fault, Place
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
-from modules.sandbox.language.parsing import MAX_LINE_CHARACTERS, shorten
+from modules.sandbox.language.parsing import MAX_LINE_CHARACTERS
 from modules.sandbox.language.prelude import SEARCH
 from modules.sandbox.values import NotJson, TooLarge, to_json
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from core.base.text import shorten
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
 from modules.planning.names import PlanNames, read_plan
 from modules.planning.prompt.schema_types import ANYTHING
 from modules.planning.prompt.stubs import tool_signature
-from modules.sandbox.language.parsing import NotParsed, shorten
+from modules.sandbox.language.parsing import NotParsed
 
 HINTS_MAX: Final = 2
 """How many values of a line are explained."""

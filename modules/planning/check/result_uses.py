@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from core.base.text import shorten
 from modules.planning.check.results import JsonType, Known, Results, in_words, result_keys
 from modules.planning.names import PlanNames
-from modules.sandbox.language.parsing import shorten
 
 WALKED_OPERANDS: Final = 50
 """How far a sum is followed to find out whether it is text."""

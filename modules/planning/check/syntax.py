@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
 from modules.planning.names import FunctionNode, ParsedPlan, PlanNames
-from modules.sandbox.language.parsing import line_text, may_be_newer, shorten
+from modules.sandbox.language.parsing import line_text, may_be_newer
 from modules.sandbox.language.prelude import ENTRY_POINT, NO_SOLVE
 
 NAME_CHARACTERS = 60

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from core.base.text import one_line
 from core.tools.json_schema import as_object, wrapped_result
 from core.tools.spec import Parameter, ToolSpec
 from core.values import Json, JsonObject
@@ -117,15 +118,6 @@ def parameter_lines(spec: ToolSpec) -> Iterator[str]:
             words = f"{words} ({limits})"
         if words or limits:
             yield f"{parameter.argument}: {words or limits}"
-
-
-def one_line(text: str, limit_characters: int) -> str:
-    """A server's text on one line, cut at the limit, nothing in it that a terminal obeys."""
-    words = " ".join(text[: 8 * limit_characters].split())
-    seen = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
-    if len(seen) <= limit_characters:
-        return seen
-    return f"{seen[: limit_characters - 1].rstrip()}…"
 
 
 def _first_that_fit(arguments: Iterator[str], room: int) -> tuple[list[str], bool]:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from core.base.text import shorten
 from modules.planning.names import FunctionNode, ParsedPlan
-from modules.sandbox.language.parsing import parse, shorten
+from modules.sandbox.language.parsing import parse
 
 MAX_PHRASE_CHARACTERS = 120
 """Longest phrase about one repair: it quotes names that the plan chose."""

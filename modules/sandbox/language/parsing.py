@@ -13,6 +13,8 @@ import sys
 import warnings
 from pathlib import Path
 
+from core.base.text import shorten
+
 MAX_PARSED_CHARACTERS = 12 * 1024
 """Longer plans are not looked at before they run: Python's parser holds up all threads meanwhile,
 some 40 ms for the densest text of this size."""
@@ -116,8 +118,3 @@ def line_text(source: str, line: int | None) -> str | None:
     if line is None or not 1 <= line <= len(lines):
         return None
     return shorten(lines[line - 1].strip(), MAX_LINE_CHARACTERS)
-
-
-def shorten(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
-    """`text`, or its beginning with an ellipsis if it is longer than `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from core.base.text import shorten
 from servers.rag.embedding import minilm
 from servers.rag.embedding.gemini import open_gemini
 from servers.rag.embedding.ollama import open_ollama
@@ -131,5 +132,5 @@ def _chosen(name: str, environ: Mapping[str, str]) -> ClosableEmbedder | None:
         case "gemini", ":", str() if model:
             return open_gemini(model, environ)
         case _:
-            shown = name[:SHOWN_CHARACTERS] + "…" * (len(name) > SHOWN_CHARACTERS)
+            shown = shorten(name, SHOWN_CHARACTERS)
             raise OptionsError(f"embedder: there is no {shown!r}; allowed: {CHOICES}")

@@ -11,7 +11,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, runtime_checkable
 from weakref import WeakSet
 
-from core.base.text import clause
+from core.base.text import clause, one_line
 from servers.rag.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -192,8 +192,7 @@ class EmbeddingService:
         text = _error_text(body)
         if self._address.key:
             text = text.replace(self._address.key, "…")
-        line = " ".join(text[: 4 * QUOTE_CHARACTERS_MAX].split())[:QUOTE_CHARACTERS_MAX]
-        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+        return one_line(text, QUOTE_CHARACTERS_MAX)
 
     def _opened(self) -> "httpx2.Client":
         with self._opening:

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.base.text import one_line
 from servers.rag.errors import OutsideFolders
 
 NAME_CHARACTERS_MAX = 4096
@@ -134,5 +135,4 @@ def _folded(name: str) -> str:
 
 def _shown(name: str) -> str:
     """A name for a message: short, and on one line."""
-    text = "".join(char if char.isprintable() else "?" for char in name[:NAME_CHARACTERS_SHOWN])
-    return f"'{text}{'…' if len(name) > NAME_CHARACTERS_SHOWN else ''}'"
+    return f"'{one_line(name, NAME_CHARACTERS_SHOWN)}'"

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from core.base.text import one_line
 from servers.rag.errors import IndexUnusable
 from servers.rag.folders.scan import FoundFile
 from servers.rag.index import Index, IndexLock
@@ -91,15 +92,9 @@ def _entry(
             file.modified_ns - DOUBTFUL_BY_NS if reading is None else reading.trusted_modified_ns
         ),
         chunks=0,
-        title=_line(title, TITLE_CHARACTERS_MAX),
-        note=_line(note, NOTE_CHARACTERS_MAX),
+        title=one_line(title, TITLE_CHARACTERS_MAX),
+        note=one_line(note, NOTE_CHARACTERS_MAX),
     )
-
-
-def _line(text: str, characters_max: int) -> str:
-    """A text of a file on one line, and not without end."""
-    line = " ".join(text[: 4 * characters_max].split())
-    return line if len(line) <= characters_max else f"{line[: characters_max - 1]}…"
 
 
 class WriterRole:

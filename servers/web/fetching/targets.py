@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, urljoin
 
+from core.base.text import shorten
 from servers.web.errors import AddressRefused
 
 URL_CHARS_MAX = 8_000
@@ -151,7 +152,7 @@ def shown_url(url: str) -> str:
     """A URL for a message: printable, cut, and without user name and password."""
     plain = "".join(char if char.isprintable() else "?" for char in url.strip()[:URL_CHARS_MAX])
     plain = _USERINFO.sub(r"\1\2", plain.replace("\\", "/"))
-    return plain if len(plain) <= SHOWN_CHARS_MAX else plain[: SHOWN_CHARS_MAX - 1] + "…"
+    return shorten(plain, SHOWN_CHARS_MAX)
 
 
 def _refused(url: str, reason: str) -> AddressRefused:

@@ -53,7 +53,7 @@ from tests.core.mcp.http_session import (
             replying(500, b"\x1b[31mred\r\n\xe2\x80\xaeline " + b"x" * 100_000),
             "",
             "answered HTTP 500 (Internal Server Error): it says '�[31mred �line "
-            + "x" * 185
+            + "x" * 184
             + "…'",
         ),
         (

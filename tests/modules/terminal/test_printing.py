@@ -8,7 +8,6 @@ import pytest
 from core.values import Json
 from modules.terminal.printing import (
     json_safe,
-    one_line,
     print_document,
     print_table,
     print_text,
@@ -91,20 +90,6 @@ def test_no_color_takes_the_colours_away(monkeypatch: pytest.MonkeyPatch) -> Non
     assert screen_on(Terminal()).no_color
     monkeypatch.setenv("TERM", "dumb")
     assert screen_on(Terminal()).color_system is None
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a\n b\t\tc\r\n", "a b c"),
-        ("", ""),
-        ("x" * 10, "x" * 10),
-        ("x" * 11, "x" * 9 + "…"),
-        ("a " + " " * 100_000 + "b", "a…"),
-    ],
-)
-def test_a_line_is_one_line_and_bounded(text: str, line: str) -> None:
-    assert one_line(text, 10) == line
 
 
 def test_of_a_shortened_text_both_ends_are_kept() -> None:

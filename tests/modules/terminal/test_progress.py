@@ -258,7 +258,8 @@ class TestServerLogs:
     async def test_no_server_writes_more_than_one_line_a_message(self) -> None:
         event = ServerLogged("web", "error\n[loop] x", "a\n[loop] all is well\r\n\x1b[2J")
         line = await told(event, "normal")
-        assert line == "[mcp] web error [loop] x: a [loop] all is well \\x1b[2J\n"
+        seen = "\N{REPLACEMENT CHARACTER}[2J"
+        assert line == f"[mcp] web error [loop] x: a [loop] all is well {seen}\n"
 
     async def test_a_server_that_floods_is_silenced_until_the_next_request(self) -> None:
         stream = io.StringIO()

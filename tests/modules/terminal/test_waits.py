@@ -378,7 +378,7 @@ def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
     progress = Progress(stream, "normal")
     progress.tell(ModelWriting("m\x1b[2J", 12, 3))
     progress.tell(Notice("loop", "x"))
-    shown = "[model] m\\x1b[2J: 12 characters written, 3 characters thought"
+    shown = "[model] m\N{REPLACEMENT CHARACTER}[2J: 12 characters written, 3 characters thought"
     assert stream.getvalue() == f"{ERASE}{shown}{ERASE}[loop] x\n"
 
 

@@ -8,6 +8,7 @@ import ssl
 
 from core.base.causes import causes
 from core.base.redaction import Redactor
+from core.base.text import one_line
 from core.errors import ModelUnavailable
 from modules.models.credentials.api_key import ApiKey
 
@@ -205,6 +206,4 @@ class SdkFaults:
     def _quote(self, said: str) -> str:
         """A service's text as one line, without the key."""
         # Cut only when the key is out: a part of it could stay.
-        line = " ".join(self._redactor.text(said)[: QUOTE_CHARACTERS_MAX * 8].split())
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-        return shown[:QUOTE_CHARACTERS_MAX] or "no explanation"
+        return one_line(self._redactor.text(said), QUOTE_CHARACTERS_MAX) or "no explanation"
