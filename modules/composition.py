@@ -7,25 +7,28 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypedDict, cast
+from typing import Final, TextIO, TypedDict, cast
 
+from config.schema import SandboxSection
 from config.servers import ServerSpec
 from config.settings import Places
+from core.base.redaction import Redactor
+from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
+from core.dispatch.start_failures import StartFailures
+from core.dispatch.tool_pins import ToolPins
+from core.events import ServerLogged
+from core.mcp.hooks import Question, Reply
+from core.process.spawn import SpawnedServer
+from core.session import MultiMCP
 from core.tools.spec import ToolSpec
+from core.values import JsonObject
+from modules.sandbox import SandboxLimits
+from modules.terminal.dialogue import HeldStream
+from modules.terminal.progress import Progress
+from modules.terminal.questions import Questions, terminal_questions
 
-if TYPE_CHECKING:
-    from config.schema import SandboxSection
-    from core.base.redaction import Redactor
-    from core.process.spawn import SpawnedServer
-    from core.session import MultiMCP
-    from core.values import JsonObject
-    from modules.sandbox import SandboxLimits
-    from modules.terminal.dialogue import HeldStream
-    from modules.terminal.progress import Progress
-    from modules.terminal.questions import Questions
-
-PINS_FILE = "tool_pins.json"
+PINS_FILE: Final = "tool_pins.json"
 """Under CORTEX_HOME: the tool definitions that were first seen."""
 
 
@@ -36,19 +39,15 @@ class Display:
     `stream` holds back what is told while a question is open.
     """
 
-    progress: "Progress"
-    stream: "HeldStream | None"
-    questions: "Questions"
+    progress: Progress
+    stream: HeldStream | None
+    questions: Questions
 
 
 def open_display(
-    stderr: TextIO | None, redactor: "Redactor", *, verbose: bool, quiet: bool
+    stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one."""
-    from modules.terminal.dialogue import HeldStream
-    from modules.terminal.progress import Progress
-    from modules.terminal.questions import terminal_questions
-
     stream = HeldStream(stderr) if stderr is not None else None
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stream is None:
@@ -59,10 +58,8 @@ def open_display(
     return Display(progress, stream, terminal_questions(sys.stdin, stream, progress.say))
 
 
-def sandbox_limits(section: "SandboxSection") -> "SandboxLimits":
+def sandbox_limits(section: SandboxSection) -> SandboxLimits:
     """The bounds of one plan, as the profile has them; `require` is no bound."""
-    from modules.sandbox import SandboxLimits
-
     return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
@@ -89,8 +86,8 @@ def build_dispatcher(
     places: Places,
     display: Display,
     access: ServerAccess,
-    spawned: "Mapping[str, SpawnedServer] | None" = None,
-) -> "MultiMCP":
+    spawned: Mapping[str, SpawnedServer] | None = None,
+) -> MultiMCP:
     """A dispatcher over these servers that tells `display` and asks at the terminal.
 
     `spawned` are servers that run already.
@@ -98,21 +95,7 @@ def build_dispatcher(
     Raises:
         ConfigurationError: two servers have the same id.
     """
-    from core.dispatch.hooks import DispatcherHooks, ToolChange
-    from core.dispatch.known_tools import ToolCache
-    from core.dispatch.start_failures import StartFailures
-    from core.dispatch.tool_pins import ToolPins
-    from core.events import ServerLogged
-    from core.mcp.hooks import Question, Reply
-    from core.session import MultiMCP
-
     progress, questions = display.progress, display.questions
-
-    class FreshListings(ToolCache):
-        """Keeps what servers list for others, and knows nothing itself."""
-
-        def load(self, spec: ServerSpec) -> None:
-            return None
 
     async def on_log(server: str, level: str, text: str) -> None:
         await progress(ServerLogged(server, level, text))
@@ -133,7 +116,7 @@ def build_dispatcher(
             return await questions.approve(changes)
 
     unusable, told = {spec.problem for spec in specs}, set[str]()
-    kind = ShippedToolCache if access.use_cached_tools else FreshListings
+    kind = ShippedToolCache if access.use_cached_tools else _FreshListings
     return MultiMCP(
         specs,
         cache=kind(places.cache),
@@ -152,14 +135,14 @@ def build_dispatcher(
     )
 
 
-LISTS = Path(__file__).resolve().parent.parent / "servers" / "tool_lists.json"
+LISTS: Final = Path(__file__).resolve().parent.parent / "servers" / "tool_lists.json"
 
 
 class _Listed(TypedDict):
     name: str
     description: str
-    input_schema: "JsonObject"
-    output_schema: "JsonObject | None"
+    input_schema: JsonObject
+    output_schema: JsonObject | None
     read_only: bool
     idempotent: bool
 
@@ -170,6 +153,13 @@ class ShippedToolCache(ToolCache):
     def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
         """What the server listed last, else what ships for it."""
         return super().load(spec) or shipped_tools(spec)
+
+
+class _FreshListings(ToolCache):
+    """Keeps what servers list for others, and knows nothing itself."""
+
+    def load(self, spec: ServerSpec) -> None:
+        return None
 
 
 def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | None:

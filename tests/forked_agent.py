@@ -40,6 +40,7 @@ PRELOADED = (
     "modules.cli.run",
     "modules.composition",
     "modules.conversation",
+    "modules.interaction",
     "modules.models.choosing.choice",
     "modules.models.scripted",
     "modules.offline.perception",
