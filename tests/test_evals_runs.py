@@ -28,7 +28,7 @@ from tests.evals.records import Results
 from tests.evals.served import ServedWeights
 from tests.evals.stage import Manner, Stage
 from tests.evals.workplace import Workplace
-from tests.modules.models.hosted.fake_service import fake_service
+from tests.modules.models.fake_service import fake_service
 
 QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", number=5)
 

@@ -104,8 +104,8 @@ def _keyring(home: Path | None, open_backend: "OpenBackend | None", seconds: flo
 
 
 def _running(running: "Running", environ: Mapping[str, str]) -> Iterator[Check]:
+    from core.base.ollama import HOST_VARIABLE, ollama_address
     from modules.models.choosing.discovery import LLAMA_SERVER_VARIABLE, llama_server_url
-    from modules.models.ollama.listing import HOST_VARIABLE, ollama_address
 
     if running.ollama:
         yield Check("model", "Ollama", "ok", f"runs, with {_some(running.ollama)}")

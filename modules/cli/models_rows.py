@@ -6,25 +6,21 @@ from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ModelsFile, Price
+from core.base.ollama import HOST_VARIABLE, full_name, ollama_address
 from core.errors import UserError
 from modules.models.choosing.building import INSTALL_LOCAL, price_of
 from modules.models.choosing.discovery import (
     LlamaServer,
+    OllamaFound,
     can_run_local,
     find_llama_server,
     local_file,
     local_models,
+    look_for_ollama,
 )
 from modules.models.credentials.keyring_store import KeyringStore
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, key_variable
-from modules.models.ollama.listing import (
-    HOST_VARIABLE,
-    InstalledModel,
-    chat_models,
-    full_name,
-    ollama_address,
-)
-from modules.models.ollama.probe import OllamaFound, look_for_ollama
+from modules.models.ollama.listing import InstalledModel, chat_models
 from modules.models.serving.prices import FREE
 
 Source: TypeAlias = Literal["models.json", "ollama", "llama.cpp", "file"]

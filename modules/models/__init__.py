@@ -1,5 +1,8 @@
-"""Model backends, one file each, behind `core.ports.TextModel`.
+"""Model backends behind `core.ports.TextModel`, one folder or file each.
 
-The packages hold their parts, what they share (`wire`, `sdk`, `deltas`), how one is found
-(`choosing`, `credentials`), and what is done around every request (`serving`).
+`hosted` are services elsewhere, and whoever speaks OpenAI's protocol: that over plain HTTP,
+Google's and Anthropic's through their own SDKs, which are imported in a thread while servers start.
+All of them, and `ollama`, go through `http`, which bounds what comes and words what fails; none
+tries anything twice. `choosing` and `credentials` find a model, `serving` is what is done around
+every request: tries, the chain, the budget.
 """

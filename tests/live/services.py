@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from config.models_file import BackendName, ModelEntry, ModelsFile
+from core.base.ollama import HOST_VARIABLE
 from modules.models.choosing.building import llama_server_entry
 from modules.models.choosing.discovery import (
     LLAMA_SERVER_VARIABLE,
@@ -17,7 +18,6 @@ from modules.models.choosing.discovery import (
 )
 from modules.models.choosing.names import built_in_models, default_entry
 from modules.models.credentials.keys import USUAL_VARIABLES
-from modules.models.ollama.listing import HOST_VARIABLE
 
 NETWORK_VARIABLES: Final = ("HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
 """What a run needs besides its key, where the network is not reached directly."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ModelsFile, Price
+from core.base.ollama import HOST_VARIABLE
 from core.errors import ConfigurationError
 from core.ports import TextModel
 from modules.models.choosing.discovery import (
@@ -17,7 +18,8 @@ from modules.models.choosing.discovery import (
     LlamaServer,
     can_run_local,
     find_llama_server,
-    installed_models,
+    find_ollama,
+    installed_weights,
     local_file,
     local_models,
 )
@@ -182,21 +184,14 @@ def _service(entry: ModelEntry, service: Service, key: ApiKey | None, name: str)
         return OpenAIModel(entry, key)
     if key is None:
         raise missing_key(entry, name)
-    if service == "gemini":
-        from modules.models.hosted.gemini import GeminiModel
+    from modules.models.hosted.sdk import SdkModel
 
-        return GeminiModel(entry, key)
-    from modules.models.hosted.anthropic import AnthropicModel
-
-    return AnthropicModel(entry, key)
+    return SdkModel(entry, key)
 
 
 def _with_ollama_model(entry: ModelEntry, environ: Mapping[str, str]) -> ModelEntry:
     if entry.model is not None:
         return entry
-    from modules.models.ollama.listing import HOST_VARIABLE
-    from modules.models.ollama.probe import find_ollama
-
     asked = environ if entry.base_url is None else {**environ, HOST_VARIABLE: entry.base_url}
     found = find_ollama(asked)
     return entry.model_copy(update={"model": found[0] if found else DEFAULT_OLLAMA_MODEL})
@@ -228,7 +223,7 @@ def _with_weights(entry: ModelEntry, means: Means) -> ModelEntry:
 def _named_weights(named: str, means: Means) -> Path:
     if (file := local_file(named, means.home)) is not None:
         return file
-    there = ", ".join(file.stem for file in installed_models(means.home)[:_LOCAL_NAMES_SHOWN])
+    there = ", ".join(file.stem for file in installed_weights(means.home)[:_LOCAL_NAMES_SHOWN])
     raise ConfigurationError(
         f"there is no file {named!r}: local:FILE takes the path of a GGUF file, or a name under "
         f"{_folder(means.home)}, which has {there or 'none'}"

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from core.base.ollama import HOST_VARIABLE, checked_address
 from modules.models.choosing.probe_http import get_json
+from modules.models.ollama.listing import (
+    InstalledModel,
+    chat_models,
+    installed_models,
+    is_listing,
+)
 
 LLAMA_SERVER_VARIABLE = "LLAMA_SERVER_URL"
 LLAMA_SERVER_URL = "http://127.0.0.1:8080"
@@ -50,15 +57,20 @@ class Running:
     llama_server: LlamaServer | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OllamaFound:
+    """A server that answered, at this address, and its models: those in memory first."""
+
+    address: str
+    models: tuple[InstalledModel, ...]
+
+
 def find_running(environ: Mapping[str, str], timeout_seconds: float | None = None) -> Running:
     """Ask for both at once; what does not answer in time is not there.
 
     The time is PROBE_TIMEOUT_SECONDS, for a server that a variable names NAMED_TIMEOUT_SECONDS.
     """
     import threading
-
-    from modules.models.ollama.listing import HOST_VARIABLE
-    from modules.models.ollama.probe import find_ollama
 
     ollama: list[str] = []
     seconds = timeout_seconds or _patience(HOST_VARIABLE, environ)
@@ -72,6 +84,36 @@ def find_running(environ: Mapping[str, str], timeout_seconds: float | None = Non
     server = find_llama_server(environ, timeout_seconds)
     thread.join(max(0.0, deadline - time.monotonic()))
     return Running(tuple(ollama), server)
+
+
+def find_ollama(
+    environ: Mapping[str, str], timeout_seconds: float = PROBE_TIMEOUT_SECONDS
+) -> list[str]:
+    """Names of the installed models that write text: those in memory first, then newest first.
+
+    Models that Ollama runs in its cloud are left out: nothing leaves the machine unasked. Empty
+    where no Ollama answers in time.
+    """
+    found = look_for_ollama(environ, timeout_seconds)
+    return [model.name for model in chat_models(found.models)] if found is not None else []
+
+
+def look_for_ollama(
+    environ: Mapping[str, str], timeout_seconds: float = PROBE_TIMEOUT_SECONDS
+) -> OllamaFound | None:
+    """The server at OLLAMA_HOST, else on loopback, with all its models; None if none answers."""
+    try:
+        address = checked_address(environ)
+    except ValueError:
+        return None  # whoever chooses Ollama is told what is wrong with it
+    deadline = time.monotonic() + timeout_seconds
+    listing = get_json(f"{address}/api/tags", deadline)
+    if not is_listing(listing):
+        return None  # another service may have that port
+    models = installed_models(listing)
+    if len(models) > 1:  # then it matters which of them is in memory
+        models = installed_models(listing, get_json(f"{address}/api/ps", deadline))
+    return OllamaFound(address, models)
 
 
 def llama_server_url(environ: Mapping[str, str]) -> str | None:
@@ -166,10 +208,10 @@ def local_models(environ: Mapping[str, str], home: Path | None) -> tuple[Path, .
     if named := environ.get(LOCAL_MODEL_VARIABLE, "").strip():
         file = local_file(named, home)
         return (file,) if file is not None else ()
-    return installed_models(home)
+    return installed_weights(home)
 
 
-def installed_models(home: Path | None) -> tuple[Path, ...]:
+def installed_weights(home: Path | None) -> tuple[Path, ...]:
     """The GGUF files under CORTEX_HOME/models, by name."""
     if home is None:
         return ()

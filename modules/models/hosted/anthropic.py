@@ -1,212 +1,122 @@
 """Anthropic's Claude models through the anthropic SDK (its async client, streaming).
 
-The SDK makes and sends the request and knows its errors; the events of the reply are read here,
-because the SDK's own reader takes quadratic time on hostile streams. It costs 1.3 s to import, so
-that happens at the first request, in a thread. Nothing is tried twice here; the manager of models
-does that. Anthropic's variables in the environment (ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN,
-ANTHROPIC_PROFILE, keys in ANTHROPIC_CUSTOM_HEADERS, …) don't count: which service is asked with
-which key, the entry alone says.
+The SDK makes and sends the requests; the events of the reply are read here, because the SDK's own
+reader takes quadratic time on hostile streams. What a model takes, the service says (its Models
+API): it is asked where an entry says how to think, else only once a request was refused, for most
+requests hold nothing that a current model refuses. Anthropic's variables in the environment
+(ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_PROFILE, keys in ANTHROPIC_CUSTOM_HEADERS, …)
+don't count: which service is asked with which key, the entry alone says.
+
+Heavy: imports anthropic (1.3 s). `sdk.py` beside imports it in a thread.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from http import HTTPStatus
 
-from pydantic_core import from_json
+from anthropic import AsyncAnthropic
+from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
 from config.models_file import ModelEntry
-from core.base.retry_after import retry_after_seconds
-from core.base.sse import EventParser, EventTooLong
 from core.errors import ModelUnavailable
-from core.ports import ModelRequest, ModelTraits, ReplyDelta
-from core.values import Json, JsonObject
+from core.ports import ModelRequest, ReplyDelta
 from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.claude.family import ClaudeFamily
-from modules.models.hosted.claude.reply import AnthropicReply
-from modules.models.hosted.sdk.errors import SdkFaults
-from modules.models.hosted.sdk.opening import SdkOpening, translated
-
-if TYPE_CHECKING:
-    import httpx2
-    from anthropic import APIStatusError, AsyncAnthropic
-    from anthropic.types.message_create_params import MessageCreateParamsStreaming
-
-DEFAULT_MODEL = "claude-sonnet-5-5"
-DEFAULT_BASE_URL = "https://api.anthropic.com"
+from modules.models.hosted.anthropic_reply import AnthropicReply
+from modules.models.hosted.anthropic_request import (
+    LEAST,
+    ClaudeFacts,
+    facts_in,
+    message_params,
+)
+from modules.models.http.client import ServiceClient, unwrapped
+from modules.models.http.errors import ServiceError, ServiceErrors
+from modules.models.http.reply import ServiceReply, deltas_of
 
 EVENT_STREAM = "text/event-stream"
-LAST_EVENT = "message_stop"
-
-LINGER_SECONDS = 0.5
-"""How long the end of a stream is waited for behind its last event."""
 
 
-class AnthropicModel:
-    """One Claude model with one client, opened at the first request."""
+class AnthropicService:
+    """One Claude model with one client."""
 
-    def __init__(self, entry: ModelEntry, key: ApiKey) -> None:
-        """Keep the settings; nothing is opened."""
-        self._entry = entry
-        self._key = key
-        self._model = entry.model or DEFAULT_MODEL
-        self._family = ClaudeFamily(self._model)
-        self._faults = SdkFaults(self.name, key, entry.timeout_seconds)
-        self._opening = SdkOpening(self._new_client, self._faults)
-
-    def __repr__(self) -> str:
-        """The model, without its key."""
-        return f"AnthropicModel({self._model!r})"
-
-    @property
-    def name(self) -> str:
-        """`anthropic:MODEL`."""
-        return f"anthropic:{self._model}"
-
-    @property
-    def traits(self) -> ModelTraits:
-        """What Anthropic documents, and what the entry says in its place."""
-        images = self._entry.images
-        return ModelTraits(
-            images=self._family.is_claude if images is None else images,
-            schemas=self._family.takes_schemas,
-            context_tokens=self._entry.context_tokens or self._family.context_tokens,
-        )
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
-        """The reply as it is written (`POST /v1/messages` of the Claude API).
+    def __init__(self, entry: ModelEntry, key: ApiKey, errors: ServiceErrors) -> None:
+        """Make the client; takes its time, so call it in a thread.
 
         Raises:
-            ModelUnavailable: no connection, nothing in time, a refused key or request, a used up
-                quota, or a reply without text; the message says what to do.
+            ModelUnavailable: the settings of the environment are of no use.
         """
-        self._faults.check_key()
-        client = await self._opening.client()
-        params = await asyncio.to_thread(self._params, request)
-        reply = AnthropicReply(self._faults)
-        ask = client.messages.with_streaming_response.create
-        with translated(lambda error: self._translate(error, reply)):
-            async with ask(**params) as answer:
-                self._check_type(answer.http_response)
-                try:
-                    async with aclosing(_documents(answer.http_response)) as documents:
-                        async for document in documents:
-                            for delta in reply.take(document):
-                                yield delta
-                except Exception:
-                    yield reply.so_far  # it is billed all the same
-                    raise
-            for delta in reply.end():
-                yield delta
-
-    async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
-        if (client := self._opening.take()) is not None:
-            await client.close()
-
-    def _new_client(self) -> "AsyncAnthropic":
-        from anthropic import AsyncAnthropic
-
-        from modules.models.hosted.sdk.http import SdkHttp
-
-        base_url = self._entry.base_url or DEFAULT_BASE_URL
-        http = SdkHttp(
-            base_url,
-            {"authorization": f"Bearer {self._key.value}", "x-api-key": ""},
-            self._entry.timeout_seconds,
-        )
-        client = AsyncAnthropic(
-            api_key=self._key.value,
+        self._entry = entry
+        self._errors = errors
+        self._facts: ClaudeFacts | None = None
+        base_url = entry.base_url or ""
+        headers = {"authorization": f"Bearer {key.value}", "x-api-key": ""}
+        self._client = AsyncAnthropic(
+            api_key=key.value,
             base_url=base_url,
-            http_client=http.client,
+            http_client=ServiceClient(base_url, headers, errors, entry.timeout_seconds),
             max_retries=0,
             # Else variables of the environment could send prompts to a collector of traces.
             open_telemetry=False,
         )
         # Imports the resource's module, which takes its time.
-        _ = client.messages.with_streaming_response
-        return client
+        self._create = self._client.messages.with_streaming_response.create
 
-    def _params(self, request: ModelRequest) -> "MessageCreateParamsStreaming":
-        from modules.models.hosted.claude.request import message_params
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply as it is written (`POST /v1/messages` of the Claude API).
 
-        return message_params(self._family, self._entry, request)
+        Raises:
+            ModelUnavailable: see `SdkModel.stream`.
+        """
+        async with AsyncExitStack() as stack:
+            reply = await self._asked(stack, request)
+            if reply.media_type != EVENT_STREAM:  # such as a proxy's page
+                raise reply.unreadable(await reply.beginning())
+            events = reply.objects(reply.events())
+            reader = AnthropicReply(self._errors)
+            async with aclosing(deltas_of(events, reader, reply.expect_end)) as deltas:
+                async for delta in deltas:
+                    yield delta
 
-    def _check_type(self, response: "httpx2.Response") -> None:
-        """Refuse a success that is no stream of events, such as a proxy's page."""
-        content_type: str = response.headers.get("content-type", "")
-        if EVENT_STREAM not in content_type.lower():
-            raise self._faults.unreadable(content_type[:80] or "no content type")
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
 
-    def _translate(self, error: Exception, reply: AnthropicReply) -> ModelUnavailable | None:
-        """What the error means for the user, None if it is a bug rather than an outage."""
-        from anthropic import APIConnectionError, APIStatusError
+    async def _asked(self, stack: AsyncExitStack, request: ModelRequest) -> ServiceReply:
+        """The reply to a request that the model takes."""
+        if self._facts is None and self._entry.thinking is not None:
+            self._facts = await self._asked_facts() or ClaudeFacts()
+        facts = self._facts or ClaudeFacts()
+        params = await asyncio.to_thread(message_params, facts, self._entry, request)
+        try:
+            return await self._sent(stack, params)
+        except ServiceError as error:
+            if error.status != HTTPStatus.BAD_REQUEST or self._facts is not None:
+                raise
+            self._facts = await self._asked_facts() or LEAST
+            narrower = await asyncio.to_thread(message_params, self._facts, self._entry, request)
+            if narrower == params:
+                raise
+        return await self._sent(stack, narrower)
 
-        if isinstance(error, APIStatusError):
-            return self._refusal(error)
-        if isinstance(error, APIConnectionError):
-            cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
-            ours = self._faults.of_transport(cause, is_writing=False)
-            return ours or self._faults.unreachable(cause)
-        if isinstance(error, EventTooLong):
-            return self._faults.unavailable(
-                f"sent an event of more than {error}; choose another with --model"
-            )
-        if isinstance(error, _NoDocument):
-            return self._faults.unreadable("an event that is no JSON object")
-        return self._faults.of_transport(error, is_writing=reply.has_begun)
+    async def _sent(
+        self, stack: AsyncExitStack, params: MessageCreateParamsStreaming
+    ) -> ServiceReply:
+        with unwrapped():
+            answer = await stack.enter_async_context(self._create(**params))
+        return ServiceReply(answer.http_response, self._errors)
 
-    def _refusal(self, error: "APIStatusError") -> ModelUnavailable:
-        headers = error.response.headers
-        # What the SDK itself would go by; a limit on spending comes as 429 like any other.
-        is_final: bool = headers.get("x-should-retry", "") == "false"
-        code = error.error_code or ""
-        return self._faults.refusal(
-            error.status_code,
-            error.api_message or error.message,
-            spent=is_final or code.endswith("spend_limit_reached"),
-            retry_after_seconds=retry_after_seconds(headers),
-        )
+    async def _asked_facts(self) -> ClaudeFacts | None:
+        """What the service says of the model (`GET /v1/models/MODEL`); None if it does not.
 
-
-class _NoDocument(Exception):
-    """The data of an event is no JSON object."""
-
-
-async def _documents(response: "httpx2.Response") -> AsyncGenerator[JsonObject, None]:
-    """The data of each event, up to the one that ends the reply.
-
-    Raises:
-        EventTooLong: an event is over the bound.
-        _NoDocument: an event holds something else.
-    """
-    from modules.models.hosted.sdk.http import EVENT_BYTES_MAX, Pace
-
-    parser, pace = EventParser(EVENT_BYTES_MAX), Pace()
-    async with aclosing(response.aiter_raw()) as pieces:
-        async for piece in pieces:
-            for event in parser.feed(piece):
-                document = _document(event.data)
-                if document.get("type") == LAST_EVENT:
-                    await _drain(pieces)
-                    return
-                yield document
-                await pace.keep()
-
-
-def _document(data: bytes) -> JsonObject:
-    try:
-        value: Json = from_json(data)
-    except ValueError:
-        raise _NoDocument from None
-    if not isinstance(value, dict):
-        raise _NoDocument
-    return value
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read to the end, if that comes soon: only then the connection can be used again."""
-    with suppress(Exception):  # the reply is whole, whatever becomes of the connection
-        async with asyncio.timeout(LINGER_SECONDS):
-            async for _ in pieces:
-                pass
+        Raises:
+            ModelUnavailable: it can't be reached (transient).
+        """
+        retrieve = self._client.models.with_streaming_response.retrieve
+        try:
+            with unwrapped():
+                async with retrieve(self._entry.model or "") as answer:
+                    return facts_in(await ServiceReply(answer.http_response, self._errors).json())
+        except ModelUnavailable as error:
+            if error.transient:
+                raise
+            return None

@@ -1,196 +1,134 @@
 """Google's Gemini models through the google-genai SDK (its async client, streaming).
 
-The SDK costs 0.6 s to import, so that happens at the first request, in a thread. Nothing is
-tried twice here; the manager of models does that. Google's variables in the environment
-(GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GEMINI_BASE_URL, GOOGLE_GENAI_API_VERSION, GOOGLE_API_KEY, …)
-don't count: which service is asked with which key, the entry alone says.
+Google's variables in the environment (GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GEMINI_BASE_URL,
+GOOGLE_GENAI_API_VERSION, GOOGLE_API_KEY, …) don't count: which service is asked with which key,
+the entry alone says.
+
+Heavy: imports google.genai (0.6 s). `sdk.py` beside imports it in a thread.
 """
 
 import logging
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import cast
+
+from google.genai import Client
+from google.genai.client import DebugConfig
+from google.genai.errors import APIError
+from google.genai.types import GenerateContentResponse, HttpOptions
 
 from config.models_file import ModelEntry
-from core.base.retry_after import retry_after_seconds
-from core.errors import ModelUnavailable
-from core.ports import ModelRequest, ModelTraits, ReplyDelta
+from core.ports import ModelRequest, ReplyDelta
 from core.values import Json
 from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.google.errors import error_details
-from modules.models.hosted.google.family import CONTEXT_TOKENS, GeminiFamily
-from modules.models.hosted.sdk.errors import SdkFaults
-from modules.models.hosted.sdk.opening import SdkOpening, translated
+from modules.models.hosted.gemini_events import few_values
+from modules.models.hosted.gemini_reply import GeminiReply
+from modules.models.hosted.gemini_request import contents, generation_config, settings_of
+from modules.models.http.client import ServiceClient, unwrapped
+from modules.models.http.error_document import ErrorDocument, error_document
+from modules.models.http.errors import ServiceError, ServiceErrors
+from modules.models.http.reply import deltas_of
 
-if TYPE_CHECKING:
-    import httpx2
-    from google.genai import Client
-    from google.genai.errors import APIError
-    from google.genai.types import GenerateContentResponse
-
-    from modules.models.hosted.google.reply import GeminiReply
-    from modules.models.hosted.sdk.http import SdkHttp
-
-DEFAULT_MODEL = "gemini-2.5-flash"
-DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/"
-
-EVENT_VALUES_MAX = 500
-"""JSON values in one event: a piece of a reply has some 50."""
+API_VERSION = "v1beta"
+"""The one that knows all models, previews and open weights too."""
 
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What the SDK raises on bodies that are not of its format."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """The SDK's client on the HTTP client under it."""
+class GeminiService:
+    """One Gemini model with one client."""
 
-    client: "Client"
-    http: "SdkHttp"
+    def __init__(self, entry: ModelEntry, key: ApiKey, errors: ServiceErrors) -> None:
+        """Make the client; takes its time, so call it in a thread.
 
-
-class GeminiModel:
-    """One Gemini model with one client, opened at the first request."""
-
-    def __init__(self, entry: ModelEntry, key: ApiKey) -> None:
-        """Keep the settings; nothing is opened."""
-        self._entry = entry
-        self._key = key
-        self._model = entry.model or DEFAULT_MODEL
-        self._family = GeminiFamily(self._model)
-        self._faults = SdkFaults(self.name, key, entry.timeout_seconds)
-        self._opening = SdkOpening(self._new_client, self._faults)
-
-    def __repr__(self) -> str:
-        """The model, without its key."""
-        return f"GeminiModel({self._model!r})"
-
-    @property
-    def name(self) -> str:
-        """`gemini:MODEL`."""
-        return f"gemini:{self._model}"
-
-    @property
-    def traits(self) -> ModelTraits:
-        """What Google documents, and what the entry says in its place."""
-        images, is_gemini = self._entry.images, self._family.is_gemini
-        return ModelTraits(
-            images=is_gemini if images is None else images,
-            schemas=is_gemini,
-            context_tokens=self._entry.context_tokens or (CONTEXT_TOKENS if is_gemini else None),
+        Raises:
+            ModelUnavailable: the settings of the environment are of no use.
+        """
+        # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw; so
+        # would those that quote what the service sent in the place of a word that it knows.
+        logging.getLogger("google_genai").addHandler(logging.NullHandler())
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"google\.genai")
+        self._model = entry.model or ""
+        self._errors = errors
+        self._settings = settings_of(entry)
+        headers = {"x-goog-api-key": key.value, "authorization": ""}
+        base_url = entry.base_url or ""
+        self._http = ServiceClient(base_url, headers, errors, entry.timeout_seconds, few_values)
+        self._client = Client(
+            vertexai=False,
+            api_key=key.value,
+            http_options=HttpOptions(
+                base_url=base_url,
+                api_version=API_VERSION,
+                httpx_async_client=self._http,
+                # The SDK would read all certificate authorities twice more, once for websockets.
+                client_args={"verify": self._http.context},
+                async_client_args={"ssl": self._http.context},
+            ),
+            # In the place of what GOOGLE_GENAI_CLIENT_MODE and its like say.
+            debug_config=DebugConfig(client_mode=None, replays_directory=None, replay_id=None),
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply as it is written (`models.streamGenerateContent` of the Gemini API).
 
         Raises:
-            ModelUnavailable: no connection, nothing in time, a refused key or prompt, a used up
-                quota, or a reply without text; the message says what to do.
+            ModelUnavailable: see `SdkModel.stream`.
         """
-        self._faults.check_key()
-        opened = await self._opening.client()
-
-        from modules.models.hosted.google.reply import GeminiReply
-        from modules.models.hosted.sdk.http import Pace
-
-        reply, pace = GeminiReply(self._faults), Pace()
-        with translated(lambda error: self._translate(error, reply)):
-            pieces = await self._ask(opened, request)
-            response: httpx2.Response | None = None
-            try:
-                async for piece in pieces:
-                    response = response or opened.http.take()
-                    for delta in reply.take(piece):
-                        yield delta
-                    await pace.keep()
-            except Exception:
-                yield reply.so_far  # it is billed all the same
-                raise
-            finally:
-                # The generators of the SDK are four deep, and close when they are collected.
-                if (response := response or opened.http.take()) is not None:
-                    await response.aclose()
-            for delta in reply.end():
-                yield delta
+        reader = GeminiReply(self._errors)
+        try:
+            async with aclosing(deltas_of(self._pieces(request), reader, _ignored)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            # The generators of the SDK are four deep, and close when they are collected.
+            if (response := self._http.take()) is not None:
+                await response.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
-        if (opened := self._opening.take()) is not None:
-            await opened.http.aclose()
-            opened.client.close()
+        """Close the connections."""
+        await self._http.aclose()
+        self._client.close()
 
-    async def _ask(
-        self, opened: _Opened, request: ModelRequest
-    ) -> AsyncIterator["GenerateContentResponse"]:
-        from modules.models.hosted.google.request import contents, generation_config
+    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[GenerateContentResponse]:
+        """What the SDK reads; its errors are ours.
 
-        return await opened.client.aio.models.generate_content_stream(
-            model=self._model,
-            contents=contents(request),
-            config=generation_config(self._family, self._entry, request),
-        )
+        Raises:
+            ModelUnavailable: see `SdkModel.stream`.
+        """
+        while True:  # each round takes one value for thinking away
+            settings = self._settings
+            try:
+                with self._translated():
+                    async for piece in await self._client.aio.models.generate_content_stream(
+                        model=self._model,
+                        contents=contents(request),
+                        config=generation_config(settings, request),
+                    ):
+                        yield piece
+                return
+            except ServiceError as error:
+                named = "thinking" in error.said.message.lower()
+                if error.status != HTTPStatus.BAD_REQUEST or not (named and settings.thinking):
+                    raise
+                self._settings = replace(settings, thinking=settings.thinking[1:])
 
-    def _new_client(self) -> _Opened:
-        from google.genai import Client
-        from google.genai.client import DebugConfig
-        from google.genai.types import HttpOptions
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            with unwrapped():
+                yield
+        except APIError as error:  # in the middle of a stream
+            details: object = getattr(error, "details", None)  # untyped in the SDK
+            said = error_document(cast("Json", details))
+            raise self._errors.in_reply(said or ErrorDocument()) from None
+        except _UNREADABLE as error:
+            raise self._errors.unreadable("", type(error).__name__.encode()) from None
 
-        from modules.models.hosted.google.rehearsal import rehearse, silent_client
-        from modules.models.hosted.sdk.http import SdkHttp
 
-        # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw; so
-        # would those that quote what the service sent in the place of a word that it knows.
-        logging.getLogger("google_genai").addHandler(logging.NullHandler())
-        warnings.filterwarnings("ignore", category=UserWarning, module=r"google\.genai")
-        base_url = self._entry.base_url or DEFAULT_BASE_URL
-        http = SdkHttp(
-            base_url,
-            {"x-goog-api-key": self._key.value, "authorization": ""},
-            self._entry.timeout_seconds,
-            values_max=EVENT_VALUES_MAX,
-        )
-        client = Client(
-            vertexai=False,
-            api_key=self._key.value,
-            http_options=HttpOptions(
-                base_url=base_url,
-                api_version=self._family.api_version,
-                httpx_client=silent_client(),
-                httpx_async_client=http.client,
-                # The SDK would read all certificate authorities once more, for websockets.
-                async_client_args={"ssl": http.context},
-            ),
-            # In the place of what GOOGLE_GENAI_CLIENT_MODE and its like say.
-            debug_config=DebugConfig(client_mode=None, replays_directory=None, replay_id=None),
-        )
-        rehearse(client, self._family)
-        return _Opened(client, http)
-
-    def _translate(self, error: Exception, reply: "GeminiReply") -> ModelUnavailable | None:
-        """What the error means for the user, None if it is a bug rather than an outage."""
-        from google.genai.errors import APIError
-
-        if isinstance(error, APIError):
-            return self._refusal(error)
-        ours = self._faults.of_transport(error, is_writing=reply.has_begun)
-        if ours is None and isinstance(error, _UNREADABLE):
-            ours = self._faults.unreadable(type(error).__name__)
-        return ours
-
-    def _refusal(self, error: "APIError") -> ModelUnavailable:
-        import httpx2
-
-        # Both are untyped in the SDK.
-        details = error_details(cast("Json", getattr(error, "details", None)))
-        response: object = getattr(error, "response", None)
-        asked = (
-            retry_after_seconds(response.headers) if isinstance(response, httpx2.Response) else None
-        )
-        return self._faults.refusal(
-            error.code,
-            str(error.message or error.status or ""),
-            key_refused="API_KEY_INVALID" in details.reasons,
-            spent=details.is_spent,
-            retry_after_seconds=asked if asked is not None else details.retry_after_seconds,
-        )
+def _ignored() -> None:
+    """Nothing is to be done when a reply is complete: the SDK reads its stream to the end."""

@@ -6,6 +6,8 @@ Ollama), or as parts of the content (Mistral). All of it is untrusted: what has 
 the protocol gives it is passed over.
 """
 
+from collections.abc import Iterator
+
 from core.ports import (
     FinishReason,
     NativeToolCall,
@@ -16,7 +18,8 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.hosted.reply import json_value
+from modules.models.http.json_text import json_value
+from modules.models.http.reply import ServiceReply
 from modules.models.serving.reply import MAX_NATIVE_CALLS
 from modules.models.thinking import ThinkingSplitter
 
@@ -32,38 +35,61 @@ _FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "ref
 """All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
 
 
-class ReplyReader:
-    """Reads one reply; `finish` is None until the model has said why it stops."""
+class OpenAIReply:
+    """Reads one reply (`ReplyReader`); it is complete once the model has said why it stops."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: ServiceReply) -> None:
         """Nothing has come yet."""
-        self.finish: FinishReason | None = None
+        self._reply = reply
+        self._finish: FinishReason | None = None
         self._usage = Usage(model_calls=1)
         self._splitter = ThinkingSplitter()
         self._calls = _ToolCalls()
         self._declined = False
         self._filtered = False
 
-    def feed(self, chunk: JsonObject) -> list[ReplyDelta]:
-        """What a chunk adds, or a whole body."""
+    @property
+    def is_complete(self) -> bool:
+        """Whether only the count of tokens may still come."""
+        return self._finish is not None
+
+    def feed(self, chunk: JsonObject, /) -> list[ReplyDelta]:
+        """What a chunk adds, or a whole body.
+
+        Raises:
+            ModelUnavailable: the choice reports an error, as OpenRouter does.
+        """
         self._usage = usage_in(chunk.get("usage")) or self._usage
         choice = first_choice(chunk)
         if choice is None:
             return []
+        if (error := self._reply.error_in(choice)) is not None:
+            raise error
         deltas = self._written(choice)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
-            self.finish = _FINISHES.get(reason, "stop")
+            self._finish = _FINISHES.get(reason, "stop")
             self._filtered = reason == "content_filter"
         return deltas
 
-    def end(self) -> list[ReplyDelta]:
-        """What is known only at the end: the rest of the text, tool calls, and the end itself."""
-        deltas: list[ReplyDelta] = [*self._splitter.end(), *self._calls.deltas()]
+    def so_far(self) -> ReplyEnd:
+        """What it has taken up to here."""
+        return ReplyEnd(self._usage)
+
+    def end(self) -> Iterator[ReplyDelta]:
+        """What is known only at the end: the rest of the text, tool calls, and the end itself.
+
+        Raises:
+            ModelUnavailable: nobody said that this is the end.
+        """
+        if self._finish is None and not self._reply.is_done:
+            yield self.so_far()
+            raise self._reply.broke_off()
+        yield from self._splitter.end()
+        yield from self._calls.deltas()
         if self._filtered:
-            deltas.append(TextDelta(WITHHELD))
-        finish: FinishReason = "refused" if self._declined else self.finish or "stop"
-        return [*deltas, ReplyEnd(self._usage, finish)]
+            yield TextDelta(WITHHELD)
+        yield ReplyEnd(self._usage, "refused" if self._declined else self._finish or "stop")
 
     def _written(self, choice: JsonObject) -> list[ReplyDelta]:
         message = choice.get("delta")

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 from config.models_file import ModelEntry, ThinkingEffort
 from core.ports import ImageInput, ModelRequest
 from core.values import Json, JsonObject
-from modules.models.hosted.errors import ServiceError
+from modules.models.http.error_document import ErrorDocument
 
 SCHEMA_NAME = "reply"
 """What the schema is called in a request; it has to be called something."""
@@ -94,7 +94,7 @@ def request_body(
     return body
 
 
-def adapted(dialect: Dialect, body: JsonObject, error: ServiceError) -> Dialect | None:
+def adapted(dialect: Dialect, body: JsonObject, error: ErrorDocument) -> Dialect | None:
     """The dialect without what `error` names of `body`; None where it names nothing of it.
 
     Every step takes something away, so this comes to an end.
@@ -119,7 +119,7 @@ def adapted(dialect: Dialect, body: JsonObject, error: ServiceError) -> Dialect 
             return None
 
 
-def is_about_length(error: ServiceError) -> bool:
+def is_about_length(error: ErrorDocument) -> bool:
     """Whether it is this request that is too long: that says nothing of the next one.
 
     Servers name `max_tokens` then too, which with the prompt does not fit into their context.
@@ -194,7 +194,7 @@ def _can_be_strict(schema: Json, levels: int = SCHEMA_LEVELS_MAX) -> bool:
     )
 
 
-def _named(body: JsonObject, error: ServiceError) -> str | None:
+def _named(body: JsonObject, error: ErrorDocument) -> str | None:
     """Which parameter of `body` an error is about; `param` outweighs the message."""
     sent = [name for name in _REFUSABLE if name in body]
     root = re.split(r"[.\[]", error.param, maxsplit=1)[0]

@@ -1,45 +1,31 @@
-"""The endpoints of an Ollama server that are used here: list, show, chat, embed and pull.
+"""The endpoints of an Ollama server that are used here: list, show, chat and pull.
 
 Formats are those of docs/api.md and docs/openapi.yaml of ollama/ollama (August 2026); the paths in
-the methods name the sections. Whatever a server sends is read through `modules.models.hosted.http`.
+the methods name the sections.
 """
 
-import difflib
-import math
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from typing import Final
 
-from core.base.text import one_line
+from config.models_file import REQUEST_TIMEOUT_SECONDS
+from core.base.ollama import HOST_VARIABLE, KEY_VARIABLE, checked_address, full_name, ollama_address
+from core.base.text import NEAR_SHOWN, near_names, one_line
 from core.errors import ConfigurationError, ModelUnavailable
-from core.values import Json, JsonObject
+from core.values import JsonObject
 from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.errors import Advice, ServiceRefusal
-from modules.models.hosted.http import ModelWire
-from modules.models.hosted.reply import WireReply, json_value
+from modules.models.http.errors import Advice, ServiceError
+from modules.models.http.reply import ServiceReply
+from modules.models.http.service import ServiceHttp
 from modules.models.ollama.facts import OllamaFacts, loaded_context, model_facts
-from modules.models.ollama.listing import (
-    HOST_VARIABLE,
-    InstalledModel,
-    full_name,
-    installed_models,
-    is_address,
-    ollama_address,
-)
+from modules.models.ollama.listing import InstalledModel, installed_models
 
-KEY_VARIABLE = "OLLAMA_API_KEY"
-"""Ollama's own variable for a server that wants a key, such as https://ollama.com."""
-
-NEAREST_NAMES_SHOWN = 3
 NAMES_SHOWN = 10
 STATUS_CHARACTERS_MAX = 200
-MAX_DIMENSIONS = 16_384
-"""More numbers than any embedding has."""
-
-WHOLE_NUMBERS_MAX = 2**53
-"""Larger ones are no counts, and no floats either."""
+COUNT_MAX = 2**53
+"""A larger number is no count."""
 
 _NO_MEMORY: Final = re.compile(
     r"system memory|out of (?:device )?memory|(?:not enough|insufficient) memory"
@@ -73,11 +59,12 @@ class OllamaApi:
         environ: Mapping[str, str],
         base_url: str | None = None,
         key: ApiKey | None = None,
+        idle_seconds: float = REQUEST_TIMEOUT_SECONDS,
     ) -> None:
         """The server at `base_url`, else where OLLAMA_HOST of `environ` says.
 
         `key` goes with every request; without one, that in OLLAMA_API_KEY does to where OLLAMA_HOST
-        says, over https only.
+        says, over https only. It may send nothing for `idle_seconds`.
 
         Raises:
             ConfigurationError: OLLAMA_HOST is no address.
@@ -86,7 +73,7 @@ class OllamaApi:
         self.model = model
         self.place = address.partition("://")[2].partition("/")[0]
         self._subject = f"model ollama:{model}"
-        self._wire = ModelWire(
+        self._http = ServiceHttp(
             self._subject,
             address,
             Advice(
@@ -97,6 +84,7 @@ class OllamaApi:
                 "variable as api_key_env in config/models.json",
             ),
             key or _usual_key(environ, address, base_url),
+            idle_seconds=idle_seconds,
         )
 
     async def installed(self) -> tuple[InstalledModel, ...]:
@@ -105,7 +93,7 @@ class OllamaApi:
         Raises:
             ModelUnavailable: the server can't be reached, or is none of Ollama's.
         """
-        async with self._wire.get("/api/tags") as reply:
+        async with self._http.get("/api/tags") as reply:
             return installed_models(await reply.json())
 
     async def facts(self) -> OllamaFacts:
@@ -114,7 +102,7 @@ class OllamaApi:
         Raises:
             ModelUnavailable: see `installed`; or it is not installed.
         """
-        async with self._wire.post("/api/show", {"model": self.model}) as reply:
+        async with self._http.post("/api/show", {"model": self.model}) as reply:
             return model_facts(await reply.json())
 
     async def loaded_context(self) -> int | None:
@@ -123,30 +111,12 @@ class OllamaApi:
         Raises:
             ModelUnavailable: see `installed`.
         """
-        async with self._wire.get("/api/ps") as reply:
+        async with self._http.get("/api/ps") as reply:
             return loaded_context(await reply.json(), full_name(self.model))
 
-    def chat(self, body: JsonObject) -> AbstractAsyncContextManager[WireReply]:
-        """Begin a chat (`POST /api/chat`); raises as `ModelWire.post`."""
-        return self._wire.post("/api/chat", {"model": self.model, **body})
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, all of one length (`POST /api/embed`).
-
-        What is longer than the model's context is cut at its end.
-
-        Raises:
-            ModelUnavailable: see `facts`; or the reply holds no such vectors.
-        """
-        body: JsonObject = {"model": self.model, "input": [*texts], "truncate": True}
-        async with self._wire.post("/api/embed", body) as reply:
-            vectors = _vectors((await reply.json()).get("embeddings"))
-        if vectors is None or len(vectors) != len(texts):
-            raise ModelUnavailable(
-                f"{self._subject} sent no embeddings for {len(texts)} texts; is it a model for "
-                "them, such as nomic-embed-text?"
-            )
-        return vectors
+    def chat(self, body: JsonObject) -> AbstractAsyncContextManager[ServiceReply]:
+        """Begin a chat (`POST /api/chat`); raises as `ServiceHttp.post`."""
+        return self._http.post("/api/chat", {"model": self.model, **body})
 
     async def pull(self) -> AsyncGenerator[PullProgress, None]:
         """Have the server download the model (`POST /api/pull`); the last report says success.
@@ -158,50 +128,50 @@ class OllamaApi:
         """
         try:
             async with (
-                self._wire.post("/api/pull", {"model": self.model}) as reply,
-                aclosing(reply.lines()) as lines,
+                self._http.post("/api/pull", {"model": self.model}) as reply,
+                aclosing(reply.objects(reply.lines())) as reports,
             ):
-                async for line in lines:
-                    progress = _progress(object_in(reply, line))
+                async for report in reports:
+                    progress = _progress(report)
                     yield progress
                     if progress.is_success:
                         return
                 raise reply.broke_off()
-        except ServiceRefusal as refusal:
-            said = one_line(refusal.error.message, STATUS_CHARACTERS_MAX)
+        except ServiceError as error:
+            said = one_line(error.said.message, STATUS_CHARACTERS_MAX)
             raise ModelUnavailable(
                 f"{self._subject} can't be pulled by {self.place}: "
-                f"{said or f'HTTP {refusal.status}'}; look its name up "
+                f"{said or f'HTTP {error.status}'}; look its name up "
                 "at https://ollama.com/library, and see to that machine's network and disk"
             ) from None
 
-    async def explained(self, refusal: ServiceRefusal) -> ModelUnavailable:
+    async def explained(self, error: ServiceError) -> ModelUnavailable:
         """What a refusal means, where more can be said than the status does."""
-        if _NO_MEMORY.search(refusal.error.message):
-            said = one_line(refusal.error.message, STATUS_CHARACTERS_MAX)
+        if _NO_MEMORY.search(error.said.message):
+            said = one_line(error.said.message, STATUS_CHARACTERS_MAX)
             return ModelUnavailable(
                 f"{self._subject} does not fit into memory: {said}; "
                 "choose a smaller one (agent.py models), close other programs, or set a smaller "
                 "context_tokens in config/models.json"
             )
-        if refusal.status == 404:
-            return await self._not_installed(refusal)
-        return refusal
+        if error.status == 404:
+            return await self._not_installed(error)
+        return error
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
-        await self._wire.aclose()
+        await self._http.aclose()
 
-    async def _not_installed(self, refusal: ServiceRefusal) -> ModelUnavailable:
+    async def _not_installed(self, error: ServiceError) -> ModelUnavailable:
         try:
             names = [model.name for model in await self.installed()]
         except ModelUnavailable:  # what was refused first says more
-            return refusal
-        near = difflib.get_close_matches(self.model, names, NEAREST_NAMES_SHOWN, 0.5)
+            return error
+        near = near_names(self.model, names, 0.5)
         base = self.model.partition(":")[0]
         near = near or [name for name in names if name.partition(":")[0] == base]
         if near:
-            there = f"did you mean {' or '.join(near[:NEAREST_NAMES_SHOWN])}? if not,"
+            there = f"did you mean {' or '.join(near[:NEAR_SHOWN])}? if not,"
         elif names:
             there = (
                 f"there are: {', '.join(names[:NAMES_SHOWN])}{', …' * bool(names[NAMES_SHOWN:])};"
@@ -216,26 +186,12 @@ class OllamaApi:
         return f"get it with: agent.py models pull {self.model} (or ollama pull {self.model})"
 
 
-def object_in(reply: WireReply, line: bytes) -> JsonObject:
-    """The object that a line of a stream is.
-
-    Raises:
-        ModelUnavailable: it is none, or reports a failure.
-    """
-    document = json_value(line)
-    if not isinstance(document, dict):
-        raise reply.unreadable(line)
-    if (failure := reply.error_in(document)) is not None:
-        raise failure
-    return document
-
-
 def count_in(document: JsonObject, key: str) -> int | None:
     """A number of tokens or bytes; None if there is none that can be."""
     match document.get(key):
         case bool():
             return None
-        case int(count) if 0 <= count < WHOLE_NUMBERS_MAX:
+        case int(count) if 0 <= count < COUNT_MAX:
             return count
         case _:
             return None
@@ -244,13 +200,10 @@ def count_in(document: JsonObject, key: str) -> int | None:
 def _address(environ: Mapping[str, str], base_url: str | None) -> str:
     if base_url is not None:  # checked where it was read
         return ollama_address({HOST_VARIABLE: base_url})
-    address = ollama_address(environ)
-    if not is_address(address):
-        raise ConfigurationError(
-            f"{HOST_VARIABLE} holds no usable address; allowed: a host, host:port, or an http or "
-            "https URL, such as 127.0.0.1:11434"
-        )
-    return address
+    try:
+        return checked_address(environ)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def _usual_key(environ: Mapping[str, str], address: str, base_url: str | None) -> ApiKey | None:
@@ -268,25 +221,3 @@ def _progress(report: JsonObject) -> PullProgress:
         count_in(report, "total"),
         count_in(report, "completed"),
     )
-
-
-def _vectors(value: Json) -> list[list[float]] | None:
-    """Vectors of finite numbers, all of one length above 0; None if it is anything else."""
-    if not isinstance(value, list):
-        return None
-    vectors: list[list[float]] = []
-    for row in value:
-        if not isinstance(row, list) or not 0 < len(row) <= MAX_DIMENSIONS:
-            return None
-        # By exact type, which is quick: there are thousands of them, and `true` is no number.
-        numbers = [
-            float(item)
-            for item in row
-            if type(item) is float or (type(item) is int and abs(item) < WHOLE_NUMBERS_MAX)
-        ]
-        if len(numbers) != len(row) or (vectors and len(numbers) != len(vectors[0])):
-            return None
-        if not max(map(abs, numbers)) < math.inf:
-            return None
-        vectors.append(numbers)
-    return vectors

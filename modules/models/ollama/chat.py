@@ -5,19 +5,15 @@ After docs/api.md of ollama/ollama, "Generate a chat completion": a JSON object 
 """
 
 import base64
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, suppress
+from collections.abc import Iterator
 
-from core.errors import ModelUnavailable
 from core.ports import ModelRequest, NativeToolCall, ReplyDelta, ReplyEnd, ThinkingDelta
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.hosted.reply import WireReply, json_value
-from modules.models.ollama.api import count_in, object_in
+from modules.models.http.json_text import json_value
+from modules.models.http.reply import ServiceReply
+from modules.models.ollama.api import count_in
 from modules.models.thinking import ThinkingSplitter
-
-END_SECONDS = 0.5
-"""How long the end of the connection's data is waited for, behind the end of the reply."""
 
 
 def chat_messages(request: ModelRequest) -> list[Json]:
@@ -31,64 +27,60 @@ def chat_messages(request: ModelRequest) -> list[Json]:
     return [*messages, user]
 
 
-async def chat_deltas(reply: WireReply) -> AsyncGenerator[ReplyDelta, None]:
-    """The deltas in a stream of chat chunks.
+class OllamaReply:
+    """Reads one reply (`ReplyReader`); it is complete with the chunk that says `done`."""
 
-    Raises:
-        ModelUnavailable: the stream reports a failure, breaks off, or is none.
-    """
-    splitter = ThinkingSplitter()
-    async with aclosing(reply.lines()) as lines:
-        async for line in lines:
-            chunk = object_in(reply, line)
-            for delta in _chunk_deltas(chunk, splitter):
-                yield delta
-            if chunk.get("done") is True:
-                break
-        else:
-            raise reply.broke_off()
-        for delta in splitter.end():
-            yield delta
-        yield _end(chunk)
-        # Read to its end the connection can be used again.
-        reply.expect_end(END_SECONDS)
-        with suppress(ModelUnavailable):
-            await anext(lines, None)
+    def __init__(self, reply: ServiceReply) -> None:
+        """Nothing has come yet."""
+        self.is_complete = False
+        self._reply = reply
+        self._splitter = ThinkingSplitter()
+        self._end = ReplyEnd()
+
+    def feed(self, chunk: JsonObject, /) -> Iterator[ReplyDelta]:
+        """What a chunk adds."""
+        message = chunk.get("message")
+        if isinstance(message, dict):
+            yield from self._written(message)
+        if chunk.get("done") is True:
+            self.is_complete = True
+            self._end = _end(chunk)
+
+    def so_far(self) -> ReplyEnd:
+        """What it has taken up to here; only the last chunk has the count of tokens."""
+        return self._end
+
+    def end(self) -> Iterator[ReplyDelta]:
+        """What is known only at the end.
+
+        Raises:
+            ModelUnavailable: nobody said that this is the end.
+        """
+        if not self.is_complete:
+            yield self._end
+            raise self._reply.broke_off()
+        yield from self._splitter.end()
+        yield self._end
+
+    def _written(self, message: JsonObject) -> Iterator[ReplyDelta]:
+        thought, text, calls = map(message.get, ("thinking", "content", "tool_calls"))
+        if isinstance(thought, str) and thought:
+            yield ThinkingDelta(thought)
+        if isinstance(text, str) and text:
+            yield from self._splitter.feed(text)
+        for call in calls if isinstance(calls, list) else []:
+            yield from _native_call(call)
 
 
-def _chunk_deltas(chunk: JsonObject, splitter: ThinkingSplitter) -> Iterator[ReplyDelta]:
-    match chunk.get("message"):
-        case dict() as message:
-            pass
+def _native_call(call: Json) -> Iterator[NativeToolCall]:
+    match call:
+        case {"function": {"name": str(name), "arguments": dict(arguments)}}:
+            yield NativeToolCall(name, arguments)
+        case {"function": {"name": str(name), "arguments": str(text)}}:
+            parsed = json_value(text.encode("utf-8", "replace"))
+            yield NativeToolCall(name, parsed if isinstance(parsed, dict) else {})
         case _:
             return
-    match message.get("thinking"):
-        case str() as thought if thought:
-            yield ThinkingDelta(thought)
-        case _:
-            pass
-    match message.get("content"):
-        case str() as text if text:
-            yield from splitter.feed(text)
-        case _:
-            pass
-    match message.get("tool_calls"):
-        case list() as calls:
-            yield from _native_calls(calls)
-        case _:
-            pass
-
-
-def _native_calls(calls: list[Json]) -> Iterator[NativeToolCall]:
-    for call in calls:
-        match call:
-            case {"function": {"name": str(name), "arguments": dict(arguments)}}:
-                yield NativeToolCall(name, arguments)
-            case {"function": {"name": str(name), "arguments": str(text)}}:
-                parsed = json_value(text.encode("utf-8", "replace"))
-                yield NativeToolCall(name, parsed if isinstance(parsed, dict) else {})
-            case _:
-                continue
 
 
 def _end(chunk: JsonObject) -> ReplyEnd:

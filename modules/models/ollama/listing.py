@@ -1,16 +1,12 @@
-"""Where an Ollama server is, and which models it lists. Light: stdlib only, nothing is asked here.
+"""Which models an Ollama server lists. Light: stdlib only, nothing is asked here.
 
-Formats are those of Ollama's docs/api.md ("List Local Models", "List Running Models"); the address
-is read as envconfig/config.go of Ollama reads OLLAMA_HOST, so that both mean the same server.
+Formats are those of Ollama's docs/api.md ("List Local Models", "List Running Models").
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
-
-DEFAULT_PORT = 11434
-HOST_VARIABLE = "OLLAMA_HOST"
 
 MAX_MODELS_LISTED = 1000
 """More than anybody has installed; the rest of a longer list is not looked at."""
@@ -23,9 +19,6 @@ _PARAMETERS = re.compile(
     re.IGNORECASE,
 )
 """`32b`, `1.5b`, `135m`, `8x7b`, and `e4b` as Gemma counts, as a word of a model's name."""
-
-_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}(?:/[\w./~-]*)?")
-"""No user, no password, no query: messages show addresses."""
 
 _EMBEDDING_NAME = re.compile(r"embed|minilm|(?<![a-z])bge-|(?<![a-z])e5-", re.IGNORECASE)
 _EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe", "xlm-roberta"})
@@ -48,53 +41,6 @@ class InstalledModel:
     chats: bool = True
     is_remote: bool = False
     is_loaded: bool = False
-
-
-def ollama_address(environ: Mapping[str, str]) -> str:
-    """The server's base URL, without a slash at its end: OLLAMA_HOST, else the loopback address.
-
-    OLLAMA_HOST may be a host, `host:port` or a URL; a port that is none is replaced by the usual
-    one, and an address that a server listens at on all interfaces means this machine. The path of
-    an API behind it, which other programs want there, is left out.
-    """
-    text = environ.get(HOST_VARIABLE, "").strip().strip("\"'")
-    scheme, separator, place = text.partition("://")
-    if not separator:
-        scheme, place, port = "http", text, DEFAULT_PORT
-        if text == "ollama.com":
-            scheme, port = "https", 443
-    else:
-        port = {"http": 80, "https": 443}.get(scheme, DEFAULT_PORT)
-    place, _, path = place.partition("/")
-    host, given = _host_and_port(place)
-    if given.isdecimal() and given.isascii() and len(given) <= 5 and int(given) <= 65535:
-        port = int(given)
-    path = f"/{path.strip('/')}".removesuffix("/v1").removesuffix("/api").rstrip("/")
-    return f"{scheme}://{host}:{port}{path}"
-
-
-def is_address(url: str) -> bool:
-    """Whether what OLLAMA_HOST says can be asked; it may be any text."""
-    return _ADDRESS.fullmatch(url) is not None
-
-
-def _host_and_port(place: str) -> tuple[str, str]:
-    """The host as a URL has it, and what stands behind its colon."""
-    if place.startswith("["):
-        host, _, rest = place[1:].partition("]")
-        port = rest.removeprefix(":")
-    elif place.count(":") == 1:
-        host, _, port = place.partition(":")
-    else:
-        host, port = place, ""  # a name, or an IPv6 address without brackets
-    match host:
-        case "" | "0.0.0.0":  # noqa: S104 - nothing is bound: it is what a server's setting says
-            host = "127.0.0.1"
-        case "::" | "0:0:0:0:0:0:0:0":
-            host = "::1"
-        case _:
-            pass
-    return (f"[{host}]" if ":" in host else host), port
 
 
 def installed_models(listing: object, running: object = None) -> tuple[InstalledModel, ...]:
@@ -129,12 +75,6 @@ def billions_of_parameters(text: str) -> float:
             billions = float(size) * int(experts or 1)
             return billions if unit.lower() == "b" else billions / 1000
     return 0.0
-
-
-def full_name(name: str) -> str:
-    """The name as Ollama lists it: with the tag that it supposes where there is none."""
-    last = name.rpartition("/")[2]
-    return name if ":" in last else f"{name}:latest"
 
 
 def chat_models(installed: Iterable[InstalledModel]) -> list[InstalledModel]:

@@ -6,8 +6,7 @@ for an error in place of a silent cut where even that is too little (`truncate`,
 """
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 
 from config.models_file import ModelEntry
@@ -15,9 +14,10 @@ from core.errors import ConfigurationError, ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
 from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.errors import ServiceRefusal
+from modules.models.http.errors import ServiceError
+from modules.models.http.reply import deltas_of
 from modules.models.ollama.api import OllamaApi
-from modules.models.ollama.chat import chat_deltas, chat_messages
+from modules.models.ollama.chat import OllamaReply, chat_messages
 from modules.models.ollama.facts import (
     REPLY_TOKENS,
     THOUGHTFUL_REPLY_TOKENS,
@@ -26,17 +26,7 @@ from modules.models.ollama.facts import (
 )
 from modules.models.ollama.listing import billions_of_parameters
 from modules.models.serving.budget import output_limit
-
-FIRST_EMBEDDED_TEXTS = 4
-EMBEDDED_TEXTS_MAX = 64
-EMBEDDED_NUMBERS_MAX = 16_000
-"""How much is embedded at a time: reading the numbers takes up to 20 ms, and nothing runs then."""
-
-_SEES = re.compile(
-    r"llava|vision|moondream|minicpm-v|gemma[34]|llama4|mistral-small3|(?<![a-z])vl(?![a-z])",
-    re.IGNORECASE,
-)
-"""Families of models that see images: a guess, until the server has been asked."""
+from modules.models.vision_names import sees_images
 
 
 class OllamaModel:
@@ -59,7 +49,7 @@ class OllamaModel:
             )
         self._entry = entry
         self._name = f"{entry.type}:{entry.model}"
-        self._api = OllamaApi(entry.model, environ, entry.base_url, key)
+        self._api = OllamaApi(entry.model, environ, entry.base_url, key, entry.timeout_seconds)
         self._window = ContextWindow(entry.context_tokens)
         self._facts: OllamaFacts | None = None
         self._asking = asyncio.Lock()
@@ -82,7 +72,7 @@ class OllamaModel:
         facts, model = self._facts or OllamaFacts(), self._api.model
         said = (self._entry.images, facts.can("vision"))
         return ModelTraits(
-            images=next((sees for sees in said if sees is not None), bool(_SEES.search(model))),
+            images=next((sees for sees in said if sees is not None), sees_images(model)),
             schemas=True,
             context_tokens=self._window.limit(facts),
             strength=billions_of_parameters(model) or billions_of_parameters(facts.parameters),
@@ -106,30 +96,14 @@ class OllamaModel:
         """
         try:
             body = self._body(request, await self._known_facts())
-            async with self._api.chat(body) as reply, aclosing(chat_deltas(reply)) as deltas:
-                async for delta in deltas:
-                    yield delta
-        except ServiceRefusal as refusal:
-            raise await self._api.explained(refusal) from None
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, all of one length, in the order of the texts.
-
-        A text that is longer than the model's context is cut at its end. Texts go in batches, so
-        that reading the numbers never takes long.
-
-        Raises:
-            ModelUnavailable: as with `stream`, or the model makes no embeddings.
-        """
-        vectors: list[list[float]] = []
-        size = FIRST_EMBEDDED_TEXTS
-        try:
-            while len(vectors) < len(texts):
-                vectors += await self._api.embed(texts[len(vectors) : len(vectors) + size])
-                size = max(1, min(EMBEDDED_TEXTS_MAX, EMBEDDED_NUMBERS_MAX // len(vectors[0])))
-        except ServiceRefusal as refusal:
-            raise await self._api.explained(refusal) from None
-        return vectors
+            async with self._api.chat(body) as reply:
+                chunks = reply.objects(reply.lines())
+                read = deltas_of(chunks, OllamaReply(reply), reply.expect_end)
+                async with aclosing(read) as deltas:
+                    async for delta in deltas:
+                        yield delta
+        except ServiceError as error:
+            raise await self._api.explained(error) from None
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""

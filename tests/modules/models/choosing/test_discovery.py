@@ -14,7 +14,7 @@ from modules.models.choosing.discovery import (
     LlamaServer,
     find_llama_server,
     find_running,
-    installed_models,
+    installed_weights,
     llama_server_url,
 )
 from modules.models.choosing.probe_http import get_json
@@ -164,6 +164,6 @@ def test_both_are_found_at_once() -> None:
 
 
 def test_no_folder_of_weights_is_no_weights(tmp_path: Path) -> None:
-    assert installed_models(None) == installed_models(tmp_path) == ()
+    assert installed_weights(None) == installed_weights(tmp_path) == ()
     (tmp_path / "models").touch()
-    assert installed_models(tmp_path) == ()
+    assert installed_weights(tmp_path) == ()

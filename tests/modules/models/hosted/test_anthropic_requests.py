@@ -12,9 +12,10 @@ from core.ports import (
     ModelTraits,
 )
 from core.values import Json, JsonObject
-from modules.models.hosted.claude.family import ClaudeFamily
-from tests.modules.models.hosted.anthropic_service import MODEL, asked_body, claude
-from tests.modules.models.hosted.sdk_checks import REQUEST
+from tests.modules.models.backends import ANTHROPIC, CLAUDE_FACTS, REQUEST, ask
+from tests.modules.models.hosted.claude_events import refusal
+
+asked_body, claude = ANTHROPIC.asked_body, ANTHROPIC.open
 
 
 async def test_the_stable_prefix_is_the_system_message_and_is_cached_where_that_pays() -> None:
@@ -66,59 +67,103 @@ async def test_a_schema_is_held_to_in_the_form_that_the_service_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "schema"),
+    "schema",
     [
-        (MODEL, {"type": "object"}),
-        (MODEL, {"type": "object", "properties": {"a": {}}, "additionalProperties": True}),
-        (MODEL, {"type": "object", "properties": {"a": {}}}),
-        ("claude-opus-4-1", {"type": "object", "properties": {"a": {"type": "string"}}}),
+        {"type": "object"},
+        {"type": "object", "properties": {"a": {}}, "additionalProperties": True},
+        {"type": "object", "properties": {"a": {}}},
     ],
 )
-async def test_a_schema_that_can_not_be_held_to_is_left_out(model: str, schema: JsonObject) -> None:
-    body = await asked_body(ModelRequest("perception", "x", schema=schema), model=model)
+async def test_a_schema_that_can_not_be_held_to_is_left_out(schema: JsonObject) -> None:
+    body = await asked_body(ModelRequest("perception", "x", schema=schema))
     assert "output_config" not in body
 
 
 ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 
+def facts(max_tokens: int = 64_000, *, schemas: bool = True, **types: bool) -> JsonObject:
+    """What the Models API says of a model that takes these types of thinking."""
+    taken: JsonObject = {name: {"supported": types.get(name, False)} for name in KINDS}
+    capabilities: JsonObject = {
+        "structured_outputs": {"supported": schemas},
+        "thinking": {"supported": True, "types": taken},
+    }
+    return {"max_tokens": max_tokens, "capabilities": capabilities}
+
+
+KINDS = ("adaptive", "between_tools", "disabled", "enabled")
+
+
+async def asked_with(said: JsonObject | None, **fields: object) -> JsonObject:
+    """What is sent where the Models API says so; None is a service that has none."""
+    async with ANTHROPIC.service() as fake, claude(fake.url, **fields) as model:
+        fake.asides = {"/v1/models/": said}
+        await ask(model)
+        return fake.bodies[0]
+
+
 @pytest.mark.parametrize(
-    ("model", "effort", "thinking", "output"),
+    ("said", "effort", "thinking", "output"),
     [
-        ("claude-sonnet-5-5", "off", {"type": "between_tools"}, None),
-        ("claude-opus-5-5", "off", None, "low"),
-        ("claude-fable-5-1", "off", None, "low"),
-        ("claude-mythos-preview", "low", ADAPTIVE, "low"),
-        ("claude-opus-5", "off", {"type": "disabled"}, None),
-        ("claude-haiku-5-5", "off", {"type": "disabled"}, None),
-        ("claude-opus-4-6", "medium", ADAPTIVE, "medium"),
-        ("claude-haiku-4-5-20251001", "medium", {"type": "enabled", "budget_tokens": 8192}, None),
-        ("claude-haiku-4-5", "off", None, None),
-        ("claude-opus-4-20250514", "low", {"type": "enabled", "budget_tokens": 2048}, None),
-        ("claude-3-7-sonnet-latest", "low", {"type": "enabled", "budget_tokens": 2048}, None),
+        (facts(adaptive=True, disabled=True), "off", {"type": "disabled"}, None),
+        (facts(adaptive=True, between_tools=True), "off", {"type": "between_tools"}, None),
+        (facts(adaptive=True), "off", None, {"effort": "low"}),
+        (facts(adaptive=True), "medium", ADAPTIVE, {"effort": "medium"}),
+        (facts(adaptive=True, enabled=True), "low", ADAPTIVE, {"effort": "low"}),
+        (facts(enabled=True), "medium", {"type": "enabled", "budget_tokens": 8192}, None),
+        (facts(), "high", None, None),
+        (None, "high", ADAPTIVE, {"effort": "high"}),
+        ({"max_tokens": "many", "capabilities": [1]}, "high", None, None),
     ],
+    ids=range(9),
 )
-def test_each_model_thinks_in_its_own_terms(
-    model: str, effort: ThinkingEffort, thinking: JsonObject | None, output: str | None
+async def test_each_model_thinks_in_its_own_terms(
+    said: JsonObject | None,
+    effort: ThinkingEffort,
+    thinking: JsonObject | None,
+    output: JsonObject | None,
 ) -> None:
-    family = ClaudeFamily(model)
-    assert family.thinking(effort, family.output_tokens * 8) == thinking
-    assert family.effort(effort) == output
-
-
-async def test_thinking_is_sent_where_the_entry_says_something_about_it() -> None:
-    body = await asked_body(REQUEST, thinking="high")
-    assert body["thinking"] == ADAPTIVE
-    assert body["output_config"] == {"effort": "high"}
-    assert "thinking" not in await asked_body(REQUEST)
+    body = await asked_with(said, thinking=effort)
+    assert body.get("thinking") == thinking
+    assert body.get("output_config") == output
 
 
 async def test_a_budget_to_think_leaves_room_for_the_reply() -> None:
-    fields = {"model": "claude-haiku-4-5", "thinking": "high"}
-    body = await asked_body(REQUEST, **fields, max_output_tokens=4000)
+    said = facts(enabled=True)
+    body = await asked_with(said, thinking="high", max_output_tokens=4000)
     assert body["max_tokens"] == 4000
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
-    assert "thinking" not in await asked_body(REQUEST, **fields, max_output_tokens=2000)
+    assert "thinking" not in await asked_with(said, thinking="high", max_output_tokens=2000)
+
+
+async def test_a_refusal_has_the_service_asked_what_the_model_takes_and_that_is_kept() -> None:
+    schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
+    request = ModelRequest("perception", "x", schema={**schema, "additionalProperties": False})
+    said = refusal("invalid_request_error", "max_tokens: 32000 > 8192")
+    async with ANTHROPIC.service() as fake, claude(fake.url) as model:
+        fake.asides = {"/v1/models/": facts(8192, schemas=False)}
+        fake.refuses_once(400, said)
+        await ask(model, request)
+        await ask(model, request)
+    assert [body["max_tokens"] for body in fake.bodies] == [32_000, 8192, 8192]
+    assert ["output_config" in body for body in fake.bodies] == [True, False, False]
+
+
+async def test_who_else_speaks_the_protocol_and_refuses_is_asked_for_the_least() -> None:
+    async with ANTHROPIC.service() as fake, claude(fake.url) as model:
+        fake.asides = {"/v1/models/": None}
+        fake.refuses_once(400, refusal("invalid_request_error", "max_tokens is too large"))
+        await ask(model)
+    assert [body["max_tokens"] for body in fake.bodies] == [32_000, 4096]
+
+
+async def test_a_request_that_facts_do_not_change_is_not_sent_again() -> None:
+    async with ANTHROPIC.service() as fake:
+        fake.asides = {"/v1/models/": CLAUDE_FACTS}
+        fake.answers(400, refusal("invalid_request_error", "prompt is too long"))
+        assert "prompt is too long" in str(await ANTHROPIC.failure(fake))
+    assert len(fake.bodies) == 1
 
 
 async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_the_entry() -> None:
@@ -130,20 +175,15 @@ async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_th
 
 async def test_no_room_to_think_comes_on_top_of_a_hard_bound() -> None:
     bounded = replace(REQUEST, max_output_tokens=1900, hard_output_tokens=2000)
-    body = await asked_body(bounded, model="claude-haiku-4-5", thinking="high")
-    assert body["max_tokens"] == 2000
-    assert "thinking" not in body  # for the half of it is less than the least budget
+    assert (await asked_body(bounded))["max_tokens"] == 2000
     alone = replace(REQUEST, hard_output_tokens=2000)
     assert (await asked_body(alone, max_output_tokens=600))["max_tokens"] == 600
-    assert (await asked_body(alone))["max_tokens"] == 2000
 
 
 @pytest.mark.parametrize(
     ("model", "traits"),
     [
-        ("claude-opus-5-5", ModelTraits(images=True, schemas=True, context_tokens=1_000_000)),
-        ("claude-haiku-4-5", ModelTraits(images=True, schemas=True, context_tokens=200_000)),
-        ("claude-3-7-sonnet-20250219", ModelTraits(images=True, context_tokens=200_000)),
+        ("claude-opus-5-5", ModelTraits(images=True, schemas=True, context_tokens=200_000)),
         ("qwen3-coder", ModelTraits()),
     ],
 )

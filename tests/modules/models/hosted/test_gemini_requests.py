@@ -9,9 +9,10 @@ from core.ports import (
     ModelTraits,
 )
 from core.values import Json, JsonObject
-from modules.models.hosted.google.family import GeminiFamily
-from tests.modules.models.hosted.gemini_service import asked_body, gemini
-from tests.modules.models.hosted.sdk_checks import REQUEST
+from tests.modules.models.backends import GEMINI, REQUEST, ask
+from tests.modules.models.hosted.gemini_events import refusal
+
+asked_body, gemini = GEMINI.asked_body, GEMINI.open
 
 
 async def test_the_stable_prefix_is_the_system_message() -> None:
@@ -52,11 +53,10 @@ async def test_a_schema_is_held_to() -> None:
     ("model", "effort", "expected"),
     [
         ("gemini-2.5-flash", "off", {"temperature": 0.0, "thinking_budget": 0}),
-        ("gemini-2.5-pro", "off", {"temperature": 0.0, "thinking_budget": 128}),
         ("gemini-2.5-flash", "medium", {"temperature": 0.0, "thinking_budget": 8192, "shown": 1}),
         ("gemini-3.8-flash", "high", {"thinking_level": "HIGH", "shown": 1}),
-        ("gemini-3.8-flash", "off", {"thinking_level": "LOW"}),
         ("gemini-3.5-flash-lite", "off", {"thinking_level": "MINIMAL"}),
+        ("gemini-flash-latest", "off", {"thinking_level": "MINIMAL"}),
     ],
 )
 async def test_each_generation_thinks_in_its_own_terms(
@@ -73,36 +73,27 @@ async def test_each_generation_thinks_in_its_own_terms(
 
 
 @pytest.mark.parametrize(
-    ("model", "level_when_off"),
+    ("model", "effort", "least"),
     [
-        ("gemini-3-pro-preview", "low"),
-        ("gemini-3.1-pro-preview", "low"),
-        ("gemini-3.6-flash", "minimal"),
-        ("gemini-3.7-flash", "low"),
-        ("gemini-flash-latest", "low"),
-        ("models/gemini-flash-lite-latest", "minimal"),
+        ("gemini-2.5-pro", "off", {"thinking_budget": 128}),
+        ("gemini-3.7-flash", "off", {"thinking_level": "LOW"}),
+        ("gemini-3-pro-preview", "medium", {"thinking_level": "HIGH", "include_thoughts": True}),
+        ("gemini-2.0-flash", "low", None),
     ],
 )
-def test_what_can_not_be_kept_from_thinking_thinks_least(model: str, level_when_off: str) -> None:
-    family = GeminiFamily(model)
-    assert family.thinks_in_levels
-    assert family.thinking_level("off") == level_when_off
-    expected = "high" if "-3-pro" in model else "medium"
-    assert family.thinking_level("medium") == expected
-
-
-@pytest.mark.parametrize(
-    ("model", "version"),
-    [
-        ("gemini-2.5-flash", "v1"),
-        ("gemini-3.8-flash", "v1"),
-        ("gemini-flash-latest", "v1beta"),
-        ("gemini-3.1-pro-preview", "v1beta"),
-        ("gemma-4-31b-it", "v1beta"),
-    ],
-)
-def test_aliases_and_previews_are_asked_for_where_they_are_known(model: str, version: str) -> None:
-    assert GeminiFamily(model).api_version == version
+async def test_thinking_that_a_model_refuses_is_asked_for_otherwise_from_then_on(
+    model: str, effort: ThinkingEffort, least: JsonObject | None
+) -> None:
+    said = refusal(400, "INVALID_ARGUMENT", "Thinking level MINIMAL is not supported.")
+    async with GEMINI.service() as fake, gemini(fake.url, model=model, thinking=effort) as backend:
+        fake.refuses_once(400, said)
+        await ask(backend)
+        await ask(backend)
+    sent = [body["generationConfig"] for body in fake.bodies]
+    assert [isinstance(config, dict) for config in sent] == [True] * 3
+    configs = [config.get("thinkingConfig") for config in sent if isinstance(config, dict)]
+    assert configs[0] is not None
+    assert configs[1:] == [least, least]
 
 
 async def test_room_to_think_comes_on_top_of_what_a_request_allows_but_not_of_the_entry() -> None:

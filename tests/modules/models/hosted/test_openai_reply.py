@@ -1,5 +1,6 @@
 """Replies of OpenAI's protocol, and of all who speak it in their own way, as deltas."""
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,32 +15,43 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.choosing.vision_names import sees_images
 from modules.models.hosted.openai_reply import (
     ARGUMENT_CHARACTERS_MAX,
     WITHHELD,
-    ReplyReader,
+    OpenAIReply,
     usage_in,
 )
+from modules.models.http.errors import ServiceErrors
+from modules.models.http.reply import ServiceReply
 from modules.models.serving.reply import MAX_NATIVE_CALLS
-from tests.modules.models.hosted.chat_server import chunk, counted, whole
+from modules.models.vision_names import sees_images
+from tests.modules.models.http.chat_server import chunk, counted, whole
+from tests.modules.models.http.wired import ADVICE
+
+
+def reader() -> OpenAIReply:
+    """A reader of a reply whose service says that it is done."""
+    errors = ServiceErrors("model x", "http://x", ADVICE, None, 1)
+    reply = ServiceReply(httpx2.Response(200), errors)
+    reply.is_done = True
+    return OpenAIReply(reply)
 
 
 def read(*documents: JsonObject) -> list[ReplyDelta]:
     """The deltas of a reply that came in these documents, but for its end."""
-    reader = ReplyReader()
-    deltas = [delta for document in documents for delta in reader.feed(document)]
-    *rest, end = reader.end()
+    reply = reader()
+    deltas = [delta for document in documents for delta in reply.feed(document)]
+    *rest, end = reply.end()
     assert isinstance(end, ReplyEnd)
     return [*deltas, *rest]
 
 
 def end_of(*documents: JsonObject) -> ReplyEnd:
     """How it ends."""
-    reader = ReplyReader()
+    reply = reader()
     for document in documents:
-        reader.feed(document)
-    end = reader.end()[-1]
+        reply.feed(document)
+    *_, end = reply.end()
     assert isinstance(end, ReplyEnd)
     return end
 

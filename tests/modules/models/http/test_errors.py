@@ -9,34 +9,8 @@ import pytest
 from core.base.retry_after import PAUSE_SECONDS_MAX
 from core.values import JsonObject
 from tests.core.mcp.http_server import Exchange
-from tests.modules.models.hosted.chat_server import KEY, refuses, sends
-from tests.modules.models.hosted.wired import posted, refusal
-
-
-@pytest.mark.parametrize(
-    ("status", "transient", "says"),
-    [
-        (401, False, "refused the key in TEST_API_KEY: No; put a valid one there"),
-        (403, False, "is not open to the key in TEST_API_KEY: No;"),
-        (404, False, "No; name another"),
-        (400, False, "refused the request (HTTP 400): No;"),
-        (422, False, "refused the request (HTTP 422): No;"),
-        (402, False, "has no credit left: No;"),
-        (408, True, "HTTP 408"),
-        (409, True, "HTTP 409"),
-        (425, True, "HTTP 425"),
-        (429, True, "is asked too often: No; wait a minute"),
-        (500, True, "is in trouble (HTTP 500): No; try again"),
-        (529, True, "HTTP 529"),
-    ],
-)
-async def test_a_status_says_what_to_do_and_whether_to_try_again(
-    status: int, transient: bool, says: str
-) -> None:
-    refused = await refusal(refuses(status))
-    assert says in str(refused)
-    assert refused.transient is transient
-    assert (refused.status, refused.error.message) == (status, "No.")
+from tests.modules.models.http.chat_server import refuses, sends
+from tests.modules.models.http.wired import posted, refusal
 
 
 async def test_a_service_that_wants_a_key_where_we_have_none_says_so() -> None:
@@ -82,13 +56,6 @@ async def test_a_pause_may_be_given_as_a_date() -> None:
     assert 20 < pause <= 30
 
 
-async def test_what_a_service_says_is_one_short_line_without_our_key() -> None:
-    said = f"bad\n\tkey {KEY.value} \x1b[31m" + "x" * 10_000
-    message = str(await refusal(refuses(400, {"error": {"message": said}})))
-    assert "bad key [redacted API_KEY] \N{REPLACEMENT CHARACTER}[31mxxx" in message
-    assert len(message) < 500
-
-
 async def test_a_refusal_without_an_error_document_is_quoted_as_it_stands() -> None:
     async def play(exchange: Exchange) -> None:
         await exchange.reply(502, body, "text/html")
@@ -99,23 +66,17 @@ async def test_a_refusal_without_an_error_document_is_quoted_as_it_stands() -> N
     assert "(HTTP 502); try again" in str(await refusal(play))
 
 
-async def test_a_redirect_is_not_followed_because_of_the_key() -> None:
-    play = refuses(307, headers={"location": "https://elsewhere.example/v2?token=geheim"})
-    refused = await refusal(play)
-    assert "points elsewhere to https://elsewhere.example (HTTP 307); set" in str(refused)
-
-
 @pytest.mark.parametrize(
     ("document", "transient", "says"),
     [
         ({"error": {"message": "Overloaded", "code": 503}}, True, "HTTP 503"),
         ({"error": {"message": "m", "code": 400}}, False, "HTTP 400"),
-        ({"error": {"message": "m", "type": "server_error"}}, True, "failed while it wrote"),
-        ({"error": {"message": "m", "type": "invalid_request_error"}}, False, "failed while"),
-        ({"error": {"message": "m", "code": "insufficient_quota"}}, False, "no credit left"),
+        ({"error": {"message": "m", "type": "server_error"}}, True, "HTTP 500"),
+        ({"error": {"message": "m", "type": "invalid_request_error"}}, False, "HTTP 400"),
+        ({"error": {"message": "m", "code": "insufficient_quota"}}, False, "no credit or quota"),
         ({"error": "llama runner died"}, True, "llama runner died; try again"),
         ({"error": 5}, True, "failed while it wrote its reply; try again"),
-        ({"error": {"code": "sk-geheim-1234567890"}}, False, "failed while"),
+        ({"error": {"code": "sk-geheim-1234567890"}}, True, "failed while"),
     ],
     ids=range(8),
 )

@@ -15,7 +15,10 @@ Ending: TypeAlias = Literal["whole", "cut", "hang"]
 
 @dataclass
 class FakeService:
-    """`left` is set when the client hangs up while a response hangs."""
+    """`left` is set when the client hangs up while a response hangs.
+
+    `asides` are answers by the beginning of a path, 404 where None: such requests are not kept.
+    """
 
     url: str = ""
     connections: int = 0
@@ -24,20 +27,33 @@ class FakeService:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
     handlers: set[asyncio.Task[None] | None] = field(default_factory=set[asyncio.Task[None] | None])
+    asides: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     _head: str = ""
     _writes: tuple[bytes, ...] = ()
     _ending: Ending = "whole"
+    _then: tuple[str, tuple[bytes, ...], Ending] | None = None
 
     def answers(
-        self, status: int, body: JsonObject | bytes, headers: str = "", ending: Ending = "whole"
+        self,
+        status: int,
+        body: JsonObject | bytes,
+        headers: str = "",
+        ending: Ending = "whole",
+        kind: str = "application/json",
     ) -> None:
         """A response in one piece; `headers` are whole lines."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         self._head = (
-            f"HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n{headers}"
+            f"HTTP/1.1 {status} Status\r\nContent-Type: {kind}\r\n{headers}"
             f"Content-Length: {len(data)}\r\n\r\n"
         )
         self._writes, self._ending = (data,), ending
+
+    def refuses_once(self, status: int, body: JsonObject) -> None:
+        """An error for the next request; what was set before is for those behind it."""
+        head, writes, ending = self._head, self._writes, self._ending
+        self.answers(status, body)
+        self._then = (head, writes, ending)
 
     def streams(self, *pieces: bytes, ending: Ending = "whole") -> None:
         """A response with server-sent events, each piece of it sent by itself."""
@@ -66,11 +82,14 @@ class FakeService:
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        length = next(
-            int(line.split(":")[1])
-            for line in head.lower().splitlines()
-            if line.startswith("content-length:")
-        )
+        lines = head.lower().splitlines()
+        lengths = [line.split(":")[1] for line in lines if line.startswith("content-length:")]
+        length = int(lengths[0]) if lengths else 0
+        path = head.split()[1].partition("?")[0]
+        if (known := next((p for p in self.asides if path.startswith(p)), None)) is not None:
+            await reader.readexactly(length)
+            writer.write(_aside(self.asides[known]))
+            return True
         self.heads.append(head)
         self.bodies.append(json.loads(await reader.readexactly(length)))
         self.asked.set()
@@ -78,10 +97,20 @@ class FakeService:
         for piece in self._writes:
             writer.write(piece)
             await writer.drain()
+        if self._then is not None:
+            (self._head, self._writes, self._ending), self._then = self._then, None
+            return True
         if self._ending == "hang":
             await reader.read()  # until the client hangs up
             self.left.set()
         return self._ending == "whole"
+
+
+def _aside(document: JsonObject | None) -> bytes:
+    data = json.dumps(document or {"error": {"message": "Not found."}}).encode()
+    status = "404 Not Found" if document is None else "200 OK"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
+    return head.encode() + b"\r\n\r\n" + data
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from google.genai.types import (
 from core.ports import NativeToolCall, ReplyDelta, ReplyEnd, TextDelta, ThinkingDelta
 from core.turn import Usage
 from core.values import JsonObject
-from modules.models.hosted.sdk.errors import SdkFaults
+from modules.models.http.errors import ServiceErrors
 
 _AT_THE_LIMIT = (FinishReason.MAX_TOKENS, FinishReason.CONTINUATION)
 """The reply goes on, but there is no room for it."""
@@ -37,57 +37,57 @@ _MODELS_OWN = (FinishReason.STOP, *_AT_THE_LIMIT, *_TOOL_SLIPS)
 
 
 class GeminiReply:
-    """One reply while it comes; `has_begun` once something of it is there."""
+    """Reads one reply (`ReplyReader`); it is complete once the model has said why it stops."""
 
-    def __init__(self, faults: SdkFaults) -> None:
+    def __init__(self, errors: ServiceErrors) -> None:
         """Nothing is there yet."""
-        self.has_begun = False
-        self._faults = faults
+        self._errors = errors
         self._has_content = False
         self._usage = Usage(model_calls=1)
         self._reason: FinishReason | None = None
 
-    def take(self, piece: GenerateContentResponse) -> Iterator[ReplyDelta]:
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of it is to come."""
+        return self._reason is not None
+
+    def feed(self, piece: GenerateContentResponse, /) -> Iterator[ReplyDelta]:
         """What one more piece adds.
 
         Raises:
             ModelUnavailable: the service refuses the prompt.
         """
-        self.has_begun = True
         feedback = piece.prompt_feedback
         if feedback is not None and feedback.block_reason is not None:
-            raise self._faults.unavailable(
-                f"refused the prompt ({feedback.block_reason.value}); put the request in other "
-                "words, or choose another model with --model"
-            )
+            raise self._errors.refused_prompt(feedback.block_reason.value)
         if piece.usage_metadata is not None:
             self._usage = _usage(piece.usage_metadata, self._usage)
         if piece.candidates:
             yield from self._take_candidate(piece.candidates[0])
 
-    @property
     def so_far(self) -> ReplyEnd:
-        """What it has taken up to here, for a reply that fails."""
+        """What it has taken up to here."""
         return ReplyEnd(self._usage)
 
     def end(self) -> Iterator[ReplyDelta]:
-        """What is left when no piece comes any more: `ReplyEnd` last.
+        """What is left when no piece comes any more.
 
         Raises:
             ModelUnavailable: the reply is empty, was stopped, or is not whole; behind `ReplyEnd`,
                 as it is billed.
         """
-        yield ReplyEnd(self._usage, "length" if self._reason in _AT_THE_LIMIT else "stop")
+        was_cut = self._reason in _AT_THE_LIMIT
+        yield ReplyEnd(self._usage, "length" if was_cut else "stop")
         if not self._has_content:
-            raise self._faults.without_text(
+            raise self._errors.without_text(
                 self._reason.value if self._reason is not None else "empty",
-                was_cut=self._reason in _AT_THE_LIMIT,
+                was_cut=was_cut,
                 transient=self._reason in _TOOL_SLIPS,
             )
         if self._reason is None:
-            raise self._faults.broke_off()
+            raise self._errors.broke_off()
         if self._reason not in _MODELS_OWN:  # a filter
-            raise self._faults.stopped(self._reason.value)
+            raise self._errors.stopped(self._reason.value)
 
     def _take_candidate(self, candidate: Candidate) -> Iterator[ReplyDelta]:
         if candidate.finish_reason is not None:

@@ -8,10 +8,10 @@ import pytest
 
 from core.errors import ModelUnavailable
 from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.errors import Advice, ServiceRefusal
-from modules.models.hosted.http import ModelWire
-from modules.models.hosted.reply import WireReply
-from tests.modules.models.hosted.chat_server import KEY, Handler, model_server
+from modules.models.http.errors import Advice, ServiceError
+from modules.models.http.reply import ServiceReply
+from modules.models.http.service import ServiceHttp
+from tests.modules.models.http.chat_server import KEY, Handler, model_server
 
 ADVICE = Advice("start it", "name another", "set SOME_KEY")
 
@@ -19,9 +19,9 @@ ADVICE = Advice("start it", "name another", "set SOME_KEY")
 @asynccontextmanager
 async def wire(
     url: str, key: ApiKey | None = KEY, idle_seconds: float = 10
-) -> AsyncGenerator[ModelWire]:
+) -> AsyncGenerator[ServiceHttp]:
     """A wire to a server, closed twice at the end, as it may be."""
-    opened = ModelWire("model x", url, ADVICE, key, idle_seconds=idle_seconds)
+    opened = ServiceHttp("model x", url, ADVICE, key, idle_seconds=idle_seconds)
     try:
         async with asyncio.timeout(20):
             yield opened
@@ -30,13 +30,13 @@ async def wire(
         await opened.aclose()
 
 
-async def events(reply: WireReply) -> list[bytes]:
+async def events(reply: ServiceReply) -> list[bytes]:
     """All events of a reply."""
     async with aclosing(reply.events()) as found:
         return [data async for data in found]
 
 
-async def lines(reply: WireReply) -> list[bytes]:
+async def lines(reply: ServiceReply) -> list[bytes]:
     """All lines of a reply."""
     async with aclosing(reply.lines()) as found:
         return [line async for line in found]
@@ -45,7 +45,7 @@ async def lines(reply: WireReply) -> list[bytes]:
 @asynccontextmanager
 async def posted(
     handler: Handler, key: ApiKey | None = KEY, idle_seconds: float = 10
-) -> AsyncGenerator[WireReply]:
+) -> AsyncGenerator[ServiceReply]:
     """A handler's reply."""
     async with (
         model_server(handler) as server,
@@ -72,8 +72,8 @@ async def fault(handler: Handler, key: ApiKey | None = KEY) -> ModelUnavailable:
     return caught.value
 
 
-async def refusal(handler: Handler, key: ApiKey | None = KEY) -> ServiceRefusal:
+async def refusal(handler: Handler, key: ApiKey | None = KEY) -> ServiceError:
     """The same, for a status that is no success."""
     refused = await fault(handler, key)
-    assert isinstance(refused, ServiceRefusal)
+    assert isinstance(refused, ServiceError)
     return refused

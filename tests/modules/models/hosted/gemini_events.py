@@ -1,16 +1,8 @@
-"""The Gemini backend, and events and errors of the Gemini API for `fake_service` to answer with."""
+"""Events and errors of the Gemini API, as documented, for a service to send."""
 
 import json
-from contextlib import AbstractAsyncContextManager
 
-from config.models_file import ModelEntry
 from core.values import Json, JsonObject
-from modules.models.credentials.api_key import ApiKey
-from modules.models.hosted.gemini import GeminiModel
-from tests.modules.models.hosted.sdk_checks import SdkService, opened
-
-KEY = "AIzaTest0123456789"
-VARIABLE = "GEMINI_API_KEY"
 
 USAGE: JsonObject = {"promptTokenCount": 11, "candidatesTokenCount": 5, "thoughtsTokenCount": 2}
 
@@ -56,22 +48,3 @@ def quota(quota_id: str) -> JsonObject:
 
 def retry_in(delay: str) -> JsonObject:
     return {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
-
-
-def gemini(
-    url: str, key: str = KEY, /, **fields: object
-) -> AbstractAsyncContextManager[GeminiModel]:
-    fixed = {"type": "gemini", "model": "gemini-test", "base_url": url, "timeout_seconds": 10.0}
-    entry = ModelEntry.model_validate({**fixed, **fields})
-    return opened(GeminiModel(entry, ApiKey(key, VARIABLE)))
-
-
-SERVICE = SdkService(
-    gemini,
-    KEY,
-    VARIABLE,
-    key_header="x-goog-api-key: ",
-    began=event(answer("x", reason=None)),
-    whole=event(answer("x")),
-)
-asked_body, failure = SERVICE.asked_body, SERVICE.failure

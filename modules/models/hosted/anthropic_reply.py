@@ -7,11 +7,7 @@ content that are not known here are passed over, as the documentation asks.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pydantic_core import from_json
-
-from core.errors import ModelUnavailable
 from core.ports import (
-    FinishReason,
     NativeToolCall,
     ReplyDelta,
     ReplyEnd,
@@ -20,24 +16,11 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.hosted.sdk.errors import SdkFaults
+from modules.models.http.errors import ServiceErrors
+from modules.models.http.json_text import json_value
 from modules.models.serving.reply import MAX_NATIVE_CALLS, MAX_REPLY_CHARACTERS
 
 _AT_THE_LIMIT = ("max_tokens", "model_context_window_exceeded")
-
-_STATUS_OF_ERROR = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The HTTP status that each type of error has before a stream begins."""
 
 
 @dataclass(slots=True)
@@ -49,12 +32,12 @@ class _OpenCall:
 
 
 class AnthropicReply:
-    """One reply while it comes; `has_begun` once something of it is there."""
+    """Reads one reply (`ReplyReader`); it is complete with the event that ends the message."""
 
-    def __init__(self, faults: SdkFaults) -> None:
+    def __init__(self, errors: ServiceErrors) -> None:
         """Nothing is there yet."""
-        self.has_begun = False
-        self._faults = faults
+        self.is_complete = False
+        self._errors = errors
         self._has_content = False
         self._stop_reason: str | None = None
         self._refusal = ""
@@ -63,13 +46,8 @@ class AnthropicReply:
         self._calls_begun = 0
         self._room_characters = MAX_REPLY_CHARACTERS
 
-    def take(self, event: JsonObject) -> Iterator[ReplyDelta]:
-        """What one more event adds.
-
-        Raises:
-            ModelUnavailable: the event says that the service failed.
-        """
-        self.has_begun = True
+    def feed(self, event: JsonObject, /) -> Iterator[ReplyDelta]:
+        """What one more event adds."""
         match event:
             case {"type": "content_block_delta", "index": int() as index, "delta": dict() as delta}:
                 yield from self._take_delta(index, delta)
@@ -85,35 +63,33 @@ class AnthropicReply:
                 self._count(counts)
             case {"type": "message_delta"}:
                 self._take_end(event)
-            case {"type": "error"}:
-                raise self._failure(event.get("error"))
+            case {"type": "message_stop"}:
+                self.is_complete = True
             case _:
                 return
 
-    @property
     def so_far(self) -> ReplyEnd:
-        """What it has taken up to here, for a reply that fails."""
+        """What it has taken up to here."""
         return ReplyEnd(self._usage)
 
     def end(self) -> Iterator[ReplyDelta]:
-        """What is left when no event comes any more: `ReplyEnd` last.
+        """What is left when no event comes any more.
 
         Raises:
             ModelUnavailable: the reply is empty, or not whole; behind `ReplyEnd`, as it is billed.
         """
         reason = self._stop_reason
         if reason is None:
-            yield self.so_far
-            raise self._faults.broke_off()
+            yield self.so_far()
+            raise self._errors.broke_off()
         if reason == "refusal":
             yield TextDelta(self._refusal or "The model declines to answer this request.")
             yield ReplyEnd(self._usage, "refused")
             return
         is_cut = reason in _AT_THE_LIMIT
-        finish: FinishReason = "length" if is_cut else "stop"
-        yield ReplyEnd(self._usage, finish)
+        yield ReplyEnd(self._usage, "length" if is_cut else "stop")
         if not self._has_content:
-            raise self._faults.without_text(reason, was_cut=is_cut)
+            raise self._errors.without_text(reason, was_cut=is_cut)
 
     @property
     def _usage(self) -> Usage:
@@ -186,14 +162,6 @@ class AnthropicReply:
             case _:
                 return
 
-    def _failure(self, error: Json) -> ModelUnavailable:
-        """An error in mid-stream, where the status said success."""
-        match error:
-            case {"type": str() as kind, "message": str() as message}:
-                return self._faults.refusal(_STATUS_OF_ERROR.get(kind, 500), message)
-            case _:
-                return self._faults.broke_off()
-
 
 def _explanation(details: Json) -> str:
     match details:
@@ -205,8 +173,5 @@ def _explanation(details: Json) -> str:
 
 def _arguments(text: str) -> JsonObject:
     """The arguments of a call; none where what the model wrote is no JSON object."""
-    try:
-        value: Json = from_json(text or "{}")
-    except ValueError:
-        return {}
+    value = json_value(text.encode("utf-8", "replace")) if text.strip() else None
     return value if isinstance(value, dict) else {}

@@ -1,1 +1,0 @@
-"""What backends over a vendor's SDK share: its HTTP client, and the words of its failures."""

@@ -1,0 +1,1 @@
+"""HTTP with models' services: one client with its bounds, streamed replies, errors."""

@@ -1,0 +1,335 @@
+"""What goes wrong between us and a model's service, as `ModelUnavailable` in the user's words.
+
+Every message names the model and what to do. The texts of HTTP libraries and SDKs are not passed
+on, for some quote headers; what a service says is, in one short line without our key, which it may
+echo.
+"""
+
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+from config.models_file import ModelEntry
+from core.base.causes import causes
+from core.base.redaction import Redactor
+from core.base.text import clause, one_line
+from core.errors import ModelUnavailable
+from modules.models.credentials.api_key import ApiKey
+from modules.models.http.error_document import ErrorDocument
+
+QUOTE_CHARACTERS_MAX = 300
+"""How much of what a service says a message shows."""
+
+ELSEWHERE = "or choose another model with --model"
+
+_PASSING: Final = frozenset({408, 409, 425, 429})
+"""Statuses below 500 that say more of the moment than of the request (RFC 9110, 15.5; RFC 8470,
+5.2; RFC 6585, 4); 409 is what OpenAI's own clients try again as well."""
+
+_HTML: Final = re.compile(rb"\A\s*(?:<!doctype\s+html|<html)\b", re.IGNORECASE)
+
+
+def is_html(body: bytes) -> bool:
+    """Whether a body is a web page, which no message quotes."""
+    return _HTML.match(body) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What the user of one service can do, each the end of a sentence.
+
+    `unreachable`: nothing answers at its address; `unknown`: it knows no such model (HTTP 404);
+    `no_key`: it wants a key, and we have none.
+    """
+
+    unreachable: str
+    unknown: str
+    no_key: str
+
+
+class ServiceError(ModelUnavailable):
+    """The service answered with an error: `status` is that of HTTP, `said` its document.
+
+    An error within a reply that had begun has the status that the document tells, else 200.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        status: int,
+        said: ErrorDocument,
+        *,
+        transient: bool = False,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        """Keep what a backend may judge the error by beside the message."""
+        super().__init__(message, transient=transient, retry_after_seconds=retry_after_seconds)
+        self.status = status
+        self.said = said
+
+
+class ServiceErrors:
+    """Makes the errors of one model's service."""
+
+    def __init__(
+        self,
+        subject: str,
+        base_url: str,
+        advice: Advice,
+        key: ApiKey | None,
+        idle_seconds: float,
+    ) -> None:
+        """`subject` begins every message; of `base_url` only host and port are ever named."""
+        self._subject = subject
+        self._advice = advice
+        self._key = key
+        self._idle_seconds = idle_seconds
+        parts = urlsplit(base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._host = parts.hostname or ""
+        self._place = f"{self._host}:{port}"
+        secret = key.value if key is not None else ""
+        self._redactor = Redactor({"API_KEY": secret}, (secret,))
+
+    def unavailable(self, what: str, *, transient: bool = False) -> ModelUnavailable:
+        """An error in any words; `what` goes on a sentence that begins with the model."""
+        return ModelUnavailable(f"{self._subject} {what}", transient=transient)
+
+    def check_key(self) -> None:
+        """Refuse a key that no header can hold: HTTP libraries quote it when they do.
+
+        Raises:
+            ModelUnavailable: it is no key.
+        """
+        key = self._key
+        if key is None or (
+            key.value.isascii() and key.value.isprintable() and key.value.split() == [key.value]
+        ):
+            return
+        raise self.unavailable(
+            f"can't be asked: the key in {key.origin} holds characters that no key has; copy it "
+            "once more"
+        )
+
+    def unusable_settings(self) -> ModelUnavailable:
+        """A client that can't be made as things are set."""
+        return self.unavailable(
+            "can't be asked: the proxy or certificate settings of the environment, or base_url, "
+            "are of no use; check HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and config/models.json"
+        )
+
+    def unconnected(self, error: Exception) -> ModelUnavailable:
+        """A request that got no answer at all, from what the HTTP library raised."""
+        behind = list(causes(error))
+        for cause in behind:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return self.unavailable(
+                    f"can't be trusted: the certificate of {self._place} is refused "
+                    f"({cause.verify_message}); check base_url, SSL_CERT_FILE and this "
+                    "machine's clock"
+                )
+        return self.unavailable(self._why_unconnected(error, behind), transient=True)
+
+    def in_body(self, error: Exception) -> ModelUnavailable:
+        """A reply whose connection broke; or fell silent."""
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return self.unavailable(
+                f"fell silent: {self._place} sent nothing for {self._idle_seconds:g} s; try "
+                f"again, or raise timeout_seconds in config/models.json {ELSEWHERE}",
+                transient=True,
+            )
+        return self.broke_off()
+
+    def broke_off(self) -> ModelUnavailable:
+        """A reply that ended before it was complete."""
+        return self.unavailable(
+            f"broke off in the middle of its reply: {self._place} closed the connection; try again",
+            transient=True,
+        )
+
+    def too_long(self, what: str) -> ModelUnavailable:
+        """A reply over one of our bounds."""
+        return self.unavailable(f"sent {what}, which no reply needs; check base_url, {ELSEWHERE}")
+
+    def unreadable(self, media_type: str, body: bytes) -> ModelUnavailable:
+        """A success that holds something else than the protocol says."""
+        if is_html(body) or media_type == "text/html":
+            return self.unavailable(
+                f"answered with a web page: {self._place} is not its API, or a proxy in between "
+                "wants a login; check base_url in config/models.json and the network"
+            )
+        said = self._quote(body[: QUOTE_CHARACTERS_MAX * 4].decode("utf-8", "replace"))
+        return self.unavailable(
+            f"sent a reply that can't be read ({said[:100] or 'nothing'}); check base_url in "
+            f"config/models.json, {ELSEWHERE}"
+        )
+
+    def without_text(
+        self, reason: str, *, was_cut: bool = False, transient: bool = False
+    ) -> ModelUnavailable:
+        """A reply that ended with nothing in it; `was_cut` by the limit of output tokens."""
+        advice = (
+            "give it more room with max_output_tokens, or less to think with thinking, in "
+            "config/models.json"
+            if was_cut
+            else f"put the request in other words, {ELSEWHERE}"
+        )
+        return self.unavailable(
+            f"gave a reply without text ({self._quote(reason)}); {advice}", transient=transient
+        )
+
+    def stopped(self, reason: str) -> ModelUnavailable:
+        """A reply that the service stopped once it had begun."""
+        return self.unavailable(
+            f"was stopped in its reply ({self._quote(reason)}); put the request in other words, "
+            f"{ELSEWHERE}"
+        )
+
+    def refused_prompt(self, reason: str) -> ModelUnavailable:
+        """A prompt that the service does not let its model see."""
+        return self.unavailable(
+            f"refused the prompt ({self._quote(reason)}); put the request in other words, "
+            f"{ELSEWHERE}"
+        )
+
+    def in_reply(self, said: ErrorDocument) -> ServiceError:
+        """An error that came under HTTP 200, as a body or in the middle of a stream.
+
+        One that does not tell its status may pass: the request had been accepted.
+        """
+        if said.status is not None:
+            return self.refusal(said.status, said)
+        return self._error(
+            f"failed while it wrote its reply{self._said(said)}; try again, {ELSEWHERE}",
+            HTTPStatus.OK,
+            said,
+            transient=True,
+        )
+
+    def refusal(
+        self,
+        status: int,
+        said: ErrorDocument,
+        retry_after_seconds: float | None = None,
+        *,
+        is_final: bool = False,
+    ) -> ServiceError:
+        """A status that is no success; `is_final`: the service says that no other try helps."""
+        is_spent = said.is_spent or status == HTTPStatus.PAYMENT_REQUIRED
+        may_pass = status in _PASSING or status >= 500
+        transient = may_pass and not is_spent and not is_final
+        pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
+        return self._error(
+            self._why_refused(status, said, is_spent),
+            status,
+            said,
+            transient=transient,
+            retry_after_seconds=pause if transient else None,
+        )
+
+    def redirect(self, status: int, target: str) -> ServiceError:
+        """A redirect, which is not followed: the key is meant for one host only."""
+        where = f" to {self._quote(target)}" if target else ""
+        return self._error(
+            f"is not at {self._place}: the address points elsewhere{where} (HTTP {status}); set "
+            "the right one as base_url in config/models.json",
+            status,
+            ErrorDocument(),
+        )
+
+    def _why_unconnected(self, error: Exception, behind: list[BaseException]) -> str:
+        kind, then = type(error).__name__, self._advice.unreachable
+        if kind == "ConnectTimeout":
+            return f"can't be reached: {self._place} takes no connection; {then}"
+        if kind == "ProxyError":
+            return "can't be reached: the proxy of the environment refuses; check HTTPS_PROXY"
+        if kind.endswith("Timeout"):
+            return f"did not answer: {self._place} was silent for {self._idle_seconds:g} s; {then}"
+        for cause in behind:
+            if isinstance(cause, socket.gaierror):
+                return f"can't be reached: no address is known for host '{self._host}'; {then}"
+            if isinstance(cause, ConnectionRefusedError):
+                return f"can't be reached: nothing listens at {self._place}; {then}"
+            if isinstance(cause, ssl.SSLError):
+                return f"can't be reached: {self._place} does not speak TLS as it should; {then}"
+        if kind == "ConnectError":
+            return f"can't be reached at {self._place}; {then}"
+        return f"gave no answer: {self._place} closed the connection; {then}"
+
+    def _why_refused(self, status: int, said: ErrorDocument, is_spent: bool) -> str:
+        quoted = self._said(said)
+        if is_spent:
+            return (
+                f"has no credit or quota left{quoted}; check the account's plan and billing, "
+                f"{ELSEWHERE}"
+            )
+        if said.refuses_key or status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return self._why_key(status, quoted)
+        if status == HTTPStatus.NOT_FOUND:
+            return f"is not known at {self._place}{quoted}; {self._advice.unknown}"
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return (
+                f"refused the request as too large{quoted}; make it shorter, or use smaller images"
+            )
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return f"is asked too often{quoted}; wait a minute, {ELSEWHERE}"
+        if status in _PASSING or status >= 500:
+            return f"is in trouble (HTTP {status}){quoted}; try again in a moment, {ELSEWHERE}"
+        return f"refused the request (HTTP {status}){quoted}; {ELSEWHERE.removeprefix('or ')}"
+
+    def _why_key(self, status: int, quoted: str) -> str:
+        if self._key is None:
+            return f"wants a key (HTTP {status}){quoted}; {self._advice.no_key}"
+        if status == HTTPStatus.FORBIDDEN:
+            return (
+                f"is not open to the key in {self._key.origin}{quoted}; check what its account may "
+                f"use, {ELSEWHERE}"
+            )
+        return f"refused the key in {self._key.origin}{quoted}; put a valid one there"
+
+    def _said(self, said: ErrorDocument) -> str:
+        text = self._quote(said.message)
+        return f": {clause(text)}" if text else ""
+
+    def _quote(self, text: str) -> str:
+        """A service's text as one printable line, cut to a length, without our key."""
+        # Cut only when the key is out: a part of it could stay.
+        return one_line(self._redactor.text(text), QUOTE_CHARACTERS_MAX)
+
+    def _error(
+        self,
+        what: str,
+        status: int,
+        said: ErrorDocument,
+        *,
+        transient: bool = False,
+        retry_after_seconds: float | None = None,
+    ) -> ServiceError:
+        return ServiceError(
+            f"{self._subject} {what}",
+            status,
+            said,
+            transient=transient,
+            retry_after_seconds=retry_after_seconds,
+        )
+
+
+def service_advice(entry: ModelEntry, variable: str) -> Advice:
+    """The advice for an entry's service; `variable` is where its key lies, or should."""
+    no_key = f"set {variable}, or store a key with: agent.py auth set {entry.type}"
+    if entry.base_url is None:
+        return Advice(
+            "check the network connection, or work without it: --model offline",
+            f"name another with --model {entry.type}:MODEL or in config/models.json",
+            no_key,
+        )
+    return Advice(
+        "start the server, or check base_url in config/models.json",
+        "name another model there, or check base_url"
+        + (", which mostly ends in /v1" if entry.type == "openai" else ""),
+        no_key,
+    )

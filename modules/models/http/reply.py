@@ -1,0 +1,224 @@
+"""A model service's reply as it comes in: server-sent events, lines of JSON, or one JSON body.
+
+Server-sent events follow the WHATWG HTML standard (`core.base.sse`), lines of JSON what Ollama
+calls NDJSON. Both are read in time linear in their length, with bounds on each part and the whole.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from core.base.sse import EventParser, EventTooLong
+from core.errors import ModelUnavailable
+from core.mcp.wire import LineSplitter, MessageTooLong
+from core.ports import ReplyDelta, ReplyEnd
+from core.values import JsonObject
+from modules.models.http.error_document import ErrorDocument, error_document
+from modules.models.http.errors import ServiceErrors
+from modules.models.http.json_text import json_value
+
+if TYPE_CHECKING:
+    import httpx2
+
+EVENT_BYTES_MAX = 1024 * 1024
+"""Longest event or line: a delta has some hundred bytes."""
+
+JSON_BODY_BYTES_MAX = 2 * 1024 * 1024
+"""Longest reply in one piece."""
+
+LINGER_SECONDS = 0.5
+"""How long the end of a stream is waited for once the reply is whole: only then the connection
+can be used again."""
+
+DONE = b"[DONE]"
+"""The data of the event that ends a stream of OpenAI's protocol."""
+
+PieceT = TypeVar("PieceT", contravariant=True)
+DocumentT = TypeVar("DocumentT")
+
+
+class ReplyReader(Protocol[PieceT]):
+    """Reads the pieces of one reply: what each adds, how all of it ended."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the reply is there, though its end may not be."""
+        ...
+
+    def feed(self, piece: PieceT, /) -> Iterable[ReplyDelta]:
+        """What one more piece adds; raises ModelUnavailable where the service failed."""
+        ...
+
+    def so_far(self) -> ReplyEnd:
+        """What it has taken up to here, for a reply that fails: it is billed all the same."""
+        ...
+
+    def end(self) -> Iterable[ReplyDelta]:
+        """What is left when no piece comes any more: `ReplyEnd`, and an error behind it, if any."""
+        ...
+
+
+async def deltas_of(
+    pieces: AsyncGenerator[DocumentT],
+    reader: ReplyReader[DocumentT],
+    when_complete: Callable[[], None],
+) -> AsyncGenerator[ReplyDelta, None]:
+    """The deltas of a reply as it is written; `when_complete` is called once it is all there.
+
+    Raises:
+        ModelUnavailable: the service failed before that, or the reply is of no use.
+    """
+    has_begun = False
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                has_begun = True
+                for delta in reader.feed(piece):
+                    yield delta
+                if reader.is_complete:
+                    when_complete()
+    except ModelUnavailable:
+        if not reader.is_complete:
+            if has_begun:
+                yield reader.so_far()
+            raise
+    for delta in reader.end():
+        yield delta
+
+
+class ServiceReply:
+    """A successful response whose body is still to be read, in one of three ways.
+
+    `media_type` is its content type in small letters, without parameters. `is_done` becomes true
+    when `events` meets `[DONE]`.
+    """
+
+    def __init__(self, response: "httpx2.Response", errors: ServiceErrors) -> None:
+        """Read the head only."""
+        content_type: str = response.headers.get("content-type", "")
+        self.media_type = content_type.partition(";")[0].strip().lower()
+        self.is_done = False
+        self._ends_at: float | None = None  # in seconds of the event loop's clock
+        self._body: AsyncIterator[bytes] = response.aiter_raw()
+        self._errors = errors
+
+    def expect_end(self, seconds: float = LINGER_SECONDS) -> None:
+        """What is left of the body may take that long, all of it; the first to say so counts.
+
+        To be called while the body is read, once all is there that is needed: a service that goes
+        on sending signs of life must not keep the reply.
+        """
+        if self._ends_at is None:
+            self._ends_at = asyncio.get_running_loop().time() + seconds
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """The data of each server-sent event that has some, up to the end or `[DONE]`.
+
+        An event counts that the end of the body cuts off behind a whole line: some servers leave
+        out the last empty line.
+
+        Raises:
+            ModelUnavailable: the connection broke (transient), or a bound was passed.
+        """
+        parser = EventParser(EVENT_BYTES_MAX)
+        try:
+            async with aclosing(self._pieces()) as pieces:
+                async for piece in pieces:
+                    for event in parser.feed(piece):
+                        if event.data.strip() == DONE:
+                            self.is_done = True
+                            self.expect_end()
+                        elif event.data and not self.is_done:
+                            yield event.data
+        except EventTooLong as cap:
+            raise self._errors.too_long(f"an event of more than {cap}") from None
+        except ModelUnavailable:
+            if not self.is_done:
+                raise
+
+    async def lines(self) -> AsyncGenerator[bytes]:
+        """The lines that are not blank, the last with or without its end.
+
+        Raises:
+            ModelUnavailable: the connection broke (transient), or a bound was passed.
+        """
+        splitter = LineSplitter(EVENT_BYTES_MAX)
+        try:
+            async with aclosing(self._pieces()) as pieces:
+                async for piece in pieces:
+                    for line in splitter.feed(piece):
+                        if line := line.strip():
+                            yield line
+        except MessageTooLong as cap:
+            raise self._errors.too_long(f"a line {cap}") from None
+
+    async def objects(self, texts: AsyncGenerator[bytes]) -> AsyncGenerator[JsonObject]:
+        """The objects that events or lines hold.
+
+        Raises:
+            ModelUnavailable: one holds none, or reports an error; or as `events`.
+        """
+        async with aclosing(texts):
+            async for text in texts:
+                document = json_value(text)
+                if not isinstance(document, dict):
+                    raise self.unreadable(text)
+                if (error := self.error_in(document)) is not None:
+                    raise error
+                yield document
+
+    async def json(self) -> JsonObject:
+        """The object that the whole body is.
+
+        Raises:
+            ModelUnavailable: it is none, or too long; or the connection broke (transient).
+        """
+        body = bytearray()
+        async with aclosing(self._chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > JSON_BODY_BYTES_MAX:
+                    cap = f"{JSON_BODY_BYTES_MAX:,} bytes"
+                    raise self._errors.too_long(f"an answer of more than {cap}")
+        value = json_value(bytes(body))
+        if not isinstance(value, dict):
+            raise self.unreadable(bytes(body))
+        return value
+
+    def error_in(self, document: JsonObject) -> ModelUnavailable | None:
+        """The error that an event, line or body reports under HTTP 200 as `error`, if any."""
+        if document.get("error") is None:
+            return None
+        return self._errors.in_reply(error_document(document) or ErrorDocument())
+
+    def unreadable(self, data: bytes) -> ModelUnavailable:
+        """The error of an event, line or body that should be a JSON object and is none."""
+        return self._errors.unreadable(self.media_type, data)
+
+    def broke_off(self) -> ModelUnavailable:
+        """The error of a stream that ended before the reply was complete (transient)."""
+        return self._errors.broke_off()
+
+    async def beginning(self) -> bytes:
+        """The first bytes of a body that is no reply, as far as they come."""
+        async with aclosing(self._chunks()) as chunks:
+            return await anext(chunks, b"")
+
+    async def _pieces(self) -> AsyncGenerator[bytes]:
+        """The body, and a line's end behind the last."""
+        async with aclosing(self._chunks()) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        yield b"\n"
+
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        while True:
+            try:
+                async with asyncio.timeout_at(self._ends_at):
+                    chunk = await anext(self._body, None)
+            except TimeoutError as error:
+                raise self._errors.in_body(error) from None
+            if chunk is None:
+                return
+            yield chunk
