@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 def build_server() -> "MCPServer":
     """The server with its tools; imports the MCP SDK (about a second), opens no document."""
+    from servers.rag.errors import OptionsError
     from servers.rag.library.async_library import AsyncLibrary
-    from servers.rag.library.options import OptionsError, read_options
+    from servers.rag.library.options import read_options
     from servers.shared.bootstrap import EXIT_UNUSABLE
     from servers.web import options as web_options
     from servers.web.client import WebClient

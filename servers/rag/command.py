@@ -35,9 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     if found.tied:
         threading.Thread(target=_end_with_stdin, name="tie", daemon=True).start()
 
-    from servers.rag.errors import RagError
+    from servers.rag.errors import OptionsError, RagError
     from servers.rag.library.management import Refused, manage
-    from servers.rag.library.options import OptionsError, read_options
+    from servers.rag.library.options import read_options
     from servers.rag.library.reporter import Reporter
 
     teller = Reporter(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)

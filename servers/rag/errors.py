@@ -15,3 +15,19 @@ class IndexUnusable(RagError):
 
 class OutsideFolders(RagError):
     """A path that lies in none of the configured folders, with the reason."""
+
+
+class OptionsError(RagError):
+    """A setting that can't be used: of another form, or of something that isn't there."""
+
+
+class VectorsRefused(RagError):
+    """Vectors that can't be compared: of another dimension, not finite, not of length 1."""
+
+
+class VectorsUnavailable(RagError):
+    """Vectors can't be looked up now; searching by words goes on. The message names the fix."""
+
+
+class VectorsSettingError(RagError):
+    """The setting `vectors` says something else than what there is."""

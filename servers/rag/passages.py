@@ -119,3 +119,15 @@ class IndexCounts:
     documents: int
     chunks: int
     chunks_without_vectors: int
+
+
+NOTHING_FITS = "Nothing in the documents fits the query."
+"""The note of a search that found nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Passages, best first, and what should be said about them, in whole sentences."""
+
+    passages: tuple[Passage, ...]
+    note: str = ""

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from servers.reading.source import Extracted
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors: TypeAlias = NDArray[np.float32]
-    """Shape (texts, dimension), each row of length 1."""
+Vectors: TypeAlias = NDArray[np.float32]
+"""Shape (texts, dimension), each row of length 1."""
 
 
 class Embedder(Protocol):
@@ -35,7 +34,7 @@ class Embedder(Protocol):
         """How many numbers a vector has."""
         ...
 
-    def embed_passages(self, texts: Sequence[str]) -> "Vectors":
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts to be found.
 
         Raises:
@@ -43,34 +42,20 @@ class Embedder(Protocol):
         """
         ...
 
-    def embed_query(self, text: str) -> "Vectors":
+    def embed_query(self, text: str) -> Vectors:
         """The vector of what is searched for, shape (1, dimension); raises the same."""
         ...
 
+    def start(self) -> None:
+        """Load what the first text would have to wait for; asks no service for anything.
 
-class VectorIndex(Protocol):
-    """Finds the nearest of many vectors, by chunk id. A cache: SQLite holds the truth."""
-
-    def add(self, chunk_ids: Sequence[int], vectors: "Vectors") -> None:
-        """Take up vectors; an id that is known gets its new one."""
-        ...
-
-    def remove(self, chunk_ids: Sequence[int]) -> None:
-        """Forget vectors; unknown ids don't matter."""
-        ...
-
-    def search(
-        self, query: "Vectors", count: int, among: Sequence[int] | None = None
-    ) -> list[tuple[int, float]]:
-        """The `count` nearest chunk ids with their cosine, best first; only `among` if given."""
-        ...
-
-    def __len__(self) -> int:
-        """How many vectors it holds."""
+        Raises:
+            EmbedderUnavailable: it can't be had.
+        """
         ...
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Stop: work that runs ends after its text, as does waiting; safe to call twice."""
         ...
 
 
@@ -83,4 +68,8 @@ class Extractor(Protocol):
         Raises:
             ExtractionError: it can't be read; the message is one line for the status.
         """
+        ...
+
+    def close(self) -> None:
+        """End it; a file that is being read fails."""
         ...

@@ -14,8 +14,8 @@ from typing import ParamSpec
 
 import numpy as np
 
-from servers.rag.index import Index
-from servers.rag.index.word_table import STOP_WORDS, query_terms
+from servers.rag.index.index import Index
+from servers.rag.index.words import STOP_WORDS, query_terms
 from servers.rag.passages import Chunk, DocumentEntry
 from servers.reading.source import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from servers.rag.vectors import VectorStore, open_vectors
-from servers.rag.vectors.errors import VectorsUnavailable
+from servers.rag.errors import VectorsUnavailable
+from servers.rag.vectors.store import VectorStore, open_vectors
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, unit_vectors
 
 NOBODY_LISTENS = "milvus:http://127.0.0.1:9"

@@ -1,7 +1,10 @@
-"""Where a text can be cut, and what a cut there costs.
+"""Atoms: what a chunk is packed from. A block that fits is one; a larger one is cut at its seams.
 
-Costs compare with the 1 that each chunk costs (see `packing`): a block is rather given a chunk of
-its own than cut, and a table rather between its rows than inside one.
+A seam is a place where a text can be cut; the kinds of seams are tried one after the other, from
+those that hurt least (between the rows of a table, between sentences) to the last resort (inside
+a word), and only in parts that don't fit yet. Costs compare with the 1 that each chunk costs (see
+`chunker.pack`): a block is rather given a chunk of its own than cut, and a table rather between its
+rows than inside one.
 """
 
 import re
@@ -38,6 +41,13 @@ _SPACE = re.compile(r"(?<=\S)\s+")
 _ITEM = re.compile(r"^[ \t]{0,3}(?:[-+*]|\d{1,9}[.)])(?!\S)", re.MULTILINE)
 _NESTED_ITEM = re.compile(r"^[ \t]*(?:[-+*]|\d{1,9}[.)])(?!\S)", re.MULTILINE)
 
+GRAINS = 12
+"""Neighbouring atoms that together have less than this part of a chunk become one."""
+
+INDENTATION_CHARACTERS_MAX = 40
+
+_NOT_BLANK = re.compile(r"\S")
+
 
 @dataclass(frozen=True, slots=True)
 class Seam:
@@ -45,76 +55,6 @@ class Seam:
 
     cost: float
     cuts: Callable[[str, int, int], Iterator[int]]
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[int]:
-    """After a full stop, unless it is an abbreviation's or what follows is in lower case."""
-    for stop in _FULL_STOP.finditer(text, start, end):
-        if text[stop.start()] == ".":
-            before = text[max(start, stop.start() - _ABBREVIATION_CHARACTERS_MAX) : stop.start()]
-            if text[stop.end() : stop.end() + 1].islower() or _ABBREVIATION.search(before):
-                continue
-        yield stop.end()
-
-
-def _rows(text: str, start: int, end: int) -> Iterator[int]:
-    """Between a table's rows; its head stays with its first row."""
-    for count, row in enumerate(_LINE_END.finditer(text, start, end), 1):
-        if count > 2:
-            yield row.end()
-
-
-def _after(pattern: re.Pattern[str]) -> Callable[[str, int, int], Iterator[int]]:
-    return lambda text, start, end: (found.end() for found in pattern.finditer(text, start, end))
-
-
-def _before(pattern: re.Pattern[str]) -> Callable[[str, int, int], Iterator[int]]:
-    return lambda text, start, end: (found.start() for found in pattern.finditer(text, start, end))
-
-
-def _between_words(step: int) -> Callable[[str, int, int], Iterator[int]]:
-    """After every `step` words."""
-    after_each = _after(_SPACE)
-    return lambda text, start, end: islice(after_each(text, start, end), step - 1, None, step)
-
-
-_WORDS = (Seam(8.0, _between_words(8)), Seam(8.0, _between_words(1)))
-"""Some words at a time first, for there may be millions in a sentence."""
-
-_PROSE = (
-    Seam(2.0, _sentences),
-    Seam(3.0, _after(_LINE_END)),
-    Seam(4.0, _after(_PAUSE)),
-    *_WORDS,
-)
-
-SEAMS: dict[BlockKind, tuple[Seam, ...]] = {
-    "heading": _PROSE,
-    "paragraph": _PROSE,
-    "quote": _PROSE,
-    "list": (Seam(1.5, _before(_ITEM)), Seam(1.8, _before(_NESTED_ITEM)), *_PROSE),
-    "table": (Seam(1.5, _rows), Seam(3.0, _after(_LINE_END)), *_WORDS),
-    "code": (
-        Seam(1.5, _after(_BLANK_LINE)),
-        Seam(2.0, _after(_LINE_END)),
-        *_WORDS,
-    ),
-}
-"""The seams of each kind of block, in the order in which they are tried."""
-
-
-# Atoms: what a chunk is packed from. A block that fits is one; a larger one is cut at its seams.
-#
-# A seam is a place where a text can be cut; the kinds of seams are tried one after the other, from
-# those that hurt least (between the rows of a table, between sentences) to the last resort (inside
-# a word), and only in parts that don't fit yet.
-
-GRAINS = 12
-"""Neighbouring atoms that together have less than this part of a chunk become one."""
-
-INDENTATION_CHARACTERS_MAX = 40
-
-_NOT_BLANK = re.compile(r"\S")
 
 
 @dataclass(slots=True)
@@ -206,3 +146,61 @@ class AtomMaker:
         if begins_line and first.start() - margin <= INDENTATION_CHARACTERS_MAX:
             return margin, end
         return first.start(), end
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[int]:
+    """After a full stop, unless it is an abbreviation's or what follows is in lower case."""
+    for stop in _FULL_STOP.finditer(text, start, end):
+        if text[stop.start()] == ".":
+            before = text[max(start, stop.start() - _ABBREVIATION_CHARACTERS_MAX) : stop.start()]
+            if text[stop.end() : stop.end() + 1].islower() or _ABBREVIATION.search(before):
+                continue
+        yield stop.end()
+
+
+def _rows(text: str, start: int, end: int) -> Iterator[int]:
+    """Between a table's rows; its head stays with its first row."""
+    for count, row in enumerate(_LINE_END.finditer(text, start, end), 1):
+        if count > 2:
+            yield row.end()
+
+
+def _after(pattern: re.Pattern[str]) -> Callable[[str, int, int], Iterator[int]]:
+    return lambda text, start, end: (found.end() for found in pattern.finditer(text, start, end))
+
+
+def _before(pattern: re.Pattern[str]) -> Callable[[str, int, int], Iterator[int]]:
+    return lambda text, start, end: (found.start() for found in pattern.finditer(text, start, end))
+
+
+def _between_words(step: int) -> Callable[[str, int, int], Iterator[int]]:
+    """After every `step` words."""
+    after_each = _after(_SPACE)
+    return lambda text, start, end: islice(after_each(text, start, end), step - 1, None, step)
+
+
+_WORDS = (Seam(8.0, _between_words(8)), Seam(8.0, _between_words(1)))
+"""Some words at a time first, for there may be millions in a sentence."""
+
+
+_PROSE = (
+    Seam(2.0, _sentences),
+    Seam(3.0, _after(_LINE_END)),
+    Seam(4.0, _after(_PAUSE)),
+    *_WORDS,
+)
+
+
+SEAMS: dict[BlockKind, tuple[Seam, ...]] = {
+    "heading": _PROSE,
+    "paragraph": _PROSE,
+    "quote": _PROSE,
+    "list": (Seam(1.5, _before(_ITEM)), Seam(1.8, _before(_NESTED_ITEM)), *_PROSE),
+    "table": (Seam(1.5, _rows), Seam(3.0, _after(_LINE_END)), *_WORDS),
+    "code": (
+        Seam(1.5, _after(_BLANK_LINE)),
+        Seam(2.0, _after(_LINE_END)),
+        *_WORDS,
+    ),
+}
+"""The seams of each kind of block, in the order in which they are tried."""

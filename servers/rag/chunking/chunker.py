@@ -1,4 +1,9 @@
-"""The sections of a text: a heading with the blocks below it, up to the next heading."""
+"""Cuts a document into chunks that follow its own structure.
+
+A chunk lies within one section (small ones are joined), holds whole paragraphs, lists, tables and
+code where they fit, and has about 180 words. Chunks neither overlap nor leave anything out but
+white space between them, so that the document can be shown from its chunks.
+"""
 
 import re
 from bisect import bisect_right
@@ -11,102 +16,6 @@ from servers.rag.chunking.blocks import Block, markdown_blocks
 from servers.rag.chunking.tokens import TokenCounter
 from servers.rag.passages import Chunk
 from servers.reading.source import Extracted
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Blocks under one heading, which is the first of them.
-
-    `headings` is the path of titles down to its own; `level` its own level, 0 for what comes
-    before the first heading. `new_topic` says that it must not be joined to what comes before.
-    """
-
-    level: int
-    headings: tuple[str, ...]
-    blocks: list[Block]
-    new_topic: bool = False
-
-
-def sections(blocks: Iterable[Block], topics: Sequence[int] = ()) -> Iterator[Section]:
-    """The sections in order; another one begins at each offset of `topics`, which is sorted."""
-    path: list[tuple[int, str]] = []
-    section = Section(0, (), [])
-    for block, new_topic in _cut_at_topics(blocks, topics):
-        if block.kind == "heading":
-            while path and path[-1][0] >= block.level:
-                path.pop()
-            path.append((block.level, block.title))
-        if (block.kind == "heading" or new_topic) and section.blocks:
-            yield section
-            section = Section(section.level, section.headings, [], new_topic)
-        if block.kind == "heading":
-            headings = tuple(title for _, title in path if title)
-            section = replace(section, level=block.level, headings=headings)
-        section.blocks.append(block)
-    if section.blocks:
-        yield section
-
-
-def _cut_at_topics(blocks: Iterable[Block], topics: Sequence[int]) -> Iterator[tuple[Block, bool]]:
-    """The blocks, cut in two where a topic begins inside one; and whether one begins with it."""
-    pending = list(reversed(topics))
-    for block in blocks:
-        start, new_topic = block.start, False
-        while pending and pending[-1] < block.end:
-            topic = pending.pop()
-            if topic > start and block.kind != "heading":
-                yield replace(block, start=start, end=topic), new_topic
-                start = topic
-            new_topic = True
-        yield replace(block, start=start) if start > block.start else block, new_topic
-
-
-# Packs atoms into chunks at the least cost, as Knuth and Plass (1981) break paragraphs into lines.
-#
-# Each chunk costs 1, and more the further it is from full; each cut costs what its seam says. The
-# best cuts of a text follow from the best cuts of its beginnings, so that one pass finds them.
-
-
-def pack(atoms: Sequence[Atom], words: int, tokens_max: int) -> Iterator[tuple[Atom, Atom]]:
-    """The first and the last atom of each chunk, in order.
-
-    No chunk has more than `tokens_max` tokens; about `words` words are aimed at.
-    """
-    least, begins = [0.0], [0]
-    for end in range(1, len(atoms) + 1):
-        best, begin = inf, end
-        for first, cost in _chunks_ending(atoms, end, words, tokens_max):
-            if least[first] + cost < best:
-                best, begin = least[first] + cost, first
-        least.append(best)
-        begins.append(begin)
-    ends = [len(atoms)]
-    while ends[-1] > 0:
-        ends.append(begins[ends[-1]])
-    for end, begin in zip(reversed(ends[:-1]), reversed(ends[1:]), strict=True):
-        yield atoms[begin], atoms[end - 1]
-
-
-def _chunks_ending(
-    atoms: Sequence[Atom], end: int, words: int, tokens_max: int
-) -> Iterator[tuple[int, float]]:
-    """The chunks that end before the atom `end`: the number of their first atom, and the cost."""
-    tokens = counted = gap = 0
-    for number in range(end - 1, -1, -1):
-        atom = atoms[number]
-        tokens += atom.tokens + gap
-        if tokens > tokens_max:
-            return
-        counted, gap = counted + atom.words, atom.gap
-        full = max(counted / words, tokens / tokens_max)
-        yield number, 1 + (1 - full) ** 2 + (atom.cut if number else 0)
-
-
-# Cuts a document into chunks that follow its own structure.
-#
-# A chunk lies within one section (small ones are joined), holds whole paragraphs, lists, tables and
-# code where they fit, and has about 180 words. Chunks neither overlap nor leave anything out but
-# white space between them, so that the document can be shown from its chunks.
 
 CHUNKER_VERSION = "1"
 """Part of the index's fingerprint: changes whenever the same text gives other chunks."""
@@ -197,3 +106,89 @@ class _Places:
         if not self._page_starts:
             return None
         return max(1, bisect_right(self._page_starts, offset))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under one heading, which is the first of them.
+
+    `headings` is the path of titles down to its own; `level` its own level, 0 for what comes
+    before the first heading. `new_topic` says that it must not be joined to what comes before.
+    """
+
+    level: int
+    headings: tuple[str, ...]
+    blocks: list[Block]
+    new_topic: bool = False
+
+
+def sections(blocks: Iterable[Block], topics: Sequence[int] = ()) -> Iterator[Section]:
+    """The sections in order; another one begins at each offset of `topics`, which is sorted."""
+    path: list[tuple[int, str]] = []
+    section = Section(0, (), [])
+    for block, new_topic in _cut_at_topics(blocks, topics):
+        if block.kind == "heading":
+            while path and path[-1][0] >= block.level:
+                path.pop()
+            path.append((block.level, block.title))
+        if (block.kind == "heading" or new_topic) and section.blocks:
+            yield section
+            section = Section(section.level, section.headings, [], new_topic)
+        if block.kind == "heading":
+            headings = tuple(title for _, title in path if title)
+            section = replace(section, level=block.level, headings=headings)
+        section.blocks.append(block)
+    if section.blocks:
+        yield section
+
+
+def _cut_at_topics(blocks: Iterable[Block], topics: Sequence[int]) -> Iterator[tuple[Block, bool]]:
+    """The blocks, cut in two where a topic begins inside one; and whether one begins with it."""
+    pending = list(reversed(topics))
+    for block in blocks:
+        start, new_topic = block.start, False
+        while pending and pending[-1] < block.end:
+            topic = pending.pop()
+            if topic > start and block.kind != "heading":
+                yield replace(block, start=start, end=topic), new_topic
+                start = topic
+            new_topic = True
+        yield replace(block, start=start) if start > block.start else block, new_topic
+
+
+def pack(atoms: Sequence[Atom], words: int, tokens_max: int) -> Iterator[tuple[Atom, Atom]]:
+    """The first and the last atom of each chunk, in order.
+
+    No chunk has more than `tokens_max` tokens; about `words` words are aimed at. Packed at the
+    least cost, as Knuth and Plass (1981) break paragraphs into lines: each chunk costs 1, and more
+    the further it is from full; each cut costs what its seam says. The best cuts of a text follow
+    from the best cuts of its beginnings, so that one pass finds them.
+    """
+    least, begins = [0.0], [0]
+    for end in range(1, len(atoms) + 1):
+        best, begin = inf, end
+        for first, cost in _chunks_ending(atoms, end, words, tokens_max):
+            if least[first] + cost < best:
+                best, begin = least[first] + cost, first
+        least.append(best)
+        begins.append(begin)
+    ends = [len(atoms)]
+    while ends[-1] > 0:
+        ends.append(begins[ends[-1]])
+    for end, begin in zip(reversed(ends[:-1]), reversed(ends[1:]), strict=True):
+        yield atoms[begin], atoms[end - 1]
+
+
+def _chunks_ending(
+    atoms: Sequence[Atom], end: int, words: int, tokens_max: int
+) -> Iterator[tuple[int, float]]:
+    """The chunks that end before the atom `end`: the number of their first atom, and the cost."""
+    tokens = counted = gap = 0
+    for number in range(end - 1, -1, -1):
+        atom = atoms[number]
+        tokens += atom.tokens + gap
+        if tokens > tokens_max:
+            return
+        counted, gap = counted + atom.words, atom.gap
+        full = max(counted / words, tokens / tokens_max)
+        yield number, 1 + (1 - full) ** 2 + (atom.cut if number else 0)

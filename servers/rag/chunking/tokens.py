@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from servers.rag.embedding.wordpiece import read_vocabulary
+from servers.rag.embedding.wordpiece import vocabulary
 
 WORD_CHARACTERS_MAX = 100
 """A longer word is unknown to BERT, which is one token."""
@@ -48,7 +48,7 @@ class TokenCounter:
         self._text = text
         self._limit = limit
         self._unit = _unit_pattern(min(WORD_CHARACTERS_MAX, limit - CHARACTER_TOKENS_MAX))
-        self._units = _Units(_vocabulary())
+        self._units = _Units()
 
     def count(self, start: int, end: int) -> int:
         """The tokens of `text[start:end]`, or more.
@@ -80,17 +80,18 @@ class TokenCounter:
 
 
 @cache
-def _longest(vocabulary: frozenset[str]) -> int:
-    """The length of its longest piece; thirty thousand are looked at once, not for each file."""
-    return max(map(len, vocabulary))
+def _longest_piece() -> int:
+    """The length of the longest; thirty thousand are looked at once, not for each file."""
+    return max(map(len, vocabulary()))
 
 
 class _Units(dict[str, int]):
     """The tokens of words and of single characters, by how they stand in the text."""
 
-    def __init__(self, vocabulary: frozenset[str]) -> None:
-        self._vocabulary = vocabulary
-        self._longest = _longest(vocabulary)
+    def __init__(self) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary()
+        self._longest = _longest_piece()
 
     def __missing__(self, unit: str) -> int:
         """Work one out, and remember it while there is room."""
@@ -136,9 +137,3 @@ def _unit_pattern(characters: int) -> re.Pattern[str]:
         rf"|[^\x00-\x7f\s{_LATIN}{_MARKS}][{_LATIN}]{{0,{characters - 1}}}"
         rf"|\s{{{GAP_CHARACTERS}}}|\S"
     )
-
-
-@cache
-def _vocabulary() -> frozenset[str]:
-    """BERT's pieces; those that go on with a word begin with `##`."""
-    return frozenset(read_vocabulary())

@@ -7,7 +7,7 @@ within the batch; several texts in one content would become one vector.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pydantic import BaseModel, FiniteFloat, ValidationError
+from pydantic import BaseModel, FiniteFloat
 
 from servers.rag.embedding.remote import (
     RemoteEmbedder,
@@ -16,8 +16,8 @@ from servers.rag.embedding.remote import (
     checked_model,
     prompts_for,
 )
-from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
 from servers.rag.errors import EmbedderUnavailable
+from servers.shared.json_service import WAITS_SECONDS, JsonService, ServiceAddress
 
 KEY_VARIABLE = "GEMINI_API_KEY"
 BASE_URL = "https://generativelanguage.googleapis.com"
@@ -47,7 +47,7 @@ class _Embedded(BaseModel):
 class _Gemini:
     """Requests for one model; a task type goes with each where no prompt says the task."""
 
-    def __init__(self, model: str, prompts: TaskPrompts, service: EmbeddingService) -> None:
+    def __init__(self, model: str, prompts: TaskPrompts, service: JsonService) -> None:
         self._model = f"models/{model}"
         self._has_task_types = prompts == TaskPrompts()
         self._service = service
@@ -56,11 +56,7 @@ class _Gemini:
         """Vectors of texts, in their order."""
         requests = [self._request(text, task) for text in texts]
         path = f"/{API_VERSION}/{self._model}:batchEmbedContents"
-        reply = self._service.post(path, {"requests": requests})
-        try:
-            embedded = _Embedded.model_validate_json(reply)
-        except ValidationError:
-            raise self._service.unavailable("sent what the Gemini API does not send") from None
+        embedded = self._service.post(path, {"requests": requests}, _Embedded)
         return [embedding.values for embedding in embedded.embeddings]
 
     def _request(self, text: str, task: Task) -> dict[str, object]:
@@ -94,20 +90,22 @@ def open_gemini(
         )
     wrong_key = f"put a valid key into {KEY_VARIABLE}"
     address = ServiceAddress(
-        f"embedder {name}",
-        base_url,
-        {"x-goog-api-key": key},
-        {
+        subject=f"embedder {name}",
+        base_url=base_url,
+        headers={"x-goog-api-key": key},
+        advice={
             400: f"see to the model's name and the key in {KEY_VARIABLE}",
             401: wrong_key,
             403: wrong_key,
             404: "see to the model's name: gemini-embedding-001 is one",
             429: "wait a minute: the account's limit is reached",
         },
-        "see to the network, or name another embedder; searching by words goes on",
-        key,
+        down="see to the network, or name another embedder; searching by words goes on",
+        foreign="sent what the Gemini API does not send",
+        error=EmbedderUnavailable,
+        key=key,
     )
-    service = EmbeddingService(address, waits_seconds)
+    service = JsonService(address, waits_seconds)
     prompts = prompts_for(model)
     ask = _Gemini(model, prompts, service).ask
     return RemoteEmbedder(name, API_VERSION, DIMENSION, prompts, service, ask, BATCH)

@@ -5,15 +5,14 @@ part of the fingerprint, so that vectors of two versions never stand in one inde
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model, prompts_for
-from servers.rag.embedding.service import WAITS_SECONDS, EmbeddingService, ServiceAddress
-from servers.rag.errors import EmbedderUnavailable
-from servers.rag.library.options import OptionsError
+from servers.rag.errors import EmbedderUnavailable, OptionsError
+from servers.shared.json_service import WAITS_SECONDS, JsonService, ServiceAddress
 from servers.shared.ollama_host import HOST_VARIABLE, ollama_base_url
 
 KEY_VARIABLE = "OLLAMA_API_KEY"
@@ -27,9 +26,6 @@ DIMENSION_MAX = 16_384
 DIGEST_CHARACTERS = 12
 _PROBE = "dimension"
 _PROVIDER: Final = "ollama"
-
-
-_Form = TypeVar("_Form", bound=BaseModel)
 
 
 class _Embedded(BaseModel):
@@ -54,7 +50,7 @@ class _Listing(BaseModel):
 class _Ollama:
     """What one server knows of one model."""
 
-    def __init__(self, model: str, service: EmbeddingService) -> None:
+    def __init__(self, model: str, service: JsonService) -> None:
         self._model = model
         self._service = service
 
@@ -62,11 +58,11 @@ class _Ollama:
         """Vectors of texts (`POST /api/embed`); a text too long for the model is cut."""
         del task  # the texts carry it
         body = {"model": self._model, "input": texts, "truncate": True}
-        return self._read(_Embedded, self._service.post("/api/embed", body)).embeddings
+        return self._service.post("/api/embed", body, _Embedded).embeddings
 
     def dimension(self) -> int:
         """From the model's description (`POST /api/show`), which doesn't load it; else tried."""
-        shown = self._read(_Shown, self._service.post("/api/show", {"model": self._model}))
+        shown = self._service.post("/api/show", {"model": self._model}, _Shown)
         for key, value in shown.model_info.items():
             if key.endswith(".embedding_length") and isinstance(value, int):
                 return self._usable(value)
@@ -75,7 +71,7 @@ class _Ollama:
 
     def digest(self) -> str:
         """Of the weights (`GET /api/tags`); empty if the server doesn't say."""
-        listing = self._read(_Listing, self._service.get("/api/tags"))
+        listing = self._service.get("/api/tags", _Listing)
         name = self._model if ":" in self._model.rpartition("/")[2] else f"{self._model}:latest"
         digests = [listed.digest for listed in listing.models or () if listed.name == name]
         return digests[0].removeprefix("sha256:")[:DIGEST_CHARACTERS] if digests else ""
@@ -86,14 +82,6 @@ class _Ollama:
                 "makes no embeddings; choose a model for them, such as nomic-embed-text"
             )
         return dimension
-
-    def _read(self, form: type[_Form], reply: bytes) -> _Form:
-        try:
-            return form.model_validate_json(reply)
-        except ValidationError:
-            raise self._service.unavailable(
-                f"sent what Ollama does not send; see to {HOST_VARIABLE}"
-            ) from None
 
 
 def open_ollama(
@@ -106,21 +94,9 @@ def open_ollama(
         EmbedderUnavailable: nobody answers there, or the model is not installed.
     """
     name = f"{_PROVIDER}:{checked_model(_PROVIDER, model)}"
-    base_url = ollama_address(environ)
-    key = environ.get(KEY_VARIABLE, "").strip() if base_url.startswith("https://") else ""
-    address = ServiceAddress(
-        f"embedder {name} at {urlsplit(base_url).netloc}",
-        base_url,
-        {"authorization": f"Bearer {key}"} if key else {},
-        {
-            401: f"put a valid key into {KEY_VARIABLE}",
-            404: f"get the model with: ollama pull {model}",
-        },
-        f"start it with: ollama serve (where it is, {HOST_VARIABLE} says), or name another "
-        "embedder; searching by words goes on",
-        key,
-    )
-    service = EmbeddingService(address, waits_seconds)
+    otherwise = "name another embedder; searching by words goes on"
+    address = ollama_service(f"embedder {name}", model, environ, otherwise, EmbedderUnavailable)
+    service = JsonService(address, waits_seconds)
     ollama = _Ollama(model, service)
     try:
         return RemoteEmbedder(
@@ -137,13 +113,29 @@ def open_ollama(
         raise
 
 
-def ollama_address(environ: Mapping[str, str]) -> str:
-    """The server's base URL; see `ollama_base_url`.
+def ollama_service(
+    subject: str, model: str, environ: Mapping[str, str], otherwise: str, error: type[Exception]
+) -> ServiceAddress:
+    """The server that OLLAMA_HOST names, for one model; `otherwise` is what else one may do.
 
     Raises:
         OptionsError: OLLAMA_HOST is no address.
     """
     try:
-        return ollama_base_url(environ)
-    except ValueError as error:
-        raise OptionsError(str(error)) from None
+        base_url = ollama_base_url(environ)
+    except ValueError as wrong:
+        raise OptionsError(str(wrong)) from None
+    key = environ.get(KEY_VARIABLE, "").strip() if base_url.startswith("https://") else ""
+    return ServiceAddress(
+        subject=f"{subject} at {urlsplit(base_url).netloc}",
+        base_url=base_url,
+        headers={"authorization": f"Bearer {key}"} if key else {},
+        advice={
+            401: f"put a valid key into {KEY_VARIABLE}",
+            404: f"get the model with: ollama pull {model}",
+        },
+        down=f"start it with: ollama serve (where it is, {HOST_VARIABLE} says), or {otherwise}",
+        foreign=f"sent what Ollama does not send; see to {HOST_VARIABLE}",
+        error=error,
+        key=key,
+    )

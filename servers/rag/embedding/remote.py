@@ -1,26 +1,39 @@
-"""What retrieval models want before a text: they are trained with it, and rank worse without.
-
-As the authors say on the models' cards (nomic-embed-text, mxbai-embed-large, bge, e5, qwen3,
-embeddinggemma, snowflake-arctic-embed), and Google of gemini-embedding-2, which no longer knows
-task types ("Embeddings", ai.google.dev). Ollama adds nothing by itself.
-"""
+"""What embedders behind HTTP share: texts cut and prefixed, in batches, vectors checked."""
 
 import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from servers.rag.embedding.service import EmbeddingService
-from servers.rag.library.options import OptionsError
+import numpy as np
 
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
+from servers.rag.errors import OptionsError
+from servers.rag.ports import Vectors
+from servers.shared.json_service import JsonService
+
+Task: TypeAlias = Literal["passage", "query"]
+
+AskVectors: TypeAlias = Callable[[list[str], Task], list[list[float]]]
+"""One request: the numbers of each text, as they came."""
+
+TEXT_CHARACTERS_MAX = 8_000
+"""About 2,000 tokens: what all of these models read."""
+
+EMPTY_STAND_IN = "(empty)"
+"""Sent for a blank text, which services refuse or pass over."""
+
+_MODEL_NAME = re.compile(r"[\w.:/@+-]{1,200}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPrompts:
-    """What goes before passages and queries."""
+    """What goes before passages and queries: models are trained with it, and rank worse without.
+
+    As the authors say on the models' cards (nomic-embed-text, mxbai-embed-large, bge, e5, qwen3,
+    embeddinggemma, snowflake-arctic-embed), and Google of gemini-embedding-2, which no longer knows
+    task types ("Embeddings", ai.google.dev). Ollama adds nothing by itself.
+    """
 
     passage: str = ""
     query: str = ""
@@ -53,22 +66,6 @@ def prompts_for(model: str) -> TaskPrompts:
     return next((prompts for family, prompts in _FAMILIES if family.search(name)), TaskPrompts())
 
 
-# What embedders behind HTTP share: texts cut and prefixed, in batches, vectors checked.
-
-Task: TypeAlias = Literal["passage", "query"]
-
-AskVectors: TypeAlias = Callable[[list[str], Task], list[list[float]]]
-"""One request: the numbers of each text, as they came."""
-
-TEXT_CHARACTERS_MAX = 8_000
-"""About 2,000 tokens: what all of these models read."""
-
-EMPTY_STAND_IN = "(empty)"
-"""Sent for a blank text, which services refuse or pass over."""
-
-_MODEL_NAME = re.compile(r"[\w.:/@+-]{1,200}", re.ASCII)
-
-
 class RemoteEmbedder:
     """Embeds by asking a service; several threads may ask at once."""
 
@@ -78,40 +75,21 @@ class RemoteEmbedder:
         weights: str,
         dimension: int,
         prompts: TaskPrompts,
-        service: EmbeddingService,
+        service: JsonService,
         ask: AskVectors,
         batch: int,
     ) -> None:
         """`weights` tells versions of the model apart; `ask` gets `batch` texts at a time."""
-        self._name = name
-        self._dimension = dimension
+        self.name = name
+        self.dimension = dimension
+        before = hashlib.sha256(repr(prompts).encode()).hexdigest()[:8]
+        self.fingerprint = f"{name}:{weights}:{dimension}:{before}:{TEXT_CHARACTERS_MAX}"
         self._prompts = prompts
         self._service = service
         self._ask = ask
         self._batch = batch
-        before = hashlib.sha256(repr(prompts).encode()).hexdigest()[:8]
-        self._fingerprint = f"{name}:{weights}:{dimension}:{before}:{TEXT_CHARACTERS_MAX}"
 
-    def __repr__(self) -> str:
-        """Its name."""
-        return f"RemoteEmbedder({self._name!r})"
-
-    @property
-    def name(self) -> str:
-        """Provider and model, `ollama:nomic-embed-text`."""
-        return self._name
-
-    @property
-    def fingerprint(self) -> str:
-        """Model, weights as far as the service tells, dimension, and how texts are sent."""
-        return self._fingerprint
-
-    @property
-    def dimension(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimension
-
-    def embed_passages(self, texts: Sequence[str]) -> "Vectors":
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts, shape (texts, dimension), a request for each batch of them.
 
         Raises:
@@ -119,7 +97,7 @@ class RemoteEmbedder:
         """
         return self._vectors(texts, "passage")
 
-    def embed_query(self, text: str) -> "Vectors":
+    def embed_query(self, text: str) -> Vectors:
         """The vector of a query, shape (1, dimension); raises the same."""
         return self._vectors([text], "query")
 
@@ -130,10 +108,8 @@ class RemoteEmbedder:
         """End requests and their waiting; safe to call twice."""
         self._service.close()
 
-    def _vectors(self, texts: Sequence[str], task: Task) -> "Vectors":
-        import numpy as np
-
-        found = np.empty((len(texts), self._dimension), dtype=np.float32)
+    def _vectors(self, texts: Sequence[str], task: Task) -> Vectors:
+        found = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), self._batch):
             batch = [self._sent(text, task) for text in texts[start : start + self._batch]]
             rows = self._ask(batch, task)
@@ -145,16 +121,14 @@ class RemoteEmbedder:
         cut = text[:TEXT_CHARACTERS_MAX].encode("utf-8", "replace").decode()  # no half surrogates
         return before + (cut.strip() or EMPTY_STAND_IN)
 
-    def _checked(self, rows: list[list[float]], count: int) -> "Vectors":
+    def _checked(self, rows: list[list[float]], count: int) -> Vectors:
         """Rows of length 1; refused if they aren't what was asked for."""
-        import numpy as np
-
         if len(rows) != count:
             raise self._service.unavailable(f"sent {len(rows)} vectors for {count} texts")
         for row in rows:
-            if len(row) != self._dimension:
+            if len(row) != self.dimension:
                 raise self._service.unavailable(
-                    f"sent a vector of {len(row)} numbers, not {self._dimension}; if its model was "
+                    f"sent a vector of {len(row)} numbers, not {self.dimension}; if its model was "
                     "changed, start the documents server again"
                 )
         vectors = np.asarray(rows, dtype=np.float64)

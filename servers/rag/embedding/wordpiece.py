@@ -7,13 +7,23 @@ like are plain text when they stand in a text, for files are not trusted, and so
 characters that newer Unicode tables know and older ones don't.
 """
 
+import gzip
+import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from servers.rag.errors import EmbedderUnavailable
+
+VOCABULARY_FILE = Path(__file__).parent / "bert" / "vocabulary.txt.gz"
+"""The vocabulary of BERT's uncased models; see `bert/SOURCE.md` beside it."""
+
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+"""Of the text inside, as Google published it."""
+
+VOCABULARY_BYTES = 231_508
 
 TOKENIZER_VERSION = 1
 """Goes up with every change of what ids a text gets: vectors change with them."""
@@ -170,13 +180,10 @@ def _is_punctuation(character: str) -> bool:
     return unicodedata.category(character)[0] == "P"
 
 
-# The vocabulary of BERT's uncased models, which lies beside this file (see `bert/SOURCE.md`).
-
-VOCABULARY_FILE = Path(__file__).parent / "bert" / "vocabulary.txt.gz"
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-"""Of the text inside, as Google published it."""
-
-VOCABULARY_BYTES = 231_508
+@cache
+def vocabulary() -> Mapping[str, int]:
+    """The id of each piece, read once; raises as `read_vocabulary`."""
+    return read_vocabulary()
 
 
 def read_vocabulary(file: Path = VOCABULARY_FILE) -> dict[str, int]:
@@ -185,9 +192,6 @@ def read_vocabulary(file: Path = VOCABULARY_FILE) -> dict[str, int]:
     Raises:
         EmbedderUnavailable: the file is missing, or holds another vocabulary.
     """
-    import gzip
-    import hashlib
-
     try:
         with gzip.open(file) as packed:
             text = packed.read(VOCABULARY_BYTES + 1)

@@ -1,4 +1,9 @@
-"""How files are called in the index: valid text, whatever bytes the file system holds."""
+"""What lies in the document folders now: names, sizes and times, no content.
+
+Nothing is opened, so a folder of thousands is looked through within a fraction of a second.
+Links are not followed: what they lead to inside the folders is found under its own name, and
+what lies outside is none of ours.
+"""
 
 import fnmatch
 import os
@@ -13,73 +18,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They make a name read as another one."""
 
 UNSHOWN_CATEGORIES = frozenset({"Cc", "Zl", "Zp"})
 """Control characters and line ends: a name must stay on its line."""
-
-
-def shown(name: str) -> str:
-    r"""A name or path as text: bytes that aren't UTF-8 and control characters become `\xe9`."""
-    if name.isascii() and name.isprintable():
-        return name
-    text = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return "".join(_escaped(c) if _is_unshown(c) else c for c in text)
-
-
-def folder_labels(folders: Sequence[Path]) -> dict[str, str]:
-    """What stands before the files of each folder, by the folder's real path.
-
-    Nothing for a single folder; else its name and `/`, numbered where two share a name
-    (`docs/`, `docs-2/`). A folder that lies in another one is left out, and so is a second
-    mention: its files are found by the other.
-    """
-    given: dict[str, Path] = {}
-    for folder in folders:
-        given.setdefault(os.path.realpath(folder), folder)
-    outer = [path for path in given if not any(_is_below(path, other) for other in given)]
-    if len(outer) == 1:
-        return {outer[0]: ""}
-    labels: dict[str, str] = {}
-    for path in outer:
-        name = shown(given[path].name or Path(path).name or "root")
-        labels[path] = _free(name, set(labels.values()))
-    return labels
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether a real path is a folder or lies below it; `/docs-secret` doesn't in `/docs`."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path != folder and is_inside(path, folder)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """`name/`, or the first `name-2/` that is free."""
-    label, count = f"{name}/", 1
-    while label in taken:
-        count += 1
-        label = f"{name}-{count}/"
-    return label
-
-
-def _is_unshown(character: str) -> bool:
-    return character in BIDI_CONTROLS or unicodedata.category(character) in UNSHOWN_CATEGORIES
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-
-
-# Which files and folders are passed over, by patterns as in .gitignore.
-#
-# Matched by `pathspec`: such patterns have corners (`**`, `!`, a slash at either end, spaces) in
-# which rules of our own would differ from what people know. As in Git, nothing below an ignored
-# folder can be taken in again.
 
 JUNK = (
     ".*",  # hidden: of programs, not of people
@@ -96,9 +40,17 @@ JUNK = (
 )
 """Passed over by default; a pattern `!…` in the profile takes some in again."""
 
+NOTES_MAX = 20
+"""Lines of one scan for the status; a broken disk would fill it otherwise."""
+
 
 class IgnoreRules:
-    """The junk that everybody has, then the profile's patterns; the last that matches decides."""
+    """The junk that everybody has, then the profile's patterns; the last that matches decides.
+
+    Matched by `pathspec`: such patterns have corners (`**`, `!`, a slash at either end, spaces) in
+    which rules of our own would differ from what people know. As in Git, nothing below an ignored
+    folder can be taken in again.
+    """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = (*JUNK, *patterns)
@@ -117,16 +69,6 @@ class IgnoreRules:
 
             self._spec = GitIgnoreSpec.from_lines(self._patterns)
         return self._spec.match_file(f"{relative}/" if is_folder else relative)
-
-
-# What lies in the document folders now: names, sizes and times, no content.
-#
-# Nothing is opened, so a folder of thousands is looked through within a fraction of a second.
-# Links are not followed: what they lead to inside the folders is found under its own name, and
-# what lies outside is none of ours.
-
-NOTES_MAX = 20
-"""Lines of one scan for the status; a broken disk would fill it otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +256,61 @@ class _Walk:
 
     def _refused(self, path: str, relative: str, reason: str) -> FoundFile:
         return FoundFile(shown(self.label + relative), path, 0, 0, reason)
+
+
+def shown(name: str) -> str:
+    r"""A name or path as text: bytes that aren't UTF-8 and control characters become `\xe9`."""
+    if name.isascii() and name.isprintable():
+        return name
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(_escaped(c) if _is_unshown(c) else c for c in text)
+
+
+def folder_labels(folders: Sequence[Path]) -> dict[str, str]:
+    """What stands before the files of each folder, by the folder's real path.
+
+    Nothing for a single folder; else its name and `/`, numbered where two share a name
+    (`docs/`, `docs-2/`). A folder that lies in another one is left out, and so is a second
+    mention: its files are found by the other.
+    """
+    given: dict[str, Path] = {}
+    for folder in folders:
+        given.setdefault(os.path.realpath(folder), folder)
+    outer = [path for path in given if not any(_is_below(path, other) for other in given)]
+    if len(outer) == 1:
+        return {outer[0]: ""}
+    labels: dict[str, str] = {}
+    for path in outer:
+        name = shown(given[path].name or Path(path).name or "root")
+        labels[path] = _free(name, set(labels.values()))
+    return labels
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a real path is a folder or lies below it; `/docs-secret` doesn't in `/docs`."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path != folder and is_inside(path, folder)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """`name/`, or the first `name-2/` that is free."""
+    label, count = f"{name}/", 1
+    while label in taken:
+        count += 1
+        label = f"{name}-{count}/"
+    return label
+
+
+def _is_unshown(character: str) -> bool:
+    return character in BIDI_CONTROLS or unicodedata.category(character) in UNSHOWN_CATEGORIES
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def _refusal(about: os.stat_result, bytes_max: int) -> str:

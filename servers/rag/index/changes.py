@@ -1,14 +1,29 @@
-"""The log of changes, by which the cache of another process follows.
+"""Single values about the index as a whole, and the log of changes.
 
-Every transaction moves the counter on by one. The log holds which chunks got or lost a vector at
-which count; what became of each is looked up when it is read. It is cut at its old end.
+The log lets the cache of another process follow. Every transaction moves the counter on by one. The
+log holds which chunks got or lost a vector at which count; what became of each is looked up when it
+is read. It is cut at its old end.
 """
 
 import sqlite3
 from collections.abc import Iterable
 
-from servers.rag.index import schema as meta
 from servers.rag.passages import Changes
+
+IDENTITY = "identity"
+"""A random name given when the file was made: chunk ids mean the same only under the same one."""
+
+FINGERPRINT = "fingerprint"
+"""What the vectors were made by; empty as long as there are none."""
+
+RECIPE = "recipe"
+"""How texts and chunks were made."""
+
+COUNTER = "counter"
+"""How many transactions there were."""
+
+LOG_START = "log_start"
+"""The earliest count from which the log of changes is complete."""
 
 LOGGED_CHANGES_MAX = 100_000
 """Who is further behind than that has loaded all vectors anew as quickly."""
@@ -17,10 +32,30 @@ _CUT_EVERY = 512
 """Transactions between two cuts of the log."""
 
 
+def meta_text(connection: sqlite3.Connection, key: str) -> str:
+    """A value as text; empty if it is not there."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def meta_int(connection: sqlite3.Connection, key: str) -> int:
+    """A value as a number; 0 if it is not there."""
+    return int(meta_text(connection, key) or 0)
+
+
+def set_meta(connection: sqlite3.Connection, key: str, value: str | int) -> None:
+    """Set a value."""
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )
+
+
 def log_changes(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
     """Move the counter on, and note whose vectors this transaction has changed."""
-    counter = meta.read_int(connection, meta.COUNTER) + 1
-    meta.write(connection, meta.COUNTER, counter)
+    counter = meta_int(connection, COUNTER) + 1
+    set_meta(connection, COUNTER, counter)
     connection.executemany(
         "INSERT OR IGNORE INTO changes (counter, chunk) VALUES (?, ?)",
         ((counter, chunk_id) for chunk_id in chunk_ids),
@@ -32,13 +67,13 @@ def log_changes(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> Non
 def forget_log(connection: sqlite3.Connection) -> None:
     """Make all that follow read everything anew."""
     connection.execute("DELETE FROM changes")
-    meta.write(connection, meta.LOG_START, meta.read_int(connection, meta.COUNTER) + 1)
+    set_meta(connection, LOG_START, meta_int(connection, COUNTER) + 1)
 
 
 def changes_since(connection: sqlite3.Connection, counter: int) -> Changes:
     """What happened after `counter`; within a transaction, so that it is one moment's truth."""
-    now = meta.read_int(connection, meta.COUNTER)
-    if not meta.read_int(connection, meta.LOG_START) <= counter <= now:
+    now = meta_int(connection, COUNTER)
+    if not meta_int(connection, LOG_START) <= counter <= now:
         return Changes(now, (), (), complete=False)
     rows: list[tuple[int, bool]] = connection.execute(
         "SELECT chunk, EXISTS (SELECT 1 FROM chunks WHERE id = chunk AND vector IS NOT NULL) "
@@ -57,4 +92,4 @@ def cut_log(connection: sqlite3.Connection, kept: int = LOGGED_CHANGES_MAX) -> N
     ).fetchone()
     if row is not None:
         connection.execute("DELETE FROM changes WHERE counter <= ?", row)
-        meta.write(connection, meta.LOG_START, row[0])
+        set_meta(connection, LOG_START, row[0])

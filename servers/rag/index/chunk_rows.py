@@ -1,4 +1,9 @@
-"""Many ids as one parameter of a statement, for `json_each`."""
+"""Rows of chunks: what a new version of a document changes, their vectors, and reading them back.
+
+Vectors are blobs of 16-bit floats: half the size of 32-bit ones. Rounding moves the cosine of two
+vectors of length 1 and 384 numbers by less than 0.0001, a small part of the steps between the
+candidates of a search.
+"""
 
 import json
 import sqlite3
@@ -6,30 +11,27 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from servers.rag.index.document_rows import TextRanges
 from servers.rag.index.word_table import WordTable
 from servers.rag.passages import Chunk, StoredChunk
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from servers.rag.ports import Vectors
-
-
-def listed(ids: Sequence[int]) -> str:
-    """The ids as JSON."""
-    return json.dumps([int(each) for each in ids])
-
-
-# Rows of chunks: what a new version of a document changes, and reading them back.
+from servers.rag.ports import Vectors
 
 _HASH_BYTES = 16
 
 _Place: TypeAlias = tuple[int, int, int, int, int | None, str]
 """Ordinal, first and past character, line, page, headings: what may change while the text stays."""
+
+_SELECT_STORED = (
+    "SELECT chunks.id, file, document, ordinal, first, past, line, page, headings "
+    "FROM chunks JOIN documents ON documents.id = document"
+)
+
+_StoredRow: TypeAlias = tuple[int, str, int, int, int, int, int, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,35 +117,14 @@ def write_chunks(
     return ids
 
 
-_SELECT_STORED = (
-    "SELECT chunks.id, file, document, ordinal, first, past, line, page, headings "
-    "FROM chunks JOIN documents ON documents.id = document"
-)
-_SELECT_NEIGHBOURS = (
-    f"{_SELECT_STORED} JOIN (SELECT document AS place, ordinal AS middle FROM chunks "  # noqa: S608 - constant
-    "WHERE id = ?) ON document = place AND ordinal BETWEEN middle - ? AND middle + ? "
-    "ORDER BY ordinal"
-)
-
-_StoredRow: TypeAlias = tuple[int, str, int, int, int, int, int, int | None, str]
-
-
 def read_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> list[StoredChunk]:
     """Chunks by id, in the order given, without those that are gone."""
     rows: Iterable[_StoredRow] = connection.execute(
         f"{_SELECT_STORED} WHERE chunks.id IN (SELECT value FROM json_each(?))",  # noqa: S608 - constants
-        (listed(chunk_ids),),
+        (_listed(chunk_ids),),
     )
     by_id = {chunk.chunk_id: chunk for chunk in _stored(connection, rows)}
     return [by_id[chunk_id] for chunk_id in chunk_ids if chunk_id in by_id]
-
-
-def read_neighbours(
-    connection: sqlite3.Connection, chunk_id: int, distance: int
-) -> list[StoredChunk]:
-    """A chunk and those up to `distance` before and after it in its document, in order."""
-    rows = connection.execute(_SELECT_NEIGHBOURS, (chunk_id, distance, distance))
-    return _stored(connection, rows)
 
 
 def read_texts_without_vectors(connection: sqlite3.Connection, limit: int) -> list[tuple[int, str]]:
@@ -183,20 +164,12 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
 
 
-# Vectors as blobs of 16-bit floats: half the size of 32-bit ones.
-#
-# Rounding moves the cosine of two vectors of length 1 and 384 numbers by less than 0.0001, a
-# small part of the steps between the candidates of a search.
-
-
-def packed(vectors: "Vectors", count: int) -> list[bytes]:
+def packed(vectors: Vectors, count: int) -> list[bytes]:
     """Each row as a blob.
 
     Raises:
         ValueError: there aren't `count` rows, or they hold something else than finite numbers.
     """
-    import numpy as np
-
     if vectors.ndim != 2 or len(vectors) != count:
         raise ValueError(f"{count} chunks need as many vectors, not an array {vectors.shape}")
     if not np.isfinite(vectors).all():
@@ -205,7 +178,7 @@ def packed(vectors: "Vectors", count: int) -> list[bytes]:
 
 
 def write_vectors(
-    connection: sqlite3.Connection, chunk_ids: Sequence[int], vectors: "Vectors"
+    connection: sqlite3.Connection, chunk_ids: Sequence[int], vectors: Vectors
 ) -> list[int]:
     """Set the vectors of chunks; gives the ids of those that are still there."""
     blobs = packed(vectors, len(chunk_ids))
@@ -220,12 +193,12 @@ def write_vectors(
 
 def read_vectors(
     connection: sqlite3.Connection, chunk_ids: Sequence[int]
-) -> "tuple[list[int], Vectors]":
+) -> tuple[list[int], Vectors]:
     """Those of the chunks that have a vector, in the order given, and their vectors."""
     rows = connection.execute(
         "SELECT id, vector FROM chunks WHERE vector IS NOT NULL "
         "AND id IN (SELECT value FROM json_each(?))",
-        (listed(chunk_ids),),
+        (_listed(chunk_ids),),
     )
     blobs: dict[int, bytes] = dict(rows)
     known = [chunk_id for chunk_id in chunk_ids if chunk_id in blobs]
@@ -234,10 +207,8 @@ def read_vectors(
 
 def read_batch(
     connection: sqlite3.Connection, after: int, count: int
-) -> "tuple[NDArray[np.int64], Vectors]":
+) -> tuple[NDArray[np.int64], Vectors]:
     """The next `count` ids above `after` that have a vector, ascending, and their vectors."""
-    import numpy as np
-
     rows: list[tuple[int, bytes]] = connection.execute(
         "SELECT id, vector FROM chunks WHERE id > ? AND vector IS NOT NULL ORDER BY id LIMIT ?",
         (after, count),
@@ -246,10 +217,13 @@ def read_batch(
     return ids, _unpacked([blob for _, blob in rows])
 
 
-def _unpacked(blobs: Sequence[bytes]) -> "Vectors":
-    import numpy as np
-
+def _unpacked(blobs: Sequence[bytes]) -> Vectors:
     if not blobs:
         return np.zeros((0, 0), dtype=np.float32)
     halves = np.frombuffer(b"".join(blobs), dtype="<f2")
     return halves.reshape(len(blobs), -1).astype(np.float32)
+
+
+def _listed(ids: Sequence[int]) -> str:
+    """Many ids as one parameter of a statement, for `json_each`."""
+    return json.dumps([int(each) for each in ids])

@@ -1,4 +1,8 @@
-"""What SQLite reports, as faults that a person can do something about."""
+"""Connections to the index file: one that writes, under a lock, and as many that read as need be.
+
+The file is in WAL mode (sqlite.org/wal.html): reading goes on while something is written, and an
+end at any moment leaves the state after the last whole transaction.
+"""
 
 import os
 import sqlite3
@@ -13,6 +17,15 @@ from servers.rag.errors import IndexUnusable
 _PRIMARY_CODE = 0xFF
 """Extended result codes carry the plain one in their low byte (sqlite.org/rescode.html)."""
 
+BUSY_TIMEOUT_SECONDS = 10.0
+"""How long to wait for another process; only the lock's holder writes, so there is hardly one."""
+
+WRITER_CACHE_KIB, READER_CACHE_KIB = 32_000, 16_000
+IDLE_READERS_MAX = 4
+WAL_KEPT_BYTES = 64 * 1024 * 1024
+
+_STATEMENTS_CACHED = 128
+
 
 class IndexFull(IndexUnusable):
     """No space is left to write; what the index held before stands and can be searched."""
@@ -24,47 +37,6 @@ class IndexBusy(IndexUnusable):
 
 class IndexDamaged(IndexUnusable):
     """The file's content makes no sense; it is set aside and built anew when opened next."""
-
-
-def unusable(error: sqlite3.Error, path: Path) -> IndexUnusable:
-    """The fault for an error of SQLite, told by its code, never by its text."""
-    code = getattr(error, "sqlite_errorcode", None)
-    match None if code is None else code & _PRIMARY_CODE:
-        case sqlite3.SQLITE_FULL:
-            return IndexFull(
-                f"no space is left for the index {path}; all that it held before is kept: "
-                "free some space and index again"
-            )
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return IndexBusy(f"another process is writing to the index {path}; try again soon")
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return IndexDamaged(
-                f"the index {path} is damaged; it is built anew when documents are next indexed"
-            )
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
-            return IndexUnusable(
-                f"the index {path} can't be opened or written ({error}); "
-                "check who may read and write it and its folder"
-            )
-        case sqlite3.SQLITE_IOERR:
-            return IndexUnusable(f"the disk fails to read or write the index {path} ({error})")
-        case _:
-            return IndexUnusable(f"the index {path} can't be used: {error}")
-
-
-# Connections to the index file: one that writes, under a lock, and as many that read as need be.
-#
-# The file is in WAL mode (sqlite.org/wal.html): reading goes on while something is written, and an
-# end at any moment leaves the state after the last whole transaction.
-
-BUSY_TIMEOUT_SECONDS = 10.0
-"""How long to wait for another process; only the lock's holder writes, so there is hardly one."""
-
-WRITER_CACHE_KIB, READER_CACHE_KIB = 32_000, 16_000
-IDLE_READERS_MAX = 4
-WAL_KEPT_BYTES = 64 * 1024 * 1024
-
-_STATEMENTS_CACHED = 128
 
 
 def connect(path: Path, pages_max: int | None = None) -> sqlite3.Connection:
@@ -240,3 +212,29 @@ def _inode(path: Path) -> int | None:
     except OSError:
         return None
     return status.st_ino
+
+
+def unusable(error: sqlite3.Error, path: Path) -> IndexUnusable:
+    """The fault for an error of SQLite, told by its code, never by its text."""
+    code = getattr(error, "sqlite_errorcode", None)
+    match None if code is None else code & _PRIMARY_CODE:
+        case sqlite3.SQLITE_FULL:
+            return IndexFull(
+                f"no space is left for the index {path}; all that it held before is kept: "
+                "free some space and index again"
+            )
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return IndexBusy(f"another process is writing to the index {path}; try again soon")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return IndexDamaged(
+                f"the index {path} is damaged; it is built anew when documents are next indexed"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            return IndexUnusable(
+                f"the index {path} can't be opened or written ({error}); "
+                "check who may read and write it and its folder"
+            )
+        case sqlite3.SQLITE_IOERR:
+            return IndexUnusable(f"the disk fails to read or write the index {path} ({error})")
+        case _:
+            return IndexUnusable(f"the index {path} can't be used: {error}")

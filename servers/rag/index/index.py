@@ -3,16 +3,24 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from servers.rag.index import schema as meta
-from servers.rag.index.changes import changes_since, log_changes
+import numpy as np
+from numpy.typing import NDArray
+
+from servers.rag.index.changes import (
+    COUNTER,
+    FINGERPRINT,
+    IDENTITY,
+    changes_since,
+    log_changes,
+    meta_int,
+    meta_text,
+)
 from servers.rag.index.chunk_rows import (
     diff_chunks,
     forget_chunks,
     read_batch,
     read_chunks,
-    read_neighbours,
     read_texts_without_vectors,
     read_vectors,
     write_chunks,
@@ -27,9 +35,15 @@ from servers.rag.index.document_rows import (
     write_document,
     write_text,
 )
-from servers.rag.index.opening import adopt, is_sound, merge_words, prepare
-from servers.rag.index.word_search import Frequencies, full_match, search_words
-from servers.rag.index.word_table import WordTable, read_lengths
+from servers.rag.index.opening import adopt, is_sound, prepare
+from servers.rag.index.word_table import (
+    Frequencies,
+    WordTable,
+    full_match,
+    merge_words,
+    read_lengths,
+    search_words,
+)
 from servers.rag.passages import (
     Changes,
     Chunk,
@@ -39,13 +53,8 @@ from servers.rag.passages import (
     StoredChunk,
     WordHit,
 )
+from servers.rag.ports import Vectors
 from servers.reading.source import Extracted
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from servers.rag.ports import Vectors
 
 INDEX_FILE = "index.sqlite3"
 
@@ -59,8 +68,8 @@ class Index:
     written. Each writing method is one transaction: when it raises, or the process ends in its
     midst, the state before stands. Only the process that holds the `IndexLock` should write.
 
-    All methods raise `IndexUnusable` when the file can't be read or written; `index.errors` has
-    the kinds of it that one may want to tell apart.
+    All methods raise `IndexUnusable` when the file can't be read or written; `connections`
+    has the kinds of it that one may want to tell apart.
     """
 
     def __init__(
@@ -128,7 +137,7 @@ class Index:
         content_hash: str,
         extracted: Extracted | None = None,
         chunks: Sequence[Chunk] = (),
-        vectors: "Vectors | None" = None,
+        vectors: Vectors | None = None,
     ) -> None:
         """Add a document, or put a new version in the place of the one named `entry.file`.
 
@@ -149,7 +158,7 @@ class Index:
             words.write_lengths()
             log_changes(connection, touched)
 
-    def set_vectors(self, chunk_ids: Sequence[int], vectors: "Vectors") -> None:
+    def set_vectors(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
         """Give chunks their vectors, row by row; a chunk that is gone is passed over.
 
         Raises:
@@ -227,11 +236,6 @@ class Index:
         with self._connections.reading_one_state() as connection:
             return read_chunks(connection, chunk_ids)
 
-    def neighbours(self, chunk_id: int, distance: int = 1) -> list[StoredChunk]:
-        """A chunk and those up to `distance` before and after it, in order; empty if it is gone."""
-        with self._connections.reading_one_state() as connection:
-            return read_neighbours(connection, chunk_id, distance)
-
     def chunk_ids(self, file: str) -> list[int]:
         """The chunks of a document, in order."""
         with self._connections.reading() as connection:
@@ -262,7 +266,7 @@ class Index:
         with self._connections.reading_one_state() as connection:
             return read_texts_without_vectors(connection, limit)
 
-    def vectors(self, chunk_ids: Sequence[int]) -> "tuple[list[int], Vectors]":
+    def vectors(self, chunk_ids: Sequence[int]) -> tuple[list[int], Vectors]:
         """Those of the ids that have a vector, and their vectors, row by row.
 
         None have while the index holds vectors with another fingerprint than ours.
@@ -272,7 +276,7 @@ class Index:
 
     def all_vectors(
         self, batch: int = VECTORS_BATCH
-    ) -> "Iterator[tuple[NDArray[np.int64], Vectors]]":
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
         """All vectors with their chunk ids, ascending, some at a time.
 
         What is written meanwhile may be in it or not: take `counter` before, and follow
@@ -293,7 +297,7 @@ class Index:
     def counter(self) -> int:
         """Moves on with every transaction, by whatever process; for `changes_since`."""
         with self._connections.reading() as connection:
-            return meta.read_int(connection, meta.COUNTER)
+            return meta_int(connection, COUNTER)
 
     def changes_since(self, counter: int) -> Changes:
         """Which chunks got or lost their vector since `counter`, by whatever process."""
@@ -308,7 +312,7 @@ class Index:
     def identity(self) -> str:
         """A name of this very file: chunk ids mean the same only under the same one."""
         with self._connections.reading() as connection:
-            return meta.read_text(connection, meta.IDENTITY)
+            return meta_text(connection, IDENTITY)
 
     def check(self) -> bool:
         """Whether the file is sound; reads all of it, about a second for each 200 MB."""
@@ -317,7 +321,7 @@ class Index:
 
     def _fits(self, connection: sqlite3.Connection) -> bool:
         """Whether the vectors there are ours."""
-        return meta.read_text(connection, meta.FINGERPRINT) in ("", self._fingerprint)
+        return meta_text(connection, FINGERPRINT) in ("", self._fingerprint)
 
 
 def _remove(connection: sqlite3.Connection, file: str) -> list[int]:

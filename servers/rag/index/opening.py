@@ -1,4 +1,4 @@
-"""By what the index was made, and what becomes of what was made by something else."""
+"""Opening the index file: made if it isn't there, refused if not ours, set aside if damaged."""
 
 import secrets
 import sqlite3
@@ -8,79 +8,17 @@ from pathlib import Path
 
 from core.base.files import make_private_file, make_private_folder
 from servers.rag.errors import IndexUnusable
-from servers.rag.index import schema as meta
-from servers.rag.index.changes import forget_log, log_changes
+from servers.rag.index.changes import (
+    FINGERPRINT,
+    IDENTITY,
+    RECIPE,
+    forget_log,
+    log_changes,
+    meta_text,
+    set_meta,
+)
 from servers.rag.index.connections import IndexDamaged, connect, suspicion, unusable
 from servers.rag.index.schema import APPLICATION_ID, FORMAT, TABLES
-
-
-def adopt(connection: sqlite3.Connection, fingerprint: str, recipe: str) -> list[str]:
-    """Make the index ours, within a transaction; gives what a person should be told."""
-    notes = [*_adopt_fingerprint(connection, fingerprint), *_adopt_recipe(connection, recipe)]
-    if notes:
-        log_changes(connection, ())
-    return notes
-
-
-def _adopt_fingerprint(connection: sqlite3.Connection, fingerprint: str) -> Iterator[str]:
-    known = meta.read_text(connection, meta.FINGERPRINT)
-    if fingerprint in ("", known):
-        return
-    meta.write(connection, meta.FINGERPRINT, fingerprint)
-    dropped = connection.execute(
-        "UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL"
-    ).rowcount
-    if dropped:
-        forget_log(connection)
-        yield (
-            f"The embedder changed (from {known} to {fingerprint}): "
-            f"{dropped} chunks are embedded again."
-        )
-
-
-def _adopt_recipe(connection: sqlite3.Connection, recipe: str) -> Iterator[str]:
-    known = meta.read_text(connection, meta.RECIPE)
-    if recipe in ("", known):
-        return
-    meta.write(connection, meta.RECIPE, recipe)
-    marked = connection.execute("UPDATE documents SET content_hash = '', modified_ns = -1").rowcount
-    if marked:
-        yield (
-            f"Documents are read otherwise than before (from {known or 'nothing'} to {recipe}): "
-            f"{marked} are read again."
-        )
-
-
-# Upkeep of the table of words, and looking through the whole file.
-
-MERGED_PAGES = 256
-"""Written in one transaction: about 50 ms, so that others need not wait long."""
-
-_CHANGES_OF_NOTHING = 2
-"""A merge that finds nothing to do counts fewer changes than this (sqlite.org/fts5.html, 6.6)."""
-
-
-def merge_words(connection: sqlite3.Connection) -> bool:
-    """Merge some of what writes have scattered; whether there was anything to merge."""
-    before = connection.total_changes
-    connection.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", (-MERGED_PAGES,))
-    return connection.total_changes - before >= _CHANGES_OF_NOTHING
-
-
-def is_sound(connection: sqlite3.Connection) -> bool:
-    """Read all of the file.
-
-    Raises:
-        sqlite3.Error: the words are damaged, or it can't be read at all.
-    """
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        return False
-    connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-    return True
-
-
-# Opening the index file: made if it isn't there, refused if not ours, set aside if damaged.
 
 
 class _Outdated(Exception):
@@ -176,7 +114,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        meta.write(connection, meta.IDENTITY, secrets.token_hex(8))
+        set_meta(connection, IDENTITY, secrets.token_hex(8))
     connection.execute("COMMIT")
 
 
@@ -197,3 +135,53 @@ def _begin_anew(path: Path, suffix: str, reason: str) -> str:
         ) from error
     _check(path, writer=True)
     return f"The index {reason}; it is kept as {aside.name}, and built anew from the documents."
+
+
+def adopt(connection: sqlite3.Connection, fingerprint: str, recipe: str) -> list[str]:
+    """Make the index ours, within a transaction; gives what a person should be told."""
+    notes = [*_adopt_fingerprint(connection, fingerprint), *_adopt_recipe(connection, recipe)]
+    if notes:
+        log_changes(connection, ())
+    return notes
+
+
+def _adopt_fingerprint(connection: sqlite3.Connection, fingerprint: str) -> Iterator[str]:
+    known = meta_text(connection, FINGERPRINT)
+    if fingerprint in ("", known):
+        return
+    set_meta(connection, FINGERPRINT, fingerprint)
+    dropped = connection.execute(
+        "UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL"
+    ).rowcount
+    if dropped:
+        forget_log(connection)
+        yield (
+            f"The embedder changed (from {known} to {fingerprint}): "
+            f"{dropped} chunks are embedded again."
+        )
+
+
+def _adopt_recipe(connection: sqlite3.Connection, recipe: str) -> Iterator[str]:
+    known = meta_text(connection, RECIPE)
+    if recipe in ("", known):
+        return
+    set_meta(connection, RECIPE, recipe)
+    marked = connection.execute("UPDATE documents SET content_hash = '', modified_ns = -1").rowcount
+    if marked:
+        yield (
+            f"Documents are read otherwise than before (from {known or 'nothing'} to {recipe}): "
+            f"{marked} are read again."
+        )
+
+
+def is_sound(connection: sqlite3.Connection) -> bool:
+    """Read all of the file.
+
+    Raises:
+        sqlite3.Error: the words are damaged, or it can't be read at all.
+    """
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        return False
+    connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    return True

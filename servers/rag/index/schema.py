@@ -4,10 +4,8 @@
 never misled. A chunk has no text of its own: it is a range of its document's markdown, which lies
 in `texts` in compressed blocks. `words` is a contentless FTS5 table (sqlite.org/fts5.html): it can
 forget a row only when it is told the very words that it was given, which are made from the text
-by `words.indexed`. Why it has a column for each class of length: see `length_classes`.
+by `words.indexed`. Why it has a column for each class of length: see `word_table`.
 """
-
-import sqlite3
 
 APPLICATION_ID = 0x43525831
 """`CRX1`, in the header of the file: it is ours."""
@@ -17,7 +15,7 @@ FORMAT = 1
 classes do: an older file is set aside and built anew from the documents."""
 
 LENGTH_COLUMNS = 12
-"""One for each class of `length_classes`."""
+"""One for each class of length, see `word_table`."""
 
 _WORD_COLUMNS = ", ".join(f"c{number}" for number in range(LENGTH_COLUMNS))
 
@@ -82,41 +80,3 @@ CREATE VIRTUAL TABLE words USING fts5(
     tokenize='porter unicode61 remove_diacritics 2'
 );
 """
-
-
-# Single values about the index as a whole.
-
-IDENTITY = "identity"
-"""A random name given when the file was made: chunk ids mean the same only under the same one."""
-
-FINGERPRINT = "fingerprint"
-"""What the vectors were made by; empty as long as there are none."""
-
-RECIPE = "recipe"
-"""How texts and chunks were made."""
-
-COUNTER = "counter"
-"""How many transactions there were."""
-
-LOG_START = "log_start"
-"""The earliest count from which the log of changes is complete."""
-
-
-def read_text(connection: sqlite3.Connection, key: str) -> str:
-    """A value as text; empty if it is not there."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    return "" if row is None else str(row[0])
-
-
-def read_int(connection: sqlite3.Connection, key: str) -> int:
-    """A value as a number; 0 if it is not there."""
-    return int(read_text(connection, key) or 0)
-
-
-def write(connection: sqlite3.Connection, key: str, value: str | int) -> None:
-    """Set a value."""
-    connection.execute(
-        "INSERT INTO meta (key, value) VALUES (?, ?) "
-        "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        (key, value),
-    )

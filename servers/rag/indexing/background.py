@@ -1,4 +1,9 @@
-"""A step that is done again and again on a thread of its own; nothing but `close` ends it."""
+"""What goes on while the server runs: comparing, embedding, following, watching.
+
+Each on a thread of its own, so that a new file is found by its words while an hour's worth of
+vectors is still being computed. Of several processes on one index only the holder of its lock
+writes; the others follow what it writes, and one of them takes over when it ends.
+"""
 
 import logging
 import threading
@@ -7,12 +12,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from servers.rag.embedding.opening import ClosableEmbedder
 from servers.rag.errors import EmbedderUnavailable, RagError
 from servers.rag.folders.watching import Watcher
+from servers.rag.index.lock import WriterRole
 from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.vector_cache import VectorCache
-from servers.rag.indexing.writer import WriterRole
+from servers.rag.ports import Embedder
 
 logger = logging.getLogger(__name__)
 
@@ -21,84 +26,6 @@ RETRY_LAST_SECONDS = 600.0
 
 Step: TypeAlias = Callable[[], float | None]
 """Does some work; gives the seconds until it is due again, None for: only when woken."""
-
-
-class Repeating:
-    """Runs a step, again whenever it is woken or due, and later again where it fails.
-
-    A failure is kept as `fault`, one line for the status, until the step succeeds. The waits
-    between failed attempts double from 5 seconds to 10 minutes, and `wake` doesn't shorten them.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        step: Step,
-        *,
-        first_after_seconds: float = 0.0,
-        retry_first_seconds: float = RETRY_FIRST_SECONDS,
-    ) -> None:
-        self.fault = ""
-        self._step = step
-        self._first_after_seconds = first_after_seconds
-        self._retry_first_seconds = retry_first_seconds
-        self._failures = 0
-        self._woken = threading.Event()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Begin; once."""
-        self._thread.start()
-
-    def wake(self) -> None:
-        """Let the step run soon; many calls before it does are one."""
-        self._woken.set()
-
-    def close(self, seconds: float) -> None:
-        """Ask it to end and wait for that, not longer than given: the thread is a daemon."""
-        self._closing.set()
-        self._woken.set()
-        if self._thread.ident is not None:
-            self._thread.join(seconds)
-
-    def _run(self) -> None:
-        self._closing.wait(self._first_after_seconds)
-        while not self._closing.is_set():
-            self._woken.clear()
-            seconds = self._attempted()
-            if self._failures:
-                self._closing.wait(seconds)
-            else:
-                self._woken.wait(seconds)
-
-    def _attempted(self) -> float | None:
-        """Do the step; how long to wait then."""
-        try:
-            seconds = self._step()
-        except RagError as error:
-            return self._failed(str(error))
-        except Exception:
-            if self._closing.is_set():
-                return 0.0  # what it worked with was closed under it
-            logger.exception("%s failed", self._thread.name)
-            return self._failed(f"{self._thread.name} failed by a fault of ours; see the log")
-        self._failures = 0
-        self.fault = ""
-        return seconds
-
-    def _failed(self, line: str) -> float:
-        self.fault = line
-        wait = min(self._retry_first_seconds * 2**self._failures, RETRY_LAST_SECONDS)
-        self._failures = min(self._failures + 1, 32)
-        return wait
-
-
-# What goes on while the server runs: comparing, embedding, following, watching.
-#
-# Each on a thread of its own, so that a new file is found by its words while an hour's worth of
-# vectors is still being computed. Of several processes on one index only the holder of its lock
-# writes; the others follow what it writes, and one of them takes over when it ends.
 
 TAKE_OVER_SECONDS = 2.0
 """How often a process that doesn't write asks whether the one that does has ended."""
@@ -132,7 +59,7 @@ class Background:
         writer: WriterRole,
         cache: VectorCache | None,
         watcher: Watcher | None,
-        embedder: ClosableEmbedder | None,
+        embedder: Embedder | None,
     ) -> None:
         """Start nothing. Without a `cache` there are no vectors, so nothing is embedded either."""
         self._embedder = embedder
@@ -252,3 +179,74 @@ class Background:
             self._cache.step()
         self._indexer.count()
         return FOLLOW_SECONDS
+
+
+class Repeating:
+    """Runs a step, again whenever it is woken or due, and later again where it fails.
+
+    A failure is kept as `fault`, one line for the status, until the step succeeds. The waits
+    between failed attempts double from 5 seconds to 10 minutes, and `wake` doesn't shorten them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: Step,
+        *,
+        first_after_seconds: float = 0.0,
+        retry_first_seconds: float = RETRY_FIRST_SECONDS,
+    ) -> None:
+        self.fault = ""
+        self._step = step
+        self._first_after_seconds = first_after_seconds
+        self._retry_first_seconds = retry_first_seconds
+        self._failures = 0
+        self._woken = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; once."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Let the step run soon; many calls before it does are one."""
+        self._woken.set()
+
+    def close(self, seconds: float) -> None:
+        """Ask it to end and wait for that, not longer than given: the thread is a daemon."""
+        self._closing.set()
+        self._woken.set()
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        self._closing.wait(self._first_after_seconds)
+        while not self._closing.is_set():
+            self._woken.clear()
+            seconds = self._attempted()
+            if self._failures:
+                self._closing.wait(seconds)
+            else:
+                self._woken.wait(seconds)
+
+    def _attempted(self) -> float | None:
+        """Do the step; how long to wait then."""
+        try:
+            seconds = self._step()
+        except RagError as error:
+            return self._failed(str(error))
+        except Exception:
+            if self._closing.is_set():
+                return 0.0  # what it worked with was closed under it
+            logger.exception("%s failed", self._thread.name)
+            return self._failed(f"{self._thread.name} failed by a fault of ours; see the log")
+        self._failures = 0
+        self.fault = ""
+        return seconds
+
+    def _failed(self, line: str) -> float:
+        self.fault = line
+        wait = min(self._retry_first_seconds * 2**self._failures, RETRY_LAST_SECONDS)
+        self._failures = min(self._failures + 1, 32)
+        return wait

@@ -17,7 +17,7 @@ from typing import TypeAlias, assert_never
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.chunking.topics import TopicChunks
 from servers.rag.folders.scan import Bounds, FoundFile, IgnoreRules, Scan, look_at, scan
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.indexing.changes import Changes, compare, find_moves
 from servers.rag.indexing.progress import (
     FileNoted,
@@ -36,7 +36,7 @@ from servers.rag.indexing.reading import (
     Outcome,
     read_ahead,
 )
-from servers.rag.indexing.writer import DocumentWriter, VectorFiller
+from servers.rag.indexing.writer import DocumentWriter
 from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import DocumentEntry
 from servers.rag.ports import Embedder, Extractor
@@ -55,6 +55,10 @@ PATHS_MAX = 100
 
 LOOKS_MAX = 3
 """How often a file that changes while it is read is read again, before its text is taken as is."""
+
+BATCH_CHUNKS = 32
+"""Chunks embedded and written at a time: about a second's work, so that an end is quick, and a
+text that is slower than the others keeps the other cores waiting seldom."""
 
 SETTLE_SECONDS = 0.5
 """How long to leave such files alone in between."""
@@ -164,7 +168,7 @@ class Indexer:
         return report
 
     def fill_vectors(self) -> int:
-        """Embed the chunks that have no vector yet; gives how many got theirs.
+        """Embed the chunks that have no vector yet, until cancelled; gives how many got theirs.
 
         Raises:
             EmbedderUnavailable: not now; they are found by their words until it works again.
@@ -172,11 +176,19 @@ class Indexer:
         """
         if self._embedder is None:
             return 0
-        filler = VectorFiller(
-            self._index, self._embedder, self._board.count, self._cancelled.is_set
-        )
+        filled = 0
         with self._filling:
-            return filler.fill()
+            while not self._cancelled.is_set():
+                batch = self._index.chunks_without_vectors(BATCH_CHUNKS)
+                if not batch:
+                    break
+                vectors = self._embedder.embed_passages([text for _, text in batch])
+                if self._cancelled.is_set():
+                    break
+                self._index.set_vectors([chunk_id for chunk_id, _ in batch], vectors)
+                filled += len(batch)
+                self._board.count()
+        return filled
 
     def _move_and_remove(self, changes: Changes, run: "_Run") -> None:
         """All that needs no text, before the reading begins."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.passages import DocumentStatus
 
 

@@ -1,4 +1,4 @@
-"""What a file was when it was read: its hash, and whether it has changed since.
+"""Reading files one by one, some ahead; whatever happens to a file, it never ends the indexer.
 
 A file that is written while it is read shows by other times, another size or another inode
 afterwards. One that was written just before might be written again within the same tick of the
@@ -30,6 +30,13 @@ DOUBTFUL_BY_NS = 1
 """How far a time that is not to be trusted is put back; nobody sees the difference."""
 
 _BLOCK_BYTES = 1 << 20
+
+logger = logging.getLogger(__name__)
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+_LOOK_SECONDS = 0.2
 
 
 class NotReadable(Exception):
@@ -98,11 +105,6 @@ def read_hash(path: str, bytes_max: int) -> Reading:
         except OSError as error:
             raise NotReadable(error.strerror or type(error).__name__) from None
     return Reading(digest.hexdigest(), about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino)
-
-
-# What came of reading one file; a file never ends the indexer.
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +180,6 @@ class FileReader:
         if not os.path.lexists(file.path):
             return FileGone(file)
         return FileFailed(file, reading, reason, settled=reading.still_holds(file.path))
-
-
-# Does the slow half of some work on another thread, a bounded number of items ahead.
-
-ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT")
-
-_LOOK_SECONDS = 0.2
 
 
 def read_ahead(

@@ -7,13 +7,10 @@ another one did.
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from servers.rag.errors import RagError
-from servers.rag.index import Index
-
-if TYPE_CHECKING:
-    from servers.rag.vectors.store import VectorStore
+from servers.rag.index.index import Index
+from servers.rag.vectors.store import VectorStore, fill
 
 BATCH_CHUNKS = 4_096
 
@@ -25,7 +22,7 @@ class VectorCache:
     that tells whose vectors those are. Steps are for one thread; `store` is for all.
     """
 
-    def __init__(self, index: Index, open_store: "Callable[[str], VectorStore]") -> None:
+    def __init__(self, index: Index, open_store: Callable[[str], VectorStore]) -> None:
         self._index = index
         self._open_store = open_store
         self._store: VectorStore | None = None
@@ -40,7 +37,7 @@ class VectorCache:
         return self._fault
 
     @property
-    def store(self) -> "VectorStore | None":
+    def store(self) -> VectorStore | None:
         """The vectors; None until they are loaded."""
         return self._store
 
@@ -92,8 +89,6 @@ class VectorCache:
             store.close()
 
     def _load(self) -> None:
-        from servers.rag.vectors.store import fill
-
         seen, identity = self._index.counter, self._index.identity
         store = self._open_store(identity)
         try:
@@ -114,9 +109,7 @@ class VectorCache:
             self._fault = fault
             self._moved.notify_all()
 
-    def _take(
-        self, store: "VectorStore", changed: "tuple[int, ...]", removed: "tuple[int, ...]"
-    ) -> None:
+    def _take(self, store: VectorStore, changed: tuple[int, ...], removed: tuple[int, ...]) -> None:
         """Take up what changed, some at a time."""
         if removed:
             store.remove(removed)

@@ -15,8 +15,7 @@ from typing import Protocol, TypeAlias
 from servers.rag.folders.access import resolve
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.wording import NO_DOCUMENTS, indexing_note
-from servers.rag.passages import DocumentEntry, SearchMode
-from servers.rag.search.searcher import SearchResult
+from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
 from servers.reading.source import Extracted
 
 FILES_WAIT_SECONDS = 20.0

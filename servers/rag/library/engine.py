@@ -6,56 +6,42 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
-from servers.rag.embedding.opening import ClosableEmbedder
-from servers.rag.errors import EmbedderUnavailable
+from servers.rag.errors import EmbedderUnavailable, VectorsUnavailable
 from servers.rag.folders.scan import IgnoreRules
 from servers.rag.folders.watching import Watcher
-from servers.rag.index import Index, IndexLock
+from servers.rag.index.index import Index
+from servers.rag.index.lock import IndexLock, WriterRole
 from servers.rag.indexing.background import Background
 from servers.rag.indexing.indexer import CutDocument, Indexer
 from servers.rag.indexing.progress import IndexNoted, OnEvent, SyncReport
 from servers.rag.indexing.vector_cache import VectorCache
-from servers.rag.indexing.writer import WriterRole
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import SearchMode
-from servers.rag.ports import Extractor
-from servers.rag.search.noise import Legibility
-from servers.rag.search.searcher import Searcher, SearchResult
-from servers.rag.vectors.errors import VectorsUnavailable
-
-if TYPE_CHECKING:
-    from servers.rag.vectors.store import VectorStore
+from servers.rag.passages import SearchMode, SearchResult
+from servers.rag.ports import Embedder, Extractor
+from servers.rag.search.searcher import Searcher
+from servers.rag.vectors.store import VectorStore, open_vectors
 
 FILL_LOOK_SECONDS = 0.2
 
 READY_SECONDS = 1.0
 """How long a search waits for the embedder's start and for vectors that are stored already; both
-begin when the session does, and take about 0.3 s."""
+begin when the engine does, and take about 0.3 s."""
 
 STILL_STARTING = "the embedder is still starting; search again in a moment"
 STILL_LOADING = "the vectors are still being loaded; search again in a moment"
 
 
-class ClosableExtractor(Extractor, Protocol):
-    """An extractor that can be given up."""
-
-    def close(self) -> None:
-        """End it; a file that is being read fails."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a session is made of besides its index.
+    """What an engine is made of besides its index.
 
     `recipe` tells how texts and chunks are made; another one lets all documents be read again.
     `lacking` says what can't be had now and is to be tried again: the embedder.
     """
 
-    extractor: ClosableExtractor
-    embedder: ClosableEmbedder | None
+    extractor: Extractor
+    embedder: Embedder | None
     cut: CutDocument
     recipe: str
     lacking: str = ""
@@ -71,7 +57,7 @@ class Engine:
         index: Index,
         role: WriterRole,
         on_event: OnEvent,
-        open_store: "Callable[[str], VectorStore] | None",
+        open_store: Callable[[str], VectorStore] | None,
         ready_seconds: float,
     ) -> None:
         """Start nothing; without `open_store` there are no vectors."""
@@ -79,7 +65,6 @@ class Engine:
         self.extractor = parts.extractor
         self.embedder = parts.embedder
         self.lacking = parts.lacking
-        self._legibility = Legibility("" if parts.embedder is None else parts.embedder.name)
         self._options = options
         self._ready_seconds = ready_seconds
         self.role = role
@@ -87,6 +72,7 @@ class Engine:
             options, index, parts.extractor, parts.embedder, on_event, cut=parts.cut
         )
         self.cache = None if open_store is None else VectorCache(index, open_store)
+        self._searcher = Searcher(index, parts.embedder, self._ready_vectors, options.word_weight)
         self._background: Background | None = None
         self._vectors_missing = ""
 
@@ -117,17 +103,7 @@ class Engine:
         Raises:
             IndexUnusable: the index can't be read.
         """
-        return self._searcher(mode).search(query, top_k, file, mode)
-
-    def _searcher(self, mode: SearchMode) -> Searcher:
-        weight = self._options.word_weight
-        if self.cache is None or mode == "words":
-            return Searcher(self.index, None, None, weight)
-        lacking = self._wait_for_vectors(self.cache)
-        store = None if lacking else self.cache.store
-        return Searcher(
-            self.index, store, self.embedder, weight, legibility=self._legibility, lacking=lacking
-        )
+        return self._searcher.search(query, top_k, file, mode)
 
     def start(self) -> None:
         """Compare, embed, follow and watch in the background, from now on."""
@@ -175,18 +151,26 @@ class Engine:
         self.index.close()
         self.role.release()
 
-    def _wait_for_vectors(self, cache: VectorCache) -> str:
-        """Have embedder and vectors ready, bounded in time; why they are not, if they are not."""
+    def _ready_vectors(self) -> VectorStore:
+        """The vectors, when they and the embedder are ready; waits for that a little.
+
+        Raises:
+            VectorsUnavailable: they are not ready, or can't be had now.
+        """
+        if self.cache is None:
+            raise VectorsUnavailable(STILL_LOADING)
         if self._background is None:
-            with suppress(VectorsUnavailable):  # told as a fault
-                cache.step()
+            with suppress(VectorsUnavailable):  # told below, unless there are older ones
+                self.cache.step()
         else:
             until = time.monotonic() + self._ready_seconds
             self._background.follow_soon()
-            cache.wait(self._ready_seconds)
+            self.cache.wait(self._ready_seconds)
             if not self._background.has_embedder(until - time.monotonic()):
-                return STILL_STARTING
-        return "" if cache.store is not None else cache.fault or STILL_LOADING
+                raise VectorsUnavailable(STILL_STARTING)
+        if self.cache.store is None:
+            raise VectorsUnavailable(self.cache.fault or STILL_LOADING)
+        return self.cache.store
 
     def _changed(self, paths: frozenset[str] | None) -> None:
         if self._background is not None:
@@ -236,9 +220,7 @@ def open_engine(
         return Engine(options, parts, index, role, on_event, None, ready_seconds)
     dimension = embedder.dimension
 
-    def open_store(identity: str) -> "VectorStore":
-        from servers.rag.vectors.store import open_vectors
-
+    def open_store(identity: str) -> VectorStore:
         owner = f"{identity}:{fingerprint}"
         return open_vectors(options.vectors, dimension, environ, owner=owner)
 

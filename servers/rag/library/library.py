@@ -22,8 +22,8 @@ from servers.rag.indexing.indexer import CutDocument, cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, IndexProgress, OnEvent, SyncReport
 from servers.rag.library.engine import Engine, Parts, open_engine
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import DocumentEntry, IndexCounts, SearchMode
-from servers.rag.search.searcher import TOP_K, SearchResult
+from servers.rag.passages import DocumentEntry, IndexCounts, SearchMode, SearchResult
+from servers.rag.search.searcher import TOP_K
 from servers.reading.process.worker import ExtractionWorker
 from servers.reading.source import Extracted
 

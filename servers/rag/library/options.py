@@ -12,17 +12,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from servers.rag.errors import RagError
+from servers.rag.errors import OptionsError
 
 OPTIONS_VARIABLE = "CORTEX_DOCUMENTS"
 HOME_VARIABLE = "CORTEX_HOME"
 
 FILE_BYTES_MAX = 100 * 1024 * 1024
 FILES_MAX = 200_000
-
-
-class OptionsError(RagError):
-    """`CORTEX_DOCUMENTS` holds something else than what is expected."""
 
 
 class DocumentOptions(BaseModel):

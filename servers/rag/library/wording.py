@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from core.base.text import one_line
 from servers.rag.indexing.progress import IndexProgress
-from servers.rag.passages import DocumentEntry, Passage
-from servers.rag.search.searcher import NOTHING_FITS
+from servers.rag.passages import NOTHING_FITS, DocumentEntry, Passage
 
 DOCUMENT_CHARACTERS = 8_000
 """How much of a document one call gives."""

@@ -1,4 +1,4 @@
-"""Two scores of a chunk as one: normalised, then weighted (Fox and Shaw 1994, CombSUM).
+"""Which chunks may be answers, and their two scores as one (Fox and Shaw 1994, CombSUM).
 
 Cosines are normalised from the lowest to the highest. Words are held against what a full match
 would score: the best of texts that share one incidental word with a question is no better for it,
@@ -11,17 +11,22 @@ Fusion Functions for Hybrid Retrieval", find the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
-from servers.rag.passages import StoredChunk
+from servers.rag.index.index import Index
+from servers.rag.passages import WordHit
+from servers.rag.ports import Vectors
 
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
+CANDIDATES = 200
+"""How many are taken from either side."""
 
 FULL_MATCH_SHARE = 0.8
 """How much of a full match counts as one, if nothing scores more. Tuned as `WORD_WEIGHT` is. Beside
 the best hit alone (0) it lifts nDCG@10 of 22 paraphrases held out from 0.416 to 0.694, of XQuAD in
 German by 0.006, of the other sets by 0.000 to 0.003."""
+
+FEEDBACK_CHUNKS = 3
+FEEDBACK_WEIGHT = 0.5
+"""How far towards their mean, where the question itself counts 1. Tuned as `WORD_WEIGHT` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,124 +42,6 @@ class Candidate:
     cosine: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate with its score, between 0 and 1."""
-
-    candidate: Candidate
-    score: float
-
-
-def fuse(
-    candidates: Iterable[Candidate],
-    word_weight: float,
-    cosines: Mapping[int, float] | None = None,
-    full_match: float = 0.0,
-) -> list[Ranked]:
-    """The candidates, best first; `word_weight` is the words' share, the rest is the cosine's.
-
-    A chunk that no word found has the words' score 0. One without a vector is taken to be as near
-    as the candidates are on average, so that a chunk is neither lost nor favoured while vectors
-    are still being made. `cosines`, by chunk id, count in the place of the candidates' own.
-    `full_match` is what a text with all words of the question would score.
-    """
-    all_of_them = list(candidates)
-    found = [each.words or 0.0 for each in all_of_them]
-    most = max([*found, FULL_MATCH_SHARE * full_match])
-    words = [score / most if most > 0 else 0.0 for score in found]
-    near = _normalised(
-        [each.cosine if cosines is None else cosines.get(each.chunk_id) for each in all_of_them]
-    )
-    return _sorted(
-        Ranked(each, word_weight * by_words + (1 - word_weight) * by_vector)
-        for each, by_words, by_vector in zip(all_of_them, words, near, strict=True)
-    )
-
-
-def by_words(candidates: Iterable[Candidate]) -> list[Ranked]:
-    """Those that words found, scored in relation to the best of them."""
-    found = [(each, each.words) for each in candidates if each.words is not None]
-    best = max((score for _, score in found), default=0.0)
-    return _sorted(Ranked(each, score / best if best > 0 else 0.0) for each, score in found)
-
-
-def by_vectors(candidates: Iterable[Candidate]) -> list[Ranked]:
-    """Those that have a vector, scored by its cosine."""
-    found = [(each, each.cosine) for each in candidates if each.cosine is not None]
-    return _sorted(Ranked(each, min(max(cosine, 0.0), 1.0)) for each, cosine in found)
-
-
-def _normalised(scores: Sequence[float | None]) -> list[float]:
-    """From 0, the lowest, to 1, the highest; all alike are 1, or 0 if they are nothing."""
-    known = [score for score in scores if score is not None]
-    if not known:
-        return [0.0] * len(scores)
-    low, high = min(known), max(known)
-    if high == low:
-        return [float(high > 0)] * len(scores)
-    mean = sum(known) / len(known)
-    return [((mean if score is None else score) - low) / (high - low) for score in scores]
-
-
-def _sorted(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Best first; of equals, the one that came into the index first."""
-    return sorted(ranked, key=lambda each: (-each.score, each.candidate.chunk_id))
-
-
-# What a search needs of the index; `servers.rag.index` has it.
-
-
-class FoundByWords(Protocol):
-    """A chunk that holds words of the question."""
-
-    @property
-    def chunk_id(self) -> int:
-        """Which chunk."""
-        ...
-
-    @property
-    def score(self) -> float:
-        """BM25, positive."""
-        ...
-
-    @property
-    def rare(self) -> bool:
-        """Whether one of the words found in it is rare in the whole index."""
-        ...
-
-
-class SearchableIndex(Protocol):
-    """The half of the index that answers; its methods block, from any thread."""
-
-    def search_words(
-        self, query: str, count: int, file: str | None = None
-    ) -> Sequence[FoundByWords]:
-        """The best `count` chunks that hold words of a text, best first; any text will do."""
-        ...
-
-    def full_match(self, query: str) -> float:
-        """What a chunk of average length would score that holds every word of a text once."""
-        ...
-
-    def chunks(self, chunk_ids: Sequence[int]) -> Sequence[StoredChunk]:
-        """Chunks by id, in any order, without those that are gone."""
-        ...
-
-    def vectors(self, chunk_ids: Sequence[int]) -> "tuple[Sequence[int], Vectors]":
-        """Those of the ids that have a vector, and their vectors, row by row."""
-        ...
-
-    def chunk_ids(self, file: str) -> Sequence[int]:
-        """All chunks of a document."""
-        ...
-
-
-# Which chunks may be answers: the best by words, the best by vectors, both scores for all.
-
-CANDIDATES = 200
-"""How many are taken from either side."""
-
-
 @dataclass(frozen=True)
 class Candidates:
     """Chunks that may be answers.
@@ -166,9 +53,9 @@ class Candidates:
 
     all: tuple[Candidate, ...]
     rare: frozenset[int]
-    rows: "dict[int, int]"
-    vectors: "Vectors | None"
-    question: "Vectors | None" = None
+    rows: dict[int, int]
+    vectors: Vectors | None
+    question: Vectors | None = None
     full_match: float = 0.0
 
     @property
@@ -208,17 +95,17 @@ class Candidates:
         return {chunk_id: cosines[row] for chunk_id, row in self.rows.items()}
 
 
-def only_words(found: Sequence[FoundByWords]) -> Candidates:
+def only_words(found: Sequence[WordHit]) -> Candidates:
     """What words alone have found."""
     every = tuple(Candidate(each.chunk_id, each.score, None) for each in found)
     return Candidates(every, _rare(found), {}, None)
 
 
 def with_vectors(
-    found: Sequence[FoundByWords],
-    question: "Vectors",
+    found: Sequence[WordHit],
+    question: Vectors,
     near: Sequence[tuple[int, float]],
-    index: SearchableIndex,
+    index: Index,
     full_match: float = 0.0,
 ) -> Candidates:
     """What words have found and what lies near, each with its exact cosine.
@@ -241,26 +128,85 @@ def with_vectors(
     return Candidates(every, _rare(found), rows, stored, question, full_match)
 
 
-def _rare(found: Sequence[FoundByWords]) -> frozenset[int]:
-    return frozenset(each.chunk_id for each in found if each.rare)
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its score, between 0 and 1."""
+
+    candidate: Candidate
+    score: float
 
 
-# Pseudo-relevance feedback: the question's vector is moved towards what was found first.
-#
-# Rocchio 1971; on vectors of sentences Li et al. 2021, "Pseudo Relevance Feedback with Deep
-# Language Models and Dense Retrievers". The first of a hybrid ranking are mostly about the
-# question's subject, also those that only words have found; what lies near them is about it
-# too. Only candidates are scored again: looking for new ones as well made no difference on the
-# sets that we tuned on.
+def fuse(
+    candidates: Iterable[Candidate],
+    word_weight: float,
+    cosines: Mapping[int, float] | None = None,
+    full_match: float = 0.0,
+) -> list[Ranked]:
+    """The candidates, best first; `word_weight` is the words' share, the rest is the cosine's.
 
-FEEDBACK_CHUNKS = 3
-FEEDBACK_WEIGHT = 0.5
-"""How far towards their mean, where the question itself counts 1. Tuned as `WORD_WEIGHT` is."""
+    A chunk that no word found has the words' score 0. One without a vector is taken to be as near
+    as the candidates are on average, so that a chunk is neither lost nor favoured while vectors
+    are still being made. `cosines`, by chunk id, count in the place of the candidates' own.
+    `full_match` is what a text with all words of the question would score.
+    """
+    all_of_them = list(candidates)
+    found = [each.words or 0.0 for each in all_of_them]
+    most = max([*found, FULL_MATCH_SHARE * full_match])
+    words = [score / most if most > 0 else 0.0 for score in found]
+    near = _normalised(
+        [each.cosine if cosines is None else cosines.get(each.chunk_id) for each in all_of_them]
+    )
+    return _sorted(
+        Ranked(each, word_weight * by_words + (1 - word_weight) * by_vector)
+        for each, by_words, by_vector in zip(all_of_them, words, near, strict=True)
+    )
 
 
 def fuse_with_feedback(found: Candidates, word_weight: float) -> list[Ranked]:
-    """The candidates by words and vectors, best first; they keep their cosine to the question."""
+    """The candidates by words and vectors, best first; they keep their cosine to the question.
+
+    Pseudo-relevance feedback: the question's vector is moved towards what was found first. Rocchio
+    1971; on vectors of sentences Li et al. 2021, "Pseudo Relevance Feedback with Deep Language
+    Models and Dense Retrievers". The first of a hybrid ranking are mostly about the question's
+    subject, also those that only words have found; what lies near them is about it too. Only
+    candidates are scored again: looking for new ones as well made no difference on the sets that
+    we tuned on.
+    """
     first = fuse(found.all, word_weight, full_match=found.full_match)
     best = [each.candidate.chunk_id for each in first[:FEEDBACK_CHUNKS]]
     cosines = found.cosines_towards(best, FEEDBACK_WEIGHT)
     return fuse(found.all, word_weight, cosines, found.full_match) if cosines else first
+
+
+def by_words(candidates: Iterable[Candidate]) -> list[Ranked]:
+    """Those that words found, scored in relation to the best of them."""
+    found = [(each, each.words) for each in candidates if each.words is not None]
+    best = max((score for _, score in found), default=0.0)
+    return _sorted(Ranked(each, score / best if best > 0 else 0.0) for each, score in found)
+
+
+def by_vectors(candidates: Iterable[Candidate]) -> list[Ranked]:
+    """Those that have a vector, scored by its cosine."""
+    found = [(each, each.cosine) for each in candidates if each.cosine is not None]
+    return _sorted(Ranked(each, min(max(cosine, 0.0), 1.0)) for each, cosine in found)
+
+
+def _rare(found: Sequence[WordHit]) -> frozenset[int]:
+    return frozenset(each.chunk_id for each in found if each.rare)
+
+
+def _normalised(scores: Sequence[float | None]) -> list[float]:
+    """From 0, the lowest, to 1, the highest; all alike are 1, or 0 if they are nothing."""
+    known = [score for score in scores if score is not None]
+    if not known:
+        return [0.0] * len(scores)
+    low, high = min(known), max(known)
+    if high == low:
+        return [float(high > 0)] * len(scores)
+    mean = sum(known) / len(known)
+    return [((mean if score is None else score) - low) / (high - low) for score in scores]
+
+
+def _sorted(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Best first; of equals, the one that came into the index first."""
+    return sorted(ranked, key=lambda each: (-each.score, each.candidate.chunk_id))

@@ -1,7 +1,7 @@
-"""Whether two chunks say the same: an old copy of a file, a page's footer, a mail quoted again.
+"""Ranked chunks to passages: neighbours of a hit become one text, and no text is shown twice.
 
-Overlap of word triples (shingles, Broder 1997), and agreement on every number: two quarterly
-reports differ in nothing else, and are not the same.
+Only chunks that are good enough to be shown themselves are joined to their neighbours. More text
+around each hit would cost the reader words, and push the next hit out of what is read.
 """
 
 import re
@@ -26,45 +26,6 @@ _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff
 
 _DIGIT = re.compile(r"\d")
 
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """What of a text is compared."""
-
-    words: tuple[str, ...]
-    shingles: frozenset[tuple[str, ...]]
-    numbers: frozenset[str]
-
-
-def fingerprint(text: str) -> Fingerprint:
-    """The words of a text without regard to case, marks and spacing."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    words = tuple(_WORD.findall(plain)) or tuple(plain.split())
-    last = max(1, len(words) - SHINGLE_WORDS + 1)
-    return Fingerprint(
-        words,
-        frozenset(words[place : place + SHINGLE_WORDS] for place in range(last)),
-        frozenset(word for word in words if _DIGIT.search(word)),
-    )
-
-
-def says_the_same(one: Fingerprint, other: Fingerprint, cosine: float | None) -> bool:
-    """Whether showing both would show one text twice; `cosine` is that between them, if known."""
-    if one.words == other.words:
-        return True
-    if one.numbers != other.numbers:
-        return False
-    common = len(one.shingles & other.shingles)
-    overlap = common / (len(one.shingles) + len(other.shingles) - common)
-    alike = cosine is not None and cosine >= COSINE_ALIKE
-    return overlap >= (OVERLAP_MIN_ALIKE if alike else OVERLAP_MIN)
-
-
-# Ranked chunks to passages: neighbours of a hit become one text, and no text is shown twice.
-#
-# Only chunks that are good enough to be shown themselves are joined to their neighbours. More text
-# around each hit would cost the reader words, and push the next hit out of what is read.
-
 PASSAGE_WORDS_MAX = 400
 """Two or three chunks; more are separate passages."""
 
@@ -87,6 +48,15 @@ class Selection:
 
     passages: tuple[Passage, ...]
     repeated_in: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What of a text is compared."""
+
+    words: tuple[str, ...]
+    shingles: frozenset[tuple[str, ...]]
+    numbers: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -198,3 +168,31 @@ def _text(neighbours: Sequence[StoredChunk]) -> str:
         parts.append(chunk.text[max(0, end - chunk.start) :])
         end = max(end, chunk.end)
     return "".join(parts)
+
+
+def fingerprint(text: str) -> Fingerprint:
+    """The words of a text without regard to case, marks and spacing."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    words = tuple(_WORD.findall(plain)) or tuple(plain.split())
+    last = max(1, len(words) - SHINGLE_WORDS + 1)
+    return Fingerprint(
+        words,
+        frozenset(words[place : place + SHINGLE_WORDS] for place in range(last)),
+        frozenset(word for word in words if _DIGIT.search(word)),
+    )
+
+
+def says_the_same(one: Fingerprint, other: Fingerprint, cosine: float | None) -> bool:
+    """Whether showing both would show one text twice; `cosine` is that between them, if known.
+
+    An old copy of a file, a page's footer, a mail quoted again: overlap of word triples (shingles,
+    Broder 1997), and agreement on every number, since two quarterly reports differ in nothing else.
+    """
+    if one.words == other.words:
+        return True
+    if one.numbers != other.numbers:
+        return False
+    common = len(one.shingles & other.shingles)
+    overlap = common / (len(one.shingles) + len(other.shingles) - common)
+    alike = cosine is not None and cosine >= COSINE_ALIKE
+    return overlap >= (OVERLAP_MIN_ALIKE if alike else OVERLAP_MIN)

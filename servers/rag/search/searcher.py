@@ -4,18 +4,18 @@ Words find names, numbers and rare terms; vectors find the same thing said other
 misses what the other finds, so by default both are asked and their scores are added.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import assert_never
 
-from servers.rag.errors import EmbedderUnavailable
-from servers.rag.passages import Passage, SearchMode
-from servers.rag.ports import Embedder, VectorIndex
+from servers.rag.errors import EmbedderUnavailable, VectorsRefused, VectorsUnavailable
+from servers.rag.index.index import Index
+from servers.rag.passages import NOTHING_FITS, SearchMode, SearchResult
+from servers.rag.ports import Embedder, Vectors
 from servers.rag.search.fusion import (
     CANDIDATES,
     Candidates,
     Ranked,
-    SearchableIndex,
     by_vectors,
     by_words,
     fuse_with_feedback,
@@ -23,18 +23,15 @@ from servers.rag.search.fusion import (
     with_vectors,
 )
 from servers.rag.search.merging import Hit, select
-from servers.rag.search.noise import (
+from servers.rag.search.question import (
     NOISE_COSINE,
     QUERY_CHARACTERS_MAX,
-    Asked,
     Legibility,
+    Question,
     cleaned,
     is_noise,
 )
-from servers.rag.vectors.errors import VectorsRefused, VectorsUnavailable
-
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
+from servers.rag.vectors.store import VectorStore
 
 TOP_K = 5
 TOP_K_MAX = 50
@@ -42,50 +39,52 @@ TOP_K_MAX = 50
 
 WORD_WEIGHT = 0.45
 """The words' share of the score where the embedder reads every word of the question (more of it
-where not, see `ranking.legibility`); tuned on SciFact's training claims, Cranfield's odd questions,
+where not, see `Legibility`); tuned on SciFact's training claims, Cranfield's odd questions,
 XQuAD-es and paraphrases, see tests/evals/retrieval."""
 
 _ROWS_AT_ONCE = 16
 _FILES_NAMED = 5
 
 NOTHING_TO_ASK = "The query is empty: say what to look for."
-NOTHING_FITS = "Nothing in the documents fits the query."
 WORDS_ALONE = "Searched by words alone"
 
+QUESTIONS_KEPT = 256
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Passages, best first, and what should be said about them, in whole sentences."""
 
-    passages: tuple[Passage, ...]
-    note: str = ""
+def no_vectors() -> VectorStore:
+    """Where there are none.
+
+    Raises:
+        VectorsUnavailable: always.
+    """
+    raise VectorsUnavailable("there are no vectors")
 
 
 class Searcher:
-    """Asks the index by words and by vectors; keeps nothing, may be asked from several threads.
+    """Asks the index by words and by vectors; may be asked from several threads.
 
-    Without `embedder` or `vectors`, or when they fail, words alone are asked and the note says so.
-    `lacking` says why the one or the other isn't there.
+    Without an embedder, or when it or the vectors fail, words alone are asked and the note says
+    so. The vectors of the latest questions are kept: what is asked again is not computed again.
     """
 
     def __init__(
         self,
-        index: SearchableIndex,
-        vectors: VectorIndex | None,
-        embedder: Embedder | None,
+        index: Index,
+        embedder: Embedder | None = None,
+        find_vectors: Callable[[], VectorStore] = no_vectors,
         word_weight: float = WORD_WEIGHT,
         noise_cosine: float = NOISE_COSINE,
-        legibility: Legibility | None = None,
-        lacking: str = "there is no embedder",
     ) -> None:
-        """`legibility` is the embedder's; whoever makes many searchers makes it once."""
+        """Ask nothing yet.
+
+        `find_vectors` gives the vectors, or raises VectorsUnavailable with what is told about it.
+        """
         self._index = index
-        self._vectors = vectors
-        self._embedder = embedder
+        self._embed = lru_cache(QUESTIONS_KEPT)(embedder.embed_query) if embedder else None
+        self._find_vectors = find_vectors
         self._word_weight = word_weight
         self._noise_cosine = noise_cosine
-        self._lacking = lacking
-        self._legibility = legibility or Legibility(embedder.name if embedder else "")
+        self._legibility = Legibility(embedder.name if embedder else "")
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
@@ -105,7 +104,7 @@ class Searcher:
             return SearchResult((), f"The index has no text of a document named {file!r}.")
         found, without = self._find(asked, file, among, mode)
         notes = [*_about_length(query), *without]
-        question = Asked(
+        question = Question(
             asked,
             # Who asks for vectors alone gets what they say.
             0.0 if mode == "vectors" else self._legibility.foreign_share(asked),
@@ -137,19 +136,20 @@ class Searcher:
 
     def _near(
         self, asked: str, among: Sequence[int] | None
-    ) -> "tuple[Vectors, list[tuple[int, float]]]":
+    ) -> tuple[Vectors, list[tuple[int, float]]]:
         """The question's vector, and the chunks that lie nearest to it.
 
         Raises:
             EmbedderUnavailable: there is no vector, or it can't be made now.
             VectorsUnavailable: the nearest can't be looked up now.
         """
-        if self._embedder is None or self._vectors is None:
-            raise EmbedderUnavailable(self._lacking)
-        if len(self._vectors) == 0:
+        if self._embed is None:
+            raise EmbedderUnavailable("there is no embedder")
+        vectors = self._find_vectors()
+        if len(vectors) == 0:
             raise VectorsUnavailable("no passage has a vector yet")
-        question = self._embedder.embed_query(asked)
-        return question, self._vectors.search(question, CANDIDATES, among)
+        question = self._embed(asked)
+        return question, vectors.search(question, CANDIDATES, among)
 
     def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Ranked]:
         if found.top_cosine is None:

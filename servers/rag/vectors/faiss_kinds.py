@@ -9,16 +9,14 @@ query only. HNSW is none of them: it can't remove.
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from servers.rag.vectors.faiss_types import InvertedFile, Library
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from servers.rag.ports import Vectors
 from servers.rag.vectors.store import Rows
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from servers.rag.ports import Vectors
 
 KindName: TypeAlias = Literal["flat", "fp16", "ivf-sq8"]
 
@@ -28,6 +26,9 @@ CLUSTERS_SEARCHED = 64
 """A sixteenth of a million vectors. 32 found all of the ten nearest of 200,000 vectors that lie in
 fields, topics and documents, but 0.63 of those of a million with little in common but noise; see
 tests/benchmarks/vectors.py."""
+
+TRAINING_VECTORS_A_CLUSTER = 64
+"""FAISS asks for 39 at least; more move the centres little and cost in proportion."""
 
 SHRINK_SHARE = 0.8
 """An index goes back to a smaller kind below this share of the limit: not at every file."""
@@ -43,6 +44,9 @@ class Limits:
     flat: int = FLAT_MAX
     fp16: int = FP16_MAX
     clusters_searched: int = CLUSTERS_SEARCHED
+
+
+DEFAULT_LIMITS = Limits()
 
 
 def suitable_kind(count: int, now: KindName, limits: Limits) -> KindName:
@@ -73,15 +77,11 @@ def _kind_for(count: int, limits: Limits) -> KindName:
     return "fp16" if count <= limits.fp16 else "ivf-sq8"
 
 
-# Vectors that FAISS compares one by one: whole, or in half precision.
-
-
 class RowsInFaiss:
     """One of the two smaller kinds. Not thread-safe: `FaissIndex` sees to that."""
 
-    def __init__(self, faiss: Library, kind: KindName, dimension: int) -> None:
+    def __init__(self, kind: KindName, dimension: int) -> None:
         self.kind: KindName = kind
-        self._faiss = faiss
         metric = faiss.METRIC_INNER_PRODUCT
         if kind == "flat":
             self._rows = faiss.IndexFlatIP(dimension)
@@ -103,24 +103,24 @@ class RowsInFaiss:
         """Append vectors with ids that it doesn't hold."""
         self._index.add_with_ids(rows.vectors, rows.ids)
 
-    def remove(self, ids: "NDArray[np.int64]") -> None:
+    def remove(self, ids: NDArray[np.int64]) -> None:
         """Forget those of them that it holds."""
-        self._index.remove_ids(self._faiss.IDSelectorBatch(ids))
+        self._index.remove_ids(faiss.IDSelectorBatch(ids))
 
     def search(
-        self, query: "Vectors", count: int, among: "NDArray[np.int64] | None"
-    ) -> "tuple[Vectors, NDArray[np.int64]]":
+        self, query: Vectors, count: int, among: NDArray[np.int64] | None
+    ) -> tuple[Vectors, NDArray[np.int64]]:
         """Products and ids, shape (1, count); id -1 where there is none."""
         if among is None:
             return self._index.search(query, count)
-        chosen = self._faiss.IDSelectorBatch(among)
-        return self._index.search(query, count, params=self._faiss.SearchParameters(sel=chosen))
+        chosen = faiss.IDSelectorBatch(among)
+        return self._index.search(query, count, params=faiss.SearchParameters(sel=chosen))
 
-    def ids(self) -> "NDArray[np.int64]":
+    def ids(self) -> NDArray[np.int64]:
         """The ids of all, in their order."""
-        return self._faiss.vector_to_array(self._index.id_map)
+        return faiss.vector_to_array(self._index.id_map)
 
-    def sample(self, places: "NDArray[np.int64]") -> "Vectors":
+    def sample(self, places: NDArray[np.int64]) -> Vectors:
         """The vectors at some places below its length."""
         return self._rows.reconstruct_batch(places)
 
@@ -132,29 +132,23 @@ class RowsInFaiss:
             yield Rows(part, self._rows.reconstruct_n(start, len(part)))
 
 
-# Vectors in clusters, 8 bits a number: a search looks into the nearest clusters only.
-#
-# An inverted file as in J. Sivic, A. Zisserman, "Video Google" (ICCV 2003), with the cluster's
-# centre taken off before a vector is shortened, as FAISS does it.
-
-TRAINING_VECTORS_A_CLUSTER = 64
-"""FAISS asks for 39 at least; more move the centres little and cost in proportion."""
-
-
 class ClustersInFaiss:
-    """The kind for large indexes. Not thread-safe: `FaissIndex` sees to that."""
+    """The kind for large indexes. Not thread-safe: `FaissIndex` sees to that.
+
+    An inverted file as in J. Sivic, A. Zisserman, "Video Google" (ICCV 2003), with the cluster's
+    centre taken off before a vector is shortened, as FAISS does it.
+    """
 
     kind: KindName = "ivf-sq8"
 
-    def __init__(self, faiss: Library, training: "Vectors", expected: int, searched: int) -> None:
+    def __init__(self, training: Vectors, expected: int, searched: int) -> None:
         """Find the clusters for an expected number of vectors from some of them.
 
         `searched` is how many clusters a search looks into.
         """
         dimension = training.shape[1]
         clusters = min(cluster_count(expected), len(training))
-        self._faiss = faiss
-        self._index: InvertedFile = faiss.IndexIVFScalarQuantizer(
+        self._index = faiss.IndexIVFScalarQuantizer(
             faiss.IndexFlatIP(dimension),
             dimension,
             clusters,
@@ -179,38 +173,34 @@ class ClustersInFaiss:
         """Take up vectors with ids that it doesn't hold."""
         self._index.add_with_ids(rows.vectors, rows.ids)
 
-    def remove(self, ids: "NDArray[np.int64]") -> None:
+    def remove(self, ids: NDArray[np.int64]) -> None:
         """Forget those of them that it holds."""
-        self._index.remove_ids(self._faiss.IDSelectorBatch(ids))
+        self._index.remove_ids(faiss.IDSelectorBatch(ids))
 
     def search(
-        self, query: "Vectors", count: int, among: "NDArray[np.int64] | None"
-    ) -> "tuple[Vectors, NDArray[np.int64]]":
+        self, query: Vectors, count: int, among: NDArray[np.int64] | None
+    ) -> tuple[Vectors, NDArray[np.int64]]:
         """Products and ids, shape (1, count); id -1 where there is none.
 
         Among given ids every cluster is looked into, which costs little: only they are compared.
         """
         if among is None:
-            near = self._faiss.SearchParametersIVF(nprobe=self._searched)
+            near = faiss.SearchParametersIVF(nprobe=self._searched)
         else:
-            chosen = self._faiss.IDSelectorBatch(among)
-            near = self._faiss.SearchParametersIVF(nprobe=self._index.nlist, sel=chosen)
+            chosen = faiss.IDSelectorBatch(among)
+            near = faiss.SearchParametersIVF(nprobe=self._index.nlist, sel=chosen)
         return self._index.search(query, count, params=near)
 
-    def ids(self) -> "NDArray[np.int64]":
+    def ids(self) -> NDArray[np.int64]:
         """The ids of all, cluster by cluster."""
-        import numpy as np
-
         lists = self._index.invlists
         sizes = [(number, lists.list_size(number)) for number in range(self._index.nlist)]
         held = [
-            self._faiss.rev_swig_ptr(lists.get_ids(number), size).copy()
-            for number, size in sizes
-            if size
+            faiss.rev_swig_ptr(lists.get_ids(number), size).copy() for number, size in sizes if size
         ]
         return np.concatenate(held) if held else np.empty(0, dtype=np.int64)
 
-    def sample(self, places: "NDArray[np.int64]") -> "Vectors":
+    def sample(self, places: NDArray[np.int64]) -> Vectors:
         """The vectors at some places of `ids()`."""
         with self._ways():
             return self._index.reconstruct_batch(self.ids()[places])
@@ -226,8 +216,8 @@ class ClustersInFaiss:
     @contextmanager
     def _ways(self) -> Generator[None]:
         """Keep a table from ids to vectors; while there is one, nothing can be removed."""
-        self._index.set_direct_map_type(self._faiss.DirectMap.Hashtable)
+        self._index.set_direct_map_type(faiss.DirectMap.Hashtable)
         try:
             yield
         finally:
-            self._index.set_direct_map_type(self._faiss.DirectMap.NoMap)
+            self._index.set_direct_map_type(faiss.DirectMap.NoMap)

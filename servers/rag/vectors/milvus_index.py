@@ -1,30 +1,127 @@
-"""Where Milvus is: a server, or a file that Milvus Lite keeps in this process."""
+"""Nearest vectors with Milvus: Milvus Lite in this process, or a server or cluster.
 
-import importlib
+What one machine's memory no longer holds goes there. `pymilvus` is an extra, imported on request.
+"""
+
 import logging
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.base.files import make_private_folder
-from servers.rag.vectors.errors import VectorsSettingError, VectorsUnavailable
-from servers.rag.vectors.milvus_types import Client, Hit, Import, Library, load_milvus
+from servers.rag.errors import VectorsSettingError, VectorsUnavailable
+from servers.rag.ports import Vectors
 from servers.rag.vectors.store import checked_query, checked_rows, ids_array
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from servers.rag.ports import Vectors
+    from pymilvus import Hit, MilvusClient
 
 SCHEMES = ("http", "https")
 FILE_SUFFIX = ".db"
 OWNER_DIGITS = 16
 """Hexadecimal digits of an owner's hash in a collection's name."""
+
+TOKEN_VARIABLE = "MILVUS_TOKEN"  # noqa: S105 — a variable's name, no password
+CONNECT_TIMEOUT_SECONDS = 10.0
+SEARCH_TIMEOUT_SECONDS = 10.0
+CHANGE_TIMEOUT_SECONDS = 60.0
+
+ROWS_A_CALL = 1000
+"""At 3,072 numbers a vector these are 12 MB; a server takes 64 MB in a message."""
+
+IDS_A_CALL = 10_000
+"""How many ids one filter names."""
+
+LIMIT_MAX = 16_384
+"""What Milvus gives at most for one search, and in one part of a listing."""
+
+FLUSHED_ROWS = 1000
+"""Milvus Lite searches what was not flushed slowly (5,000 rows: 0.8 s); a server sees to itself."""
+
+NEAREST = {"metric_type": "IP"}
+OWN_WRITES = "Session"
+"""A search sees what this process wrote; all others' writes it sees a little later."""
+
+ALL_WRITES = "Strong"
+REASON_CHARACTERS = 200
+
+Errors: TypeAlias = tuple[type[Exception], ...]
+Connect: TypeAlias = "Callable[[str, str, float], MilvusClient]"
+"""Given a URI, a token and a time limit in seconds."""
+
+
+def load_milvus(is_file: bool) -> tuple[Connect, Errors]:
+    """How to connect, and what calls raise; importing it takes about a second and a half.
+
+    While it is imported, pymilvus takes variables from a `.env` file above its package.
+
+    Raises:
+        ModuleNotFoundError: it is not installed, or Milvus Lite is not, if it `is_file`.
+    """
+    from grpc import RpcError  # when a deadline passes
+    from pymilvus import MilvusClient, MilvusException
+
+    if is_file:
+        pass  # pyright: ignore[reportUnusedImport] - is it there?
+    return (
+        lambda uri, token, seconds: MilvusClient(uri, token=token, timeout=seconds),
+        (MilvusException, RpcError),
+    )
+
+
+def open_milvus(
+    address: str,
+    dimension: int,
+    environ: Mapping[str, str],
+    owner: str,
+    load: Callable[[bool], tuple[Connect, Errors]] = load_milvus,
+) -> "MilvusIndex":
+    """The index in the owner's collection, which is made if need be.
+
+    `address` is what follows `milvus:` in the setting; a relative path counts from the working
+    folder.
+
+    Raises:
+        VectorsSettingError: it is no address.
+        VectorsUnavailable: a package is missing, nobody answers, or another process has the file.
+    """
+    place = parsed_address(address)
+    try:
+        connect, errors = load(place.is_file)
+    except ModuleNotFoundError as error:
+        raise VectorsUnavailable(
+            f"vectors: milvus:{place.told} needs the package {error.name}: "
+            "pip install 'cortex-r[milvus]'"
+        ) from None
+    for name in ("pymilvus", "milvus_lite"):  # else each failed call prints a traceback
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        if place.is_file:
+            make_private_folder(Path(place.uri).parent)
+        client = connect(place.uri, environ.get(TOKEN_VARIABLE, ""), CONNECT_TIMEOUT_SECONDS)
+    except OSError as error:
+        raise VectorsUnavailable(f"vectors: milvus:{place.told}: {error}") from error
+    except errors as error:
+        advice = (
+            "is it open in another process? Several at a time need a Milvus server"
+            if place.is_file
+            else "is it running? Without it, say vectors: faiss"
+        )
+        raise VectorsUnavailable(
+            f"vectors: milvus:{place.told} can't be opened ({_reason(error)}): {advice}"
+        ) from error
+    try:
+        return MilvusIndex(client, errors, place, _collection_name(owner, dimension), dimension)
+    except VectorsUnavailable:
+        client.close()
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +151,7 @@ def parsed_address(text: str) -> Address:
     return Address(text, host if port is None else f"{host}:{port}", is_file=False)
 
 
-def collection_name(owner: str, dimension: int) -> str:
+def _collection_name(owner: str, dimension: int) -> str:
     """The collection of this owner's vectors: letters, digits and underscores, as Milvus asks."""
     digest = sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
     return f"cortex_r_{digest}_{dimension}"
@@ -71,66 +168,6 @@ def _wrong(text: str, why: str) -> VectorsSettingError:
     return VectorsSettingError(f"vectors: milvus:{text}: {why}")
 
 
-# What goes wrong with Milvus, in one line.
-
-REASON_CHARACTERS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """The exceptions of pymilvus and of grpc (when a deadline passes), and where Milvus is."""
-
-    types: tuple[type[Exception], ...]
-    told: str
-
-    @contextmanager
-    def told_plainly(self) -> Generator[None]:
-        """Turn what a call of Milvus raises into one line.
-
-        Raises:
-            VectorsUnavailable: the call failed.
-        """
-        try:
-            yield
-        except self.types as error:
-            raise VectorsUnavailable(
-                f"Milvus at {self.told} can't be used now ({reason(error)}); "
-                "search goes on by words. Is it up and reachable?"
-            ) from error
-
-
-def reason(error: Exception) -> str:
-    """The first line of what an exception of theirs says."""
-    message = getattr(error, "message", None) or str(error) or type(error).__name__
-    return str(message).strip().partition("\n")[0][:REASON_CHARACTERS]
-
-
-# Nearest vectors with Milvus: Milvus Lite in this process, or a server or cluster.
-#
-# What one machine's memory no longer holds goes there.
-
-SEARCH_TIMEOUT_SECONDS = 10.0
-CHANGE_TIMEOUT_SECONDS = 60.0
-
-ROWS_A_CALL = 1000
-"""At 3,072 numbers a vector these are 12 MB; a server takes 64 MB in a message."""
-
-IDS_A_CALL = 10_000
-"""How many ids one filter names."""
-
-LIMIT_MAX = 16_384
-"""What Milvus gives at most for one search, and in one part of a listing."""
-
-FLUSHED_ROWS = 1000
-"""Milvus Lite searches what was not flushed slowly (5,000 rows: 0.8 s); a server sees to itself."""
-
-NEAREST = {"metric_type": "IP"}
-OWN_WRITES = "Session"
-"""A search sees what this process wrote; all others' writes it sees a little later."""
-
-ALL_WRITES = "Strong"
-
-
 class MilvusIndex:
     """A `VectorStore` in one collection. Its methods may be called from several threads.
 
@@ -138,15 +175,21 @@ class MilvusIndex:
     """
 
     def __init__(
-        self, client: Client, address: Address, collection: str, dimension: int, failures: Failures
+        self,
+        client: "MilvusClient",
+        errors: Errors,
+        address: Address,
+        collection: str,
+        dimension: int,
     ) -> None:
+        """Make the collection if need be; `errors` are what the client's calls raise."""
         self._client = client
+        self._errors = errors
         self._address = address
         self._collection = collection
         self._dimension = dimension
-        self._failures = failures
         self._unflushed = 0
-        with failures.told_plainly():
+        with self._told_plainly():
             self._have_collection()
 
     @property
@@ -156,7 +199,7 @@ class MilvusIndex:
 
     def __len__(self) -> int:
         """How many vectors it holds."""
-        with self._failures.told_plainly():
+        with self._told_plainly():
             rows = self._client.query(
                 self._collection,
                 filter="",
@@ -166,7 +209,7 @@ class MilvusIndex:
             )
         return int(rows[0]["count(*)"])
 
-    def add(self, chunk_ids: Sequence[int], vectors: "Vectors") -> None:
+    def add(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
         """Take up vectors; an id that is known gets its new one.
 
         Raises:
@@ -176,7 +219,7 @@ class MilvusIndex:
         for start in range(0, len(rows), ROWS_A_CALL):
             part = rows.part(start, ROWS_A_CALL)
             pairs = zip(part.ids.tolist(), part.vectors, strict=True)
-            with self._failures.told_plainly():
+            with self._told_plainly():
                 self._client.upsert(
                     self._collection,
                     [{"id": chunk_id, "vector": vector} for chunk_id, vector in pairs],
@@ -187,11 +230,11 @@ class MilvusIndex:
     def remove(self, chunk_ids: Sequence[int]) -> None:
         """Forget vectors; unknown ids don't matter."""
         for part in _parts(ids_array(chunk_ids).tolist(), IDS_A_CALL):
-            with self._failures.told_plainly():
+            with self._told_plainly():
                 self._client.delete(self._collection, ids=part, timeout=CHANGE_TIMEOUT_SECONDS)
 
     def search(
-        self, query: "Vectors", count: int, among: Sequence[int] | None = None
+        self, query: Vectors, count: int, among: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """The nearest chunk ids with their cosine, best first; at most 16,384.
 
@@ -214,9 +257,9 @@ class MilvusIndex:
     def settle(self) -> None:
         """Nothing was put off."""
 
-    def chunk_ids(self) -> "NDArray[np.int64]":
+    def chunk_ids(self) -> NDArray[np.int64]:
         """The ids of all that it holds, shape (n,)."""
-        with self._failures.told_plainly():
+        with self._told_plainly():
             listing = self._client.query_iterator(
                 self._collection,
                 batch_size=LIMIT_MAX,
@@ -252,8 +295,8 @@ class MilvusIndex:
             timeout=timeout,
         )
 
-    def _hits(self, row: "Vectors", limit: int, wanted: str) -> Sequence[Hit]:
-        with self._failures.told_plainly():
+    def _hits(self, row: Vectors, limit: int, wanted: str) -> "Sequence[Hit]":
+        with self._told_plainly():
             return self._client.search(
                 self._collection,
                 data=[row[0]],
@@ -270,8 +313,23 @@ class MilvusIndex:
         self._unflushed += rows
         if self._address.is_file and self._unflushed >= FLUSHED_ROWS:
             self._unflushed = 0
-            with self._failures.told_plainly():
+            with self._told_plainly():
                 self._client.flush(self._collection, timeout=CHANGE_TIMEOUT_SECONDS)
+
+    @contextmanager
+    def _told_plainly(self) -> Generator[None]:
+        """Turn what a call of Milvus raises into one line.
+
+        Raises:
+            VectorsUnavailable: the call failed.
+        """
+        try:
+            yield
+        except self._errors as error:
+            raise VectorsUnavailable(
+                f"Milvus at {self._address.told} can't be used now ({_reason(error)}); "
+                "search goes on by words. Is it up and reachable?"
+            ) from error
 
 
 def _filters(ids: list[int]) -> Iterator[str]:
@@ -285,62 +343,7 @@ def _parts(ids: list[int], size: int) -> Iterator[list[int]]:
         yield ids[start : start + size]
 
 
-# Connects to Milvus, or starts Milvus Lite. `pymilvus` is an extra, imported on request only.
-
-TOKEN_VARIABLE = "MILVUS_TOKEN"  # noqa: S105 — a variable's name, no password
-CONNECT_TIMEOUT_SECONDS = 10.0
-
-
-def open_milvus(
-    address: str,
-    dimension: int,
-    environ: Mapping[str, str],
-    owner: str,
-    import_module: Import = importlib.import_module,
-) -> MilvusIndex:
-    """The index in the owner's collection, which is made if need be.
-
-    `address` is what follows `milvus:` in the setting; a relative path counts from the working
-    folder. While it is imported, pymilvus takes variables from a `.env` file above its package.
-
-    Raises:
-        VectorsSettingError: it is no address.
-        VectorsUnavailable: a package is missing, nobody answers, or another process has the file.
-    """
-    place = parsed_address(address)
-    try:
-        library, grpc = load_milvus(import_module)
-        if place.is_file:
-            import_module("milvus_lite")
-    except ModuleNotFoundError as error:
-        raise VectorsUnavailable(
-            f"vectors: milvus:{place.told} needs the package {error.name}: "
-            "pip install 'cortex-r[milvus]'"
-        ) from None
-    for name in ("pymilvus", "milvus_lite"):  # else each failed call prints a traceback
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    failures = Failures((library.MilvusException, grpc.RpcError), place.told)
-    client = _connected(library, place, environ.get(TOKEN_VARIABLE, ""), failures)
-    try:
-        return MilvusIndex(client, place, collection_name(owner, dimension), dimension, failures)
-    except VectorsUnavailable:
-        client.close()
-        raise
-
-
-def _connected(library: Library, place: Address, token: str, failures: Failures) -> Client:
-    try:
-        if place.is_file:
-            make_private_folder(Path(place.uri).parent)
-        return library.MilvusClient(place.uri, token=token, timeout=CONNECT_TIMEOUT_SECONDS)
-    except OSError as error:
-        raise VectorsUnavailable(f"vectors: milvus:{place.told}: {error}") from error
-    except failures.types as error:
-        advice = (
-            "is it open in another process? Several at a time need a Milvus server"
-            if place.is_file
-            else "is it running? Without it, say vectors: faiss"
-        )
-        raise VectorsUnavailable(
-            f"vectors: milvus:{place.told} can't be opened ({reason(error)}): {advice}"
-        ) from error
+def _reason(error: Exception) -> str:
+    """The first line of what an exception of theirs says."""
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    return str(message).strip().partition("\n")[0][:REASON_CHARACTERS]

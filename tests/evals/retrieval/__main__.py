@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from servers.rag.embedding import open_embedder
+from servers.rag.embedding.opening import open_embedder
 from servers.rag.errors import RagError
 from servers.rag.ports import Embedder
 from tests.benchmarks.table import print_machine

@@ -5,20 +5,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from servers.rag.chunking.chunker import chunk_document
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.passages import Chunk, DocumentEntry, Passage, SearchMode
-from servers.rag.ports import Embedder, VectorIndex
-from servers.rag.search.searcher import Searcher
-from servers.rag.vectors import open_vectors
+from servers.rag.ports import Embedder, Vectors
+from servers.rag.search.searcher import Searcher, no_vectors
+from servers.rag.vectors.store import VectorStore, open_vectors
 from servers.reading.source import Extracted
 from tests.evals.retrieval.collections import Item, Paper
 from tests.evals.retrieval.ranking import DEPTH
-
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
 
 PASSAGES_READ = 20
 """More than fill 900 words."""
@@ -38,12 +34,14 @@ class Engine:
     """An index with a search over it; without an embedder words alone are searched."""
 
     index: Index
-    vectors: VectorIndex | None
+    vectors: VectorStore | None
     embedder: Embedder | None
 
     def searcher(self, word_weight: float) -> Searcher:
         """A search with that share of words."""
-        return Searcher(self.index, self.vectors, self.embedder, word_weight)
+        vectors = self.vectors
+        find = no_vectors if vectors is None else lambda: vectors
+        return Searcher(self.index, self.embedder, find, word_weight)
 
     @property
     def modes(self) -> tuple[SearchMode, ...]:
@@ -106,7 +104,7 @@ def _fill(index: Index, sources: Sequence[Source], embedder: Embedder | None) ->
     index.tidy()
 
 
-def _loaded(index: Index, embedder: Embedder) -> VectorIndex:
+def _loaded(index: Index, embedder: Embedder) -> VectorStore:
     vectors = open_vectors("faiss", embedder.dimension)
     for ids, rows in index.all_vectors():
         vectors.add(ids.tolist(), rows)

@@ -63,6 +63,10 @@ class CachedEmbedder:
             self._keep("query", [text], self._inner.embed_query(text))
         return self._known("query", text)[None]
 
+    def start(self) -> None:
+        """Start the inner one."""
+        self._inner.start()
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()

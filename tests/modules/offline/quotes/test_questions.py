@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from servers.rag.chunking.chunker import chunk_document
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.library.wording import passages_text
 from servers.rag.passages import DocumentEntry
 from servers.rag.search.searcher import Searcher
@@ -25,7 +25,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
         entry = DocumentEntry(file, file, "indexed", len(text), 0, len(chunks))
         index.replace_document(entry, file, extracted, chunks, None)
     index.tidy()
-    yield Searcher(index, None, None)
+    yield Searcher(index)
     index.close()
 
 

@@ -1,15 +1,18 @@
 """Topics by a language model: what it says only places cuts, and none of it is trusted."""
 
-import httpx2
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.rag.chunking.chunker import chunk_document
-from servers.rag.chunking.ollama_topics import OllamaTopics
+from servers.rag.chunking.ollama_topics import open_topics
 from servers.rag.chunking.topics import WINDOW_WORDS, TopicsUnavailable, chunk_by_topics
 from servers.reading.source import Extracted
 from tests.servers.rag.chunking.chunk_checks import assert_sound
+from tests.servers.shared.service_double import Answer, ServiceDouble, service_double
 
 CATS = "Cats sleep most of the day and hunt at night. " * 8
 SHIPS = "Ships of steel replaced those of wood within decades. " * 8
@@ -79,6 +82,12 @@ def test_a_model_that_cannot_be_asked_is_said_in_a_note_and_asked_no_further() -
     assert len(asked) == 2
 
 
+@pytest.fixture
+def service() -> Iterator[ServiceDouble]:
+    with service_double() as double:
+        yield double
+
+
 @pytest.mark.parametrize(
     ("content", "topic"),
     [
@@ -91,41 +100,40 @@ def test_a_model_that_cannot_be_asked_is_said_in_a_note_and_asked_no_further() -
     ],
 )
 def test_ollama_is_asked_for_the_beginning_of_a_second_topic(
-    content: str, topic: str | None
+    service: ServiceDouble, content: str, topic: str | None
 ) -> None:
-    asked: list[bytes] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.read())
-        return httpx2.Response(200, json={"message": {"role": "assistant", "content": content}})
-
-    splitter = OllamaTopics("phi4", "http://127.0.0.1:11434", httpx2.MockTransport(answer))
-
-    assert splitter("the {part}") == topic
-    assert b"the {part}" in asked[0]
-    splitter.close()
+    service.will_answer(Answer({"message": {"role": "assistant", "content": content}}))
+    with closing(open_topics({"OLLAMA_HOST": service.url})) as splitter:
+        assert splitter("the {part}") == topic
+    assert (service.asked[0].path, service.asked[0].body["model"]) == ("/api/chat", "phi4")
+    assert "the {part}" in str(service.asked[0].body["messages"])
 
 
 @pytest.mark.parametrize(
-    ("response", "said"),
+    ("answer", "said"),
     [
-        (httpx2.Response(404, json={"error": "model not found"}), "ollama pull phi4"),
-        (httpx2.Response(200, text="<html>"), "not Ollama"),
-        (httpx2.Response(200, content=b"x" * 2_000_000), "without end"),
-        (httpx2.ConnectError("refused"), "refused"),
+        (Answer({"error": "model not found"}, 404), "model not found; .*ollama pull phi4"),
+        (Answer(b"<html>"), "not send"),
+        (Answer(b"x" * 2_000_000), "more than 1000000 bytes"),
+        (Answer({"error": "busy"}, 503), r"HTTP 503\): busy"),
     ],
-    ids=["no model", "another server", "endless", "no server"],
+    ids=["no model", "another server", "endless", "busy"],
 )
 def test_ollama_that_does_not_answer_is_unavailable(
-    response: httpx2.Response | httpx2.ConnectError, said: str
+    service: ServiceDouble, answer: Answer, said: str
 ) -> None:
-    def answer(_: httpx2.Request) -> httpx2.Response:
-        if isinstance(response, httpx2.ConnectError):
-            raise response
-        return response
-
-    splitter = OllamaTopics("phi4", "http://127.0.0.1:1", httpx2.MockTransport(answer))
-
-    with pytest.raises(TopicsUnavailable, match=said):
+    service.will_answer(answer)
+    with (
+        closing(open_topics({"OLLAMA_HOST": service.url})) as splitter,
+        pytest.raises(TopicsUnavailable, match=said),
+    ):
         splitter("text")
-    splitter.close()
+    assert len(service.asked) == 1
+
+
+def test_no_server_is_said_with_how_to_start_it() -> None:
+    with (
+        closing(open_topics({"OLLAMA_HOST": "127.0.0.1:9"})) as splitter,
+        pytest.raises(TopicsUnavailable, match=r"can't be reached .*ollama serve"),
+    ):
+        splitter("text")

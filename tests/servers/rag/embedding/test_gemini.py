@@ -7,7 +7,7 @@ import pytest
 from servers.rag.embedding.gemini import open_gemini
 from servers.rag.embedding.remote import RemoteEmbedder
 from servers.rag.errors import EmbedderUnavailable
-from tests.servers.rag.embedding.service_double import Answer, ServiceDouble, service_double
+from tests.servers.shared.service_double import Answer, ServiceDouble, service_double
 
 KEY = "AIza-not-a-key"
 AT_ONCE = (0.0, 0.0, 0.0)

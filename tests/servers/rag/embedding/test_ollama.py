@@ -6,11 +6,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from servers.rag.embedding.ollama import ollama_address, open_ollama
+from servers.rag.embedding.ollama import open_ollama
 from servers.rag.embedding.remote import RemoteEmbedder, prompts_for
-from servers.rag.errors import EmbedderUnavailable
-from servers.rag.library.options import OptionsError
-from tests.servers.rag.embedding.service_double import Answer, ServiceDouble, service_double
+from servers.rag.errors import EmbedderUnavailable, OptionsError
+from tests.servers.shared.service_double import Answer, ServiceDouble, service_double
 
 TAGS = Answer({"models": [{"name": "nomic-embed-text:latest", "digest": "0a109f422b47e3a3"}]})
 SHOWN = Answer({"model_info": {"nomic-bert.embedding_length": 3}, "capabilities": ["embedding"]})
@@ -165,25 +164,10 @@ def test_a_server_that_is_not_there_is_said_to_be_started() -> None:
         open_ollama("nomic-embed-text", {"OLLAMA_HOST": "127.0.0.1:1"}, AT_ONCE)
 
 
-@pytest.mark.parametrize(
-    ("given", "address"),
-    [
-        ("", "http://127.0.0.1:11434"),
-        ("0.0.0.0:11434", "http://127.0.0.1:11434"),
-        ("box:99", "http://box:99"),
-        ("https://box/ollama/", "https://box:443/ollama"),
-        ("http://box", "http://box:80"),
-        ("http://[::1]:5", "http://[::1]:5"),
-    ],
-)
-def test_the_address_is_read_as_ollama_reads_it(given: str, address: str) -> None:
-    assert ollama_address({"OLLAMA_HOST": given}) == address
-
-
 @pytest.mark.parametrize("given", ["file:///etc", "http://", "box:port", "http://me:secret@box"])
 def test_what_is_no_address_is_refused_without_being_shown(given: str) -> None:
     with pytest.raises(OptionsError, match="OLLAMA_HOST holds no usable address") as caught:
-        ollama_address({"OLLAMA_HOST": given})
+        open_ollama("nomic-embed-text", {"OLLAMA_HOST": given})
     assert given not in str(caught.value)
 
 

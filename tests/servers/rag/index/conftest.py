@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from tests.servers.rag.index.made import FINGERPRINT
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from tests.servers.rag.index.made import cut, entry
 
 DOCUMENTS, CHUNKS = 3, 12

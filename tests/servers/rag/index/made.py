@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.passages import Chunk, DocumentEntry, DocumentStatus
 from servers.reading.source import Extracted
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from servers.rag.errors import IndexUnusable
-from servers.rag.index import Index
 from servers.rag.index.document_rows import BLOCK_CHARACTERS
+from servers.rag.index.index import Index
 from servers.rag.passages import Chunk
 from servers.reading.source import Extracted
 from tests.servers.rag.index.made import FINGERPRINT, cut, entry, found, put
@@ -36,7 +36,6 @@ def test_what_is_not_there_is_none_and_empty(index: Index) -> None:
     assert index.content_hash("nothing.md") is None
     assert index.chunk_ids("nothing.md") == []
     assert index.chunks([1, 2]) == []
-    assert index.neighbours(1) == []
     index.remove_document("nothing.md")
     index.rename_document("nothing.md", "something.md", "/something.md", 1)
     assert index.documents() == []
@@ -106,13 +105,6 @@ def test_a_file_that_fails_loses_its_old_text(index: Index) -> None:
     (failed,) = index.documents()
     assert (failed.status, failed.note, failed.chunks) == ("failed", "encrypted", 0)
     assert found(index, "apples") == []
-
-
-def test_neighbours_come_in_order_and_end_with_the_document(index: Index) -> None:
-    ids = put(index, "a.md", "zero", "one", "two", "three")
-    put(index, "b.md", "another")
-    assert [each.chunk.text for each in index.neighbours(ids[1])] == ["zero", "one", "two"]
-    assert [each.ordinal for each in index.neighbours(ids[3], 2)] == [1, 2, 3]
 
 
 def test_names_and_texts_that_are_no_unicode_are_kept_or_replaced(index: Index) -> None:

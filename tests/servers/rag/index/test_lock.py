@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from servers.rag.errors import IndexUnusable
-from servers.rag.index import IndexLock
+from servers.rag.index.lock import IndexLock
 
 HOLDER = """
 import sys

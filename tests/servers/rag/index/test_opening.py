@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from servers.rag.errors import IndexUnusable
-from servers.rag.index import Index
 from servers.rag.index.connections import IndexBusy, IndexDamaged, IndexFull, suspicion, unusable
+from servers.rag.index.index import Index
 from servers.rag.index.schema import FORMAT
 from tests.servers.rag.index.made import FINGERPRINT, found, put
 

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.index import Index
 from servers.rag.index.connections import connect
 from servers.rag.index.document_rows import find_document
+from servers.rag.index.index import Index
 from servers.rag.index.schema import LENGTH_COLUMNS
-from servers.rag.index.word_search import Frequencies, search_words
 from servers.rag.index.word_table import (
     CLASS_LIMITS_WORDS,
     K1,
     B,
+    Frequencies,
     Lengths,
     column_weights,
     count_words,
     length_class,
+    search_words,
 )
 from tests.servers.rag.index.made import put
 

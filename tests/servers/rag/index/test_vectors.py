@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from servers.rag.index import Index
 from servers.rag.index.changes import cut_log
 from servers.rag.index.connections import connect
+from servers.rag.index.index import Index
 from tests.servers.rag.index.made import FINGERPRINT, cut, entry, put
 
 if TYPE_CHECKING:

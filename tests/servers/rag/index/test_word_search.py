@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from servers.rag.index import Index
-from servers.rag.index.word_table import QUERY_TERMS_MAX, indexed, query_terms
+from servers.rag.index.index import Index
+from servers.rag.index.words import QUERY_TERMS_MAX, indexed, query_terms
 from tests.servers.rag.index.made import found, put
 
 ODD = [

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, OnEvent
 from servers.rag.library.engine import Engine, Parts, open_engine

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.index import Index
 from servers.rag.index.connections import IndexFull
+from servers.rag.index.index import Index
 from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.progress import IndexEvent, SyncReport
 from tests.servers.rag.indexing.doubles import LetterEmbedder, PlainExtractor, options, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from servers.rag.errors import EmbedderUnavailable
-from servers.rag.index import Index
+from servers.rag.index.index import Index
 from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.progress import (
     FileNoted,

@@ -22,9 +22,8 @@ from servers.rag.indexing.reading import (
     read_ahead,
     read_hash,
 )
-from servers.reading.source import Extracted, ExtractionError
-
-LONG_AGO_NS = 1_600_000_000_000_000_000
+from servers.reading.source import ExtractionError
+from tests.servers.rag.indexing.doubles import LONG_AGO_NS, PlainExtractor
 
 
 def written(path: Path, text: str, modified_ns: int | None = None) -> str:
@@ -101,37 +100,16 @@ def test_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
         read_hash(written(tmp_path / "a.md", "x" * 101), 100)
 
 
-# What comes of reading one file, whatever happens to it meanwhile.
-
-BEFORE_NS = 1_600_000_000_000_000_000
-
-
-class Extracting:
-    """An extractor that does something else while it reads."""
-
-    def __init__(self, meanwhile: Callable[[Path], None]) -> None:
-        self._meanwhile = meanwhile
-
-    def extract(self, path: Path) -> Extracted:
-        text = path.read_text(encoding="utf-8")
-        self._meanwhile(path)
-        return Extracted(text)
-
-
-def nothing(_: Path) -> None:
-    pass
-
-
-def reader(meanwhile: Callable[[Path], None] = nothing) -> FileReader:
-    return FileReader(Extracting(meanwhile), bytes_max=1_000)
+def reader(meanwhile: Callable[[Path], None] | None = None) -> FileReader:
+    return FileReader(PlainExtractor(meanwhile), bytes_max=1_000)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> FoundFile:
     path = tmp_path / "a.md"
     path.write_text("text", encoding="utf-8")
-    os.utime(path, ns=(BEFORE_NS, BEFORE_NS))
-    return FoundFile("a.md", str(path), 4, BEFORE_NS)
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    return FoundFile("a.md", str(path), 4, LONG_AGO_NS)
 
 
 def test_a_file_that_holds_still_is_read(file: FoundFile) -> None:

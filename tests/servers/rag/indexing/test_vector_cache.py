@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.index import Index
+from servers.rag.errors import VectorsUnavailable
+from servers.rag.index.index import Index
 from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.library.engine import STILL_LOADING, STILL_STARTING, Engine, Parts, open_engine
 from servers.rag.library.library import tell_nobody
-from servers.rag.vectors import open_vectors
-from servers.rag.vectors.errors import VectorsUnavailable
-from servers.rag.vectors.store import VectorStore
+from servers.rag.vectors.store import VectorStore, open_vectors
 from tests.servers.rag.index.made import put
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import IndexUnusable
+from servers.rag.errors import IndexUnusable, OptionsError
 from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.progress import IndexEvent
 from servers.rag.library.engine import Parts
 from servers.rag.library.library import DocumentLibrary, UnknownDocument, open_parts, tell_nobody
-from servers.rag.library.options import DocumentOptions, OptionsError
+from servers.rag.library.options import DocumentOptions
 from servers.reading.source import Extracted
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from servers.rag.vectors import Filled, VectorStore, fill
-from servers.rag.vectors.errors import VectorsRefused
+from servers.rag.errors import VectorsRefused
+from servers.rag.vectors.store import Filled, VectorStore, fill
 from tests.servers.rag.vectors.exact_index import ExactIndex
 
 Vectors: TypeAlias = NDArray[np.float32]

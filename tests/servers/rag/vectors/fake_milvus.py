@@ -3,12 +3,16 @@
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from servers.rag.vectors.milvus_types import Entity, Hit
+from servers.rag.vectors.milvus_index import Connect, Errors
 from tests.servers.rag.vectors.exact_index import ExactIndex
+
+if TYPE_CHECKING:
+    from pymilvus import Entity, Hit, MilvusClient
 
 
 class FakeMilvusException(Exception):
@@ -71,7 +75,7 @@ class FakeClient:
     def load_collection(self, collection_name: str, *, timeout: float) -> None:
         self._service.called("load_collection")
 
-    def upsert(self, collection_name: str, data: list[Entity], *, timeout: float) -> object:
+    def upsert(self, collection_name: str, data: "list[Entity]", *, timeout: float) -> object:
         self._service.called("upsert", len(data))
         vectors = np.stack([row["vector"] for row in data])
         self._collection(collection_name).add([row["id"] for row in data], vectors)
@@ -97,7 +101,7 @@ class FakeClient:
         search_params: Mapping[str, str],
         consistency_level: str,
         timeout: float,
-    ) -> list[list[Hit]]:
+    ) -> "list[list[Hit]]":
         self._service.called("search", limit)
         self._service.filters.append(filter)
         among = ast.literal_eval(filter.removeprefix("id in ")) if filter else None
@@ -121,23 +125,20 @@ class FakeClient:
         return self._service.collections[name]
 
 
+@dataclass
 class FakeLibrary:
-    """The packages `pymilvus` and `grpc` in one; without those of `missing`."""
+    """The packages `pymilvus` and `grpc`; without that of `missing`."""
 
-    MilvusException = FakeMilvusException
-    RpcError = FakeRpcError
+    service: FakeService
+    missing: str = ""
 
-    def __init__(self, service: FakeService, missing: Sequence[str] = ()) -> None:
-        self._service = service
-        self._missing = missing
+    def load(self, is_file: bool) -> tuple[Connect, Errors]:
+        if self.missing:
+            raise ModuleNotFoundError(f"No module named {self.missing!r}", name=self.missing)
+        return self._connected, (FakeMilvusException, FakeRpcError)
 
-    def import_module(self, name: str) -> object:
-        if name in self._missing:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return self
-
-    def MilvusClient(self, uri: str, *, token: str, timeout: float) -> FakeClient:
-        self._service.called("connect")
-        self._service.uris.append(uri)
-        self._service.tokens.append(token)
-        return FakeClient(self._service)
+    def _connected(self, uri: str, token: str, seconds: float) -> "MilvusClient":
+        self.service.called("connect")
+        self.service.uris.append(uri)
+        self.service.tokens.append(token)
+        return cast("MilvusClient", FakeClient(self.service))

@@ -1,19 +1,16 @@
 """The index in memory: it keeps the contract in each of its kinds, and goes from one to another."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, get_ident
-from typing import cast
+from threading import Event
 
+import faiss
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from servers.rag.vectors import Filled, fill, open_vectors
-from servers.rag.vectors.errors import VectorsSettingError
+from servers.rag.errors import VectorsSettingError
 from servers.rag.vectors.faiss_index import ROWS_A_TURN, FaissIndex
-from servers.rag.vectors.faiss_kinds import Limits
-from servers.rag.vectors.faiss_types import IdMap, Index, Library, load_faiss
+from servers.rag.vectors.faiss_kinds import ClustersInFaiss, KindName, Limits, RowsInFaiss
+from servers.rag.vectors.store import Filled, Rows, fill, open_vectors
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, Open, unit_vectors
 from tests.servers.rag.vectors.exact_index import ExactIndex
 
@@ -26,17 +23,6 @@ STORES: dict[str, Open] = {
     "ivf-sq8": lambda: FaissIndex(DIMENSION, Limits(flat=0, fp16=0)),
     "changing": lambda: FaissIndex(DIMENSION, Limits(flat=15, fp16=45)),
 }
-
-
-class FaissWith:
-    """FAISS, with one of its functions replaced."""
-
-    def __init__(self, **replaced: Callable[..., object]) -> None:
-        self.__dict__.update(replaced)
-
-    def __getattr__(self, name: str) -> object:
-        """What is not replaced."""
-        return getattr(load_faiss(), name)
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -68,23 +54,16 @@ def test_it_grows_and_shrinks_between_its_kinds_and_still_finds_everything() -> 
     assert kinds == grown + shrunk
 
 
-def test_clusters_are_found_anew_when_there_are_many_times_more() -> None:
-    made: list[int] = []
-
-    def counted(*arguments: object) -> object:
-        made.append(cast("int", arguments[2]))
-        make = cast("Callable[..., object]", load_faiss().IndexIVFScalarQuantizer)
-        return make(*arguments)
-
-    faiss = cast("Library", FaissWith(IndexIVFScalarQuantizer=counted))
-    index = FaissIndex(DIMENSION, Limits(flat=0, fp16=0), faiss)
-    vectors = unit_vectors(450)
-    index.add(range(100), vectors[:100])
-    index.add(range(100, 400), vectors[100:400])
-    assert len(made) == 1
-    index.add(range(400, 450), vectors[400:])
-    assert len(made) == 2
-    assert made[1] > made[0]
+def test_clusters_are_outgrown_by_many_times_more_and_then_found_anew() -> None:
+    vectors, ids = unit_vectors(450), np.arange(450)
+    clusters = ClustersInFaiss(vectors[:100], expected=100, searched=8)
+    clusters.add(Rows(ids[:400], vectors[:400]))
+    assert not clusters.outgrown
+    clusters.add(Rows(ids[400:], vectors[400:]))
+    assert clusters.outgrown
+    index = FaissIndex(DIMENSION, Limits(flat=0, fp16=0))
+    for start, stop in ((0, 100), (100, 400), (400, 450)):
+        index.add(range(start, stop), vectors[start:stop])
     assert index.search(vectors[3][None], 1)[0][0] == 3
     index.remove([3])
     assert len(index) == 449
@@ -107,13 +86,13 @@ def test_filling_puts_off_the_clusters_until_it_is_settled() -> None:
 def test_a_search_goes_on_while_another_kind_is_built() -> None:
     building, searched = Event(), Event()
 
-    def slowly(*arguments: object) -> object:
-        building.set()
-        assert searched.wait(WAIT_SECONDS), "the search waited for what is built"
-        return cast("Callable[..., object]", load_faiss().IndexScalarQuantizer)(*arguments)
+    def slowly(kind: KindName, dimension: int) -> RowsInFaiss:
+        if kind == "fp16":
+            building.set()
+            assert searched.wait(WAIT_SECONDS), "the search waited for what is built"
+        return RowsInFaiss(kind, dimension)
 
-    faiss = cast("Library", FaissWith(IndexScalarQuantizer=slowly))
-    index = FaissIndex(DIMENSION, Limits(flat=50), faiss)
+    index = FaissIndex(DIMENSION, Limits(flat=50), slowly)
     vectors = unit_vectors(60)
     with ThreadPoolExecutor(1) as pool:
         added = pool.submit(index.add, range(60), vectors)
@@ -128,41 +107,24 @@ def test_a_search_goes_on_while_another_kind_is_built() -> None:
 def test_a_large_addition_is_taken_up_part_by_part() -> None:
     sizes: list[int] = []
 
-    class Watched:
-        def __init__(self, index: IdMap) -> None:
-            self._index = index
+    class Watched(RowsInFaiss):
+        def add(self, rows: Rows) -> None:
+            sizes.append(len(rows))
+            super().add(rows)
 
-        def __getattr__(self, name: str) -> object:
-            """All else."""
-            return getattr(self._index, name)
-
-        def add_with_ids(self, x: NDArray[np.float32], ids: NDArray[np.int64]) -> None:
-            sizes.append(len(ids))
-            self._index.add_with_ids(x, ids)
-
-    def watched(rows: Index) -> Watched:
-        return Watched(load_faiss().IndexIDMap(rows))
-
-    index = FaissIndex(DIMENSION, faiss=cast("Library", FaissWith(IndexIDMap=watched)))
+    index = FaissIndex(DIMENSION, make_rows=Watched)
     count = 2 * ROWS_A_TURN + 5
     index.add(range(count), unit_vectors(count))
     assert sizes == [ROWS_A_TURN, ROWS_A_TURN, 5]
 
 
 def test_each_thread_that_searches_is_held_to_one_thread_of_faiss() -> None:
-    bounds: list[tuple[int, int]] = []
-
-    def bound(threads: int) -> None:
-        bounds.append((get_ident(), threads))
-        load_faiss().omp_set_num_threads(threads)
-
-    index = FaissIndex(DIMENSION, faiss=cast("Library", FaissWith(omp_set_num_threads=bound)))
+    index = FaissIndex(DIMENSION)
     vectors = unit_vectors(5)
     index.add(range(5), vectors)
-    bounds.clear()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(index.search, vectors[:1], 1).result(WAIT_SECONDS)
-        assert bounds == [(pool.submit(get_ident).result(WAIT_SECONDS), 1)]
+        assert pool.submit(faiss.omp_get_max_threads).result(WAIT_SECONDS) == 1
 
 
 def test_a_closed_index_holds_nothing() -> None:

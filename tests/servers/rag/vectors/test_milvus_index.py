@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.vectors.errors import VectorsSettingError, VectorsUnavailable
+from servers.rag.errors import VectorsSettingError, VectorsUnavailable
 from servers.rag.vectors.milvus_index import (
     FLUSHED_ROWS,
     IDS_A_CALL,
@@ -29,10 +29,10 @@ def opened(
     address: str = SERVER,
     owner: str = "index of this test",
     environ: dict[str, str] | None = None,
-    missing: tuple[str, ...] = (),
+    missing: str = "",
 ) -> MilvusIndex:
     library = FakeLibrary(service, missing)
-    return open_milvus(address, DIMENSION, environ or {}, owner, library.import_module)
+    return open_milvus(address, DIMENSION, environ or {}, owner, library.load)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -119,7 +119,7 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(
     address: str, missing: str
 ) -> None:
     with pytest.raises(VectorsUnavailable, match=rf"{missing}: pip install 'cortex-r\[milvus\]'"):
-        opened(FakeService(), address, missing=(missing,))
+        opened(FakeService(), address, missing=missing)
 
 
 def test_a_token_comes_from_the_environment() -> None:

@@ -1,21 +1,21 @@
-"""HTTP to a service that embeds: bounded in time and size, tried again where that may help."""
+"""JSON over HTTP with a service of models: bounded, and tried again where that may help."""
 
 import json
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from urllib.parse import urlsplit
 from weakref import WeakSet
 
-from core.base.text import clause, one_line
-from servers.rag.errors import EmbedderUnavailable
+import httpx2
+from pydantic import BaseModel, ValidationError
 
-if TYPE_CHECKING:
-    import httpx2
+from core.base.text import clause, one_line
 
 WAITS_SECONDS = (1.0, 4.0, 15.0)
 """How long to wait before each further try; there is none after the last."""
@@ -34,6 +34,7 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Statuses that may be gone in a moment (RFC 9110, 15.5 and 15.6; RFC 6585, 4)."""
 
 Method: TypeAlias = Literal["GET", "POST"]
+FormT = TypeVar("FormT", bound=BaseModel)
 
 
 @runtime_checkable
@@ -45,16 +46,20 @@ class _Stream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where a service is, and what is told of it: `advice` by status, `down` if nobody answers.
+    """Where a service is, and what is told of it.
 
-    `key` is kept out of messages; it stands in `headers`.
+    `advice` is told by status, `down` if nobody answers, `foreign` if what answers is something
+    else. `error` is raised with one line where the service can't be asked. `key` is kept out of
+    messages; it stands in `headers`.
     """
 
     subject: str
     base_url: str
-    headers: Mapping[str, str]
     advice: Mapping[int, str]
     down: str
+    foreign: str
+    error: type[Exception]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     key: str = ""
 
 
@@ -67,41 +72,40 @@ class _Refusal:
     pause_seconds: float | None
 
 
-class EmbeddingService:
+class JsonService:
     """Requests to one service; may be used by several threads. Connects when first used."""
 
     def __init__(
         self,
         address: ServiceAddress,
         waits_seconds: Sequence[float] = WAITS_SECONDS,
-        answer_seconds: float = ANSWER_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        reply_bytes_max: int = REPLY_BYTES_MAX,
     ) -> None:
         """Nothing is opened."""
         self._address = address
         self._waits_seconds = tuple(waits_seconds)
-        self._answer_seconds = answer_seconds
-        self._clock = clock
+        self._reply_bytes_max = reply_bytes_max
         self._closed = Event()
         self._opening = Lock()
         self._client: httpx2.Client | None = None
         self._sockets: WeakSet[socket.socket] = WeakSet()
 
-    def post(self, path: str, body: Mapping[str, object]) -> bytes:
+    def post(self, path: str, body: Mapping[str, object], form: type[FormT]) -> FormT:
         """The answer to JSON, tried up to four times.
 
         Raises:
-            EmbedderUnavailable: nobody answers, or with a refusal; or it was closed meanwhile.
+            Exception: the address's `error`: nobody answers, or with a refusal, or with something
+                of another form; or it was closed meanwhile.
         """
-        return self._persist("POST", path, json.dumps(body).encode("ascii"))
+        return self._read(self._persist("POST", path, json.dumps(body).encode("ascii")), form)
 
-    def get(self, path: str) -> bytes:
+    def get(self, path: str, form: type[FormT]) -> FormT:
         """What is at a path; raises as `post`."""
-        return self._persist("GET", path, None)
+        return self._read(self._persist("GET", path, None), form)
 
-    def unavailable(self, what: str) -> EmbedderUnavailable:
-        """A fault of this service, in words."""
-        return EmbedderUnavailable(f"{self._address.subject} {what}")
+    def unavailable(self, what: str) -> Exception:
+        """An error of this service, in words."""
+        return self._address.error(f"{self._address.subject} {what}")
 
     def close(self) -> None:
         """Close the connections and end all waiting at once; safe to call twice."""
@@ -112,6 +116,12 @@ class EmbeddingService:
                     connected.shutdown(socket.SHUT_RDWR)
             if self._client is not None:
                 self._client.close()
+
+    def _read(self, reply: bytes, form: type[FormT]) -> FormT:
+        try:
+            return form.model_validate_json(reply)
+        except ValidationError:
+            raise self.unavailable(self._address.foreign) from None
 
     def _persist(self, method: Method, path: str, content: bytes | None) -> bytes:
         for wait_seconds in (*self._waits_seconds, None):
@@ -128,10 +138,8 @@ class EmbeddingService:
         raise AssertionError("the last try ends above")
 
     def _once(self, method: Method, path: str, content: bytes | None) -> bytes | _Refusal:
-        import httpx2
-
         client = self._opened()
-        until = self._clock() + self._answer_seconds
+        until = time.monotonic() + ANSWER_SECONDS
         try:
             url = self._address.base_url + path
             noting = {"trace": self._note_socket}
@@ -143,15 +151,13 @@ class EmbeddingService:
         except (httpx2.TransportError, httpx2.InvalidURL, ValueError, RuntimeError) as error:
             raise self._unasked(error) from None
 
-    def _unasked(self, error: Exception) -> EmbedderUnavailable:
+    def _unasked(self, error: Exception) -> Exception:
         """What it means that there was no answer; the library's own words may hold headers."""
-        import httpx2
-
         then = self._address.down
         if self._closed.is_set():
             return self.unavailable("was closed while it was asked")
         if isinstance(error, httpx2.TimeoutException):
-            return self.unavailable(f"did not answer within {self._answer_seconds:g} s; {then}")
+            return self.unavailable(f"did not answer within {ANSWER_SECONDS:g} s; {then}")
         return self.unavailable(f"can't be reached ({type(error).__name__}); {then}")
 
     def _note_socket(self, event: str, info: Mapping[str, object]) -> None:
@@ -164,17 +170,17 @@ class EmbeddingService:
             if isinstance(connected, socket.socket):
                 self._sockets.add(connected)
 
-    def _body(self, response: "httpx2.Response", until: float) -> bytes:
+    def _body(self, response: httpx2.Response, until: float) -> bytes:
         """All that is sent, within bounds of size and time."""
         pieces: list[bytes] = []
         size = 0
         for piece in response.iter_raw():
             pieces.append(piece)
             size += len(piece)
-            if size > REPLY_BYTES_MAX:
-                raise self.unavailable(f"sent more than {REPLY_BYTES_MAX} bytes")
-            if self._clock() > until:
-                raise self.unavailable(f"took more than {self._answer_seconds:g} s to answer")
+            if size > self._reply_bytes_max:
+                raise self.unavailable(f"sent more than {self._reply_bytes_max} bytes")
+            if time.monotonic() > until:
+                raise self.unavailable(f"took more than {ANSWER_SECONDS:g} s to answer")
         return b"".join(pieces)
 
     def _refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> _Refusal:
@@ -182,7 +188,7 @@ class EmbeddingService:
         seconds = float(pause) if pause.isdecimal() and len(pause) < 7 else None
         return _Refusal(status, self._quoted(body), seconds)
 
-    def _refused(self, refusal: _Refusal) -> EmbedderUnavailable:
+    def _refused(self, refusal: _Refusal) -> Exception:
         said = f": {clause(refusal.message)}" if refusal.message else ""
         advice = self._address.advice.get(refusal.status, "try again in a moment")
         return self.unavailable(f"refused (HTTP {refusal.status}){said}; {advice}")
@@ -194,7 +200,7 @@ class EmbeddingService:
             text = text.replace(self._address.key, "…")
         return one_line(text, QUOTE_CHARACTERS_MAX)
 
-    def _opened(self) -> "httpx2.Client":
+    def _opened(self) -> httpx2.Client:
         with self._opening:
             if self._closed.is_set():
                 raise self.unavailable("is closed")
@@ -202,16 +208,14 @@ class EmbeddingService:
                 self._client = self._new_client()
             return self._client
 
-    def _new_client(self) -> "httpx2.Client":
+    def _new_client(self) -> httpx2.Client:
         """A client that follows no redirect, and goes past any proxy to this very machine."""
-        import httpx2
-
         # Uncompressed, so that the bound on size holds for what is unpacked, too.
         headers = {"accept-encoding": "identity", "content-type": "application/json"}
         try:
             return httpx2.Client(
                 headers={**headers, **self._address.headers},
-                timeout=httpx2.Timeout(self._answer_seconds, connect=CONNECT_SECONDS),
+                timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
                 trust_env=not is_loopback(self._address.base_url),
             )
         except (ValueError, ImportError, OSError, httpx2.InvalidURL):
@@ -223,8 +227,6 @@ class EmbeddingService:
 
 def is_loopback(url: str) -> bool:
     """Whether an address is on this machine."""
-    from urllib.parse import urlsplit
-
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

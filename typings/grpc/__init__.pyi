@@ -1,0 +1,3 @@
+"""The one name of grpc that is used; pymilvus brings the package."""
+
+class RpcError(Exception): ...

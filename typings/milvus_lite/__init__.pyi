@@ -1,0 +1,1 @@
+"""Milvus Lite, imported to see whether it is there."""
