@@ -26,8 +26,17 @@ ALLOWED: dict[str, set[str]] = {
 ABOVE_BASE = {"servers", "config"}
 """Layers that may import `core.base` too, which needs the standard library alone."""
 
-TOP_LEVEL = {"core", "modules", "servers", "prompts", "config", "documents", "tests", "docs"}
-TOP_LEVEL |= {"typings"}  # types of libraries that ship none, where pyright looks for them
+TOP_LEVEL = {
+    "core",
+    "modules",
+    "servers",
+    "config",
+    "prompts",
+    "documents",
+    "docs",
+    "tests",
+    "typings",  # types of libraries that ship none, where pyright looks for them
+}
 GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
 TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
 
