@@ -1,28 +1,24 @@
-"""Parts that requests and commands both need, built from what is configured and what ships."""
+"""Parts that requests and commands both need, built from what is configured."""
 
-import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Final, TextIO, TypedDict, cast
+from typing import Final, TextIO
 
 from config.schema import SandboxSection
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks, ToolChange
-from core.dispatch.known_tools import ToolCache
+from core.dispatch.known_tools import ShippedToolCache, ToolCache
 from core.dispatch.start_failures import StartFailures
 from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.spawn import SpawnedServer
 from core.session import MultiMCP
-from core.tools.spec import ToolSpec
-from core.values import JsonObject
 from modules.sandbox import SandboxLimits
 from modules.terminal.dialogue import HeldStream
 from modules.terminal.progress import Progress
@@ -81,6 +77,13 @@ class ServerAccess:
     tries_all: bool = False
 
 
+class _FreshListings(ToolCache):
+    """Keeps what servers list for others, and knows nothing itself."""
+
+    def load(self, spec: ServerSpec) -> None:
+        return None
+
+
 def build_dispatcher(
     specs: Sequence[ServerSpec],
     places: Places,
@@ -133,60 +136,3 @@ def build_dispatcher(
             approve=approve,
         ),
     )
-
-
-LISTS: Final = Path(__file__).resolve().parent.parent / "servers" / "tool_lists.json"
-
-
-class _Listed(TypedDict):
-    name: str
-    description: str
-    input_schema: JsonObject
-    output_schema: JsonObject | None
-    read_only: bool
-    idempotent: bool
-
-
-class ShippedToolCache(ToolCache):
-    """A tool cache that knows the shipped lists as well."""
-
-    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
-        """What the server listed last, else what ships for it."""
-        return super().load(spec) or shipped_tools(spec)
-
-
-class _FreshListings(ToolCache):
-    """Keeps what servers list for others, and knows nothing itself."""
-
-    def load(self, spec: ServerSpec) -> None:
-        return None
-
-
-def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | None:
-    """The shipped list of a server of our own; None where there is none, or it can't be read.
-
-    The file is ours, and a test compares it with what the servers list.
-    """
-    if not spec.bundled:
-        return None
-    try:
-        by_server = cast("dict[str, list[_Listed]]", json.loads(lists.read_bytes()))
-    except (OSError, ValueError):
-        return None
-    name = Path(spec.command[1]).stem.removesuffix("_server") if len(spec.command) > 1 else ""
-    tools = by_server.get(name)
-    if tools is None:
-        return None
-    return [
-        ToolSpec(
-            spec.id,
-            tool["name"],
-            tool["description"],
-            tool["input_schema"],
-            tool["output_schema"],
-            read_only=tool["read_only"],
-            says_effects=True,
-            idempotent=tool["idempotent"],
-        )
-        for tool in tools
-    ]

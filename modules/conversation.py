@@ -200,7 +200,9 @@ class Conversation:
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():
-            from modules.server_need import servers_to_ask  # late: it brings the offline planner
+            from modules.offline.server_need import (
+                servers_to_ask,  # late: it brings the offline planner
+            )
 
             known = ToolCatalog(self._dispatcher.get_all_tools())
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)

@@ -17,6 +17,7 @@ from config.models_file import load_models
 from config.schema import AgentProfile, StrategyProfile
 from config.servers import ServerSpec
 from core.context import AgentContext
+from core.dispatch.known_tools import shipped_tools
 from core.loop import AgentLoop, collect
 from core.session import MCP, MultiMCP
 from core.strategy import (
@@ -29,7 +30,6 @@ from core.tools.content import block_text
 from core.turn import FinalAnswer, MemoryItem, PerceptionResult, Plan
 from modules import tools as tool_functions
 from modules.action import MAX_TOOL_CALLS_PER_PLAN, run_python_sandbox
-from modules.composition import shipped_tools
 from modules.decision import generate_plan
 from modules.memory import MemoryManager, new_session_id
 from modules.model_manager import ModelManager

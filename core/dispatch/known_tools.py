@@ -1,4 +1,4 @@
-"""Which tools are known: of the servers of this run, and on disk from the runs before."""
+"""Which tools are known: of this run's servers, on disk from the runs before, and as shipped."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Final, TypedDict, cast
 
 from config.servers import ServerSpec
 from core.base.files import make_private_folder, open_private
@@ -215,3 +215,55 @@ def _from_json(server: str, value: Json) -> ToolSpec | None:
             )
         case _:
             return None
+
+
+LISTS: Final = Path(__file__).resolve().parents[2] / "servers" / "tool_lists.json"
+"""The tools of our own servers, so that the first request of a fresh installation starts no server
+but those that it needs; what a server lists itself counts from then on."""
+
+
+class _Listed(TypedDict):
+    name: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None
+    read_only: bool
+    idempotent: bool
+
+
+class ShippedToolCache(ToolCache):
+    """A tool cache that knows the shipped lists as well."""
+
+    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
+        """What the server listed last, else what ships for it."""
+        return super().load(spec) or shipped_tools(spec)
+
+
+def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | None:
+    """The shipped list of a server of our own; None where there is none, or it can't be read.
+
+    The file is ours, and a test compares it with what the servers list.
+    """
+    if not spec.bundled:
+        return None
+    try:
+        by_server = cast("dict[str, list[_Listed]]", json.loads(lists.read_bytes()))
+    except (OSError, ValueError):
+        return None
+    name = Path(spec.command[1]).stem.removesuffix("_server") if len(spec.command) > 1 else ""
+    tools = by_server.get(name)
+    if tools is None:
+        return None
+    return [
+        ToolSpec(
+            spec.id,
+            tool["name"],
+            tool["description"],
+            tool["input_schema"],
+            tool["output_schema"],
+            read_only=tool["read_only"],
+            says_effects=True,
+            idempotent=tool["idempotent"],
+        )
+        for tool in tools
+    ]

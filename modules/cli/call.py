@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from config.servers import ServerSpec, plan_name
+from core.dispatch.known_tools import ShippedToolCache
 from core.errors import CallRefused, ExitCode, ServerError, ToolTimeout, UsageError
 from core.events import ToolCallFinished, ToolCallProgress, ToolCallStarted
 from core.session import MultiMCP
@@ -20,7 +21,6 @@ from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.result_output import call_document, result_text, write_output
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
-from modules.composition import ShippedToolCache
 from modules.planning.prompt.stubs import tool_signature
 from modules.terminal.progress import Progress
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.dispatch.known_tools import ShippedToolCache
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from modules.cli.command import ListServers
 from modules.cli.shown_servers import kind_of, shown_command, shown_origin, shown_start, shown_url
 from modules.cli.surroundings import Surroundings
-from modules.composition import ShippedToolCache
 from modules.terminal.printing import shortened, table
 
 START_CHARACTERS = 60

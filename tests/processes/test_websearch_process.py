@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from config.servers import ServerSpec
+from core.dispatch.known_tools import shipped_tools
 from core.session import MultiMCP
 from core.tools.content import LinkBlock, ToolResult
 from core.values import Json, JsonObject
-from modules.composition import shipped_tools
 from tests.command_line import ROOT
 from tests.servers.web.loopback import Exchange, LoopbackWeb, Reply, loopback_web, page
 from tests.servers.web.search.engine_pages import results_page

@@ -13,7 +13,7 @@ import pytest
 
 from config.servers import ServerSpec
 from config.settings import ROOT
-from modules.composition import LISTS, shipped_tools
+from core.dispatch.known_tools import LISTS, shipped_tools
 from servers.rag.errors import IndexUnusable
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
+from core.dispatch.known_tools import shipped_tools
 from core.tools.catalog import ToolCatalog
-from modules.composition import shipped_tools
-from modules.server_need import servers_to_ask
+from modules.offline.server_need import servers_to_ask
 
 HERE = Path()
 CLOCK = ServerSpec("time", ("uvx", "mcp-server-time"), HERE)
