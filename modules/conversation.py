@@ -22,21 +22,15 @@ from core.tools.catalog import CatalogKeeper, ToolCatalog
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
 from modules.decision import PlanWriter
-from modules.memory import (
-    Activity,
-    MemoryManager,
-    activity_of,
-    check_session_id,
-    exchanges,
-    new_session_id,
-    usage_of,
-)
 from modules.model_manager import ModelManager
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import read_attachments
+from modules.session.history import Activity, activity_of, exchanges, usage_of
+from modules.session.ids import check_session_id, new_session_id
+from modules.session.memory import MemoryManager
 from modules.session.provenance import recall
 from modules.session.recorder import SessionRecorder
 from modules.tools import describe_tool
@@ -200,9 +194,8 @@ class Conversation:
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():
-            from modules.offline.server_need import (
-                servers_to_ask,  # late: it brings the offline planner
-            )
+            # Late: it brings the offline planner, which takes 0.07 s.
+            from modules.offline.server_need import servers_to_ask
 
             known = ToolCatalog(self._dispatcher.get_all_tools())
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)

@@ -8,10 +8,10 @@ from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult
-from modules.memory import exchanges
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
 from modules.session.attachments import images_note, texts_note
+from modules.session.history import exchanges
 
 RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 """Of a step's first plan and its retries, the last for all further ones: at 0, a model writes the

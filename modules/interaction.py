@@ -28,9 +28,9 @@ from modules.composition import ServerAccess, build_dispatcher, open_display, sa
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.sandbox import Sandbox
+from modules.session.ids import resumed_session
 from modules.session.provenance import asking_leave, provenance_policy
 from modules.session.request import clean_request
-from modules.session.resumed import resumed_session
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import (
     one_line_of,

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn, TypeAlias
+from typing import NoReturn
 
 from core.base.text import NEAR_SHOWN, near_names
+from modules.session.request import StdinUse
 
 EXIT_CODES_HELP = """\
 exit codes:
@@ -76,9 +77,6 @@ examples:
 
 END_OF_OPTIONS = "--"
 
-Wanted: TypeAlias = Literal["auto", "always", "never"]
-"""Whether stdin goes with a request: as its kind has it, in any case, or not at all."""
-
 _SHIELD = " "
 """In front of a word, keeps argparse from taking it for an option."""
 
@@ -107,7 +105,7 @@ class Arguments:
     verbose: bool = False
     quiet: bool = False
     json: bool = False
-    stdin: Wanted = "auto"
+    stdin: StdinUse = "auto"
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:

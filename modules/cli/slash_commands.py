@@ -14,7 +14,7 @@ from core.turn import Usage
 from modules.cli.arguments import COMMANDS
 from modules.cli.mcp_status import status_text
 from modules.cli.mcp_tools import tool_line
-from modules.memory import Activity
+from modules.session.history import Activity
 from modules.terminal.wording import activity_text, usage_text
 
 _COMMAND = re.compile(r"/[a-z]+")

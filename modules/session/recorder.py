@@ -55,8 +55,8 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
-from modules.memory import MemoryManager
 from modules.session.file import shorten, storable
+from modules.session.memory import MemoryManager
 
 SUMMARY_CHARS = 2_000
 """Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""

@@ -1,9 +1,12 @@
 """The request as it comes in: from arguments or stdin, untrusted, bounded and cleaned."""
 
 import re
-from typing import BinaryIO
+from typing import BinaryIO, Literal, TypeAlias
 
 from core.errors import UsageError
+
+StdinUse: TypeAlias = Literal["auto", "always", "never"]
+"""Whether stdin goes with a request: as its kind has it, in any case, or not at all."""
 
 MAX_REQUEST_CHARACTERS = 100_000
 """About 25,000 tokens; more belongs into a file that a tool reads."""

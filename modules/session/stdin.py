@@ -16,7 +16,7 @@ from typing import Final
 
 from core.errors import UsageError
 from core.ports import TextInput
-from modules.cli.arguments import Wanted
+from modules.session.request import StdinUse
 
 STDIN_BYTES_MAX: Final = 1_000_000
 """A plan holds the text, and some lists made of it, in the memory that it is given."""
@@ -56,7 +56,7 @@ class StdinReader:
     clock: Callable[[], float] = time.monotonic
     processes: Path = Path("/proc")
 
-    def read(self, wanted: Wanted = "auto") -> Beside:
+    def read(self, wanted: StdinUse = "auto") -> Beside:
         """The text beside a request. Blocks, and for silent pipes at most `silent_seconds`.
 
         Raises:

@@ -30,7 +30,7 @@ from core.events import (
 )
 from core.turn import PlanFailed, ToolCall, Usage
 from core.values import Json
-from modules.memory import Activity
+from modules.session.history import Activity
 from modules.terminal.safe_text import shown_name
 
 Lines: TypeAlias = list[tuple[str, str]]

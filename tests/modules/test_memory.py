@@ -8,15 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError, UsageError
-from core.turn import SANDBOX_STEP, Exchange
-from modules.memory import (
-    MemoryItem,
-    MemoryManager,
-    check_session_id,
-    exchanges,
-    new_session_id,
-    session_path,
-)
+from core.turn import SANDBOX_STEP, Exchange, MemoryItem
+from modules.session.history import exchanges
+from modules.session.ids import check_session_id, new_session_id, session_path
+from modules.session.memory import MemoryManager
 
 SESSION = "2026/11/21/session-1795000000-a1b2c3"
 
@@ -80,7 +75,7 @@ def test_a_session_lies_under_its_date_or_flat(tmp_path: Path) -> None:
 
 def test_making_and_loading_a_manager_writes_nothing(tmp_path: Path) -> None:
     memory = MemoryManager.open(SESSION, tmp_path / "memory")
-    assert memory.items == []
+    assert memory.get_session_items() == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -98,7 +93,7 @@ def test_an_empty_session_can_be_saved(tmp_path: Path) -> None:
     memory = MemoryManager(SESSION, tmp_path)
     memory.save()
     assert json.loads(memory.path.read_bytes()) == []
-    assert MemoryManager.open(SESSION, tmp_path).warnings == []
+    assert MemoryManager.open(SESSION, tmp_path).take_warnings() == []
 
 
 def test_a_session_is_continued_where_it_was_left(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.turn import MemoryItem
-from modules.memory import MemoryManager
+from modules.session.memory import MemoryManager
 
 SESSION = "written"
 ITEMS_MAX = 12

@@ -98,7 +98,7 @@ def test_a_write_that_fails_half_way_is_a_storage_error_and_leaves_the_old_file(
         "import resource, sys\n"
         "from core.errors import StorageError\n"
         "from core.turn import MemoryItem\n"
-        "from modules.memory import MemoryManager\n"
+        "from modules.session.memory import MemoryManager\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "memory = MemoryManager.open('full', sys.argv[1])\n"
         "memory.add(MemoryItem(timestamp=0, type='run_metadata', text='fits'))\n"

@@ -10,7 +10,7 @@ from core.errors import ExitCode
 from core.session import MultiMCP
 from core.turn import Usage
 from modules.cli.slash_commands import PromptCommands
-from modules.memory import Activity
+from modules.session.history import Activity
 from tests.core.dispatch.fixture_servers import QUICK, server
 
 BOUND_SECONDS = 10

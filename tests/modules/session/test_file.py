@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from core.errors import StorageError
 from core.turn import MemoryItem
 from core.values import Json
-from modules.memory import MemoryManager
 from modules.session.file import MemoryFile, MemoryRecord, shorten, storable
+from modules.session.memory import MemoryManager
 
 
 def note(text: str) -> MemoryItem:
@@ -148,10 +148,10 @@ def test_a_damaged_file_is_set_aside_whole_and_a_new_one_begins(
     memory.load()
     aside = tmp_path / "notes.json.damaged-99"
     assert aside.read_bytes() == damage
-    assert memory.items == []
+    assert memory.get_session_items() == []
     (warning,) = memory.take_warnings()
     assert aside.name in warning
-    assert memory.warnings == []
+    assert memory.take_warnings() == []
     memory.add(note("new"))
     assert texts_in(path) == ["new"]
     assert {p.name for p in tmp_path.iterdir()} == {path.name, aside.name}
@@ -247,7 +247,7 @@ def test_damage_that_happens_during_a_session_costs_none_of_its_items(tmp_path: 
     assert texts_in(memory.path) == ["one", "two"]
     (aside,) = tmp_path.glob("*.damaged-*")
     assert aside.read_bytes() == b"scribble"
-    assert len(memory.warnings) == 1
+    assert len(memory.take_warnings()) == 1
 
 
 def test_a_file_that_vanishes_is_written_again(tmp_path: Path) -> None:
@@ -299,4 +299,4 @@ def test_two_managers_of_one_session_see_and_keep_each_others_items(tmp_path: Pa
     one.add(note("c"))
     two.load()
     for memory in (one, two):
-        assert [item.text for item in memory.items] == ["a", "b", "c"]
+        assert [item.text for item in memory.get_session_items()] == ["a", "b", "c"]

@@ -43,7 +43,8 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json
-from modules.memory import MemoryManager, exchanges
+from modules.session.history import exchanges
+from modules.session.memory import MemoryManager
 from modules.session.recorder import (
     MAX_FIELD_CHARS,
     MAX_FIELD_VALUES,
@@ -67,7 +68,7 @@ async def recorded(event: Event, *, summarize: bool = True, tag: bool = True) ->
     """The one item that an event leaves."""
     memory = MemoryManager("notes", enabled=False)
     assert await recorder(memory, summarize=summarize, tag=tag)(event) is None
-    (item,) = memory.items
+    (item,) = memory.get_session_items()
     assert item.timestamp == NOW
     assert item.session_id == "notes"
     return item
@@ -128,7 +129,7 @@ async def test_what_was_repaired_in_a_plan_is_kept_with_it_and_not_with_the_next
     repairs = (f"added await to tools.{CANARY} (line 3)", *("x" * 1_000,) * 100)
     for event in (step(FinalAnswer("1"), repairs), step(FinalAnswer("2"))):
         assert await record(event) is None
-    first, *others = [item.metadata.get("repairs") for item in memory.items]
+    first, *others = [item.metadata.get("repairs") for item in memory.get_session_items()]
     assert isinstance(first, list)
     assert first[0] == "added await to tools.[redacted MODEL_API_KEY] (line 3)"
     assert len(first) == MAX_REPAIRS
@@ -184,7 +185,7 @@ async def test_a_run_without_answer_leaves_its_status() -> None:
 async def test_passing_news_leave_no_item(event: Event) -> None:
     memory = MemoryManager("notes", enabled=False)
     assert await recorder(memory)(event) is None
-    assert memory.items == []
+    assert memory.get_session_items() == []
 
 
 async def test_what_is_recorded_gives_the_exchange_of_the_next_request() -> None:
@@ -196,7 +197,7 @@ async def test_what_is_recorded_gives_the_exchange_of_the_next_request() -> None
         RunFinished(RunOutcome("done", "3", "")),
     ):
         await record(event)
-    assert exchanges(memory.items) == (Exchange("add 1 and 2", "3"),)
+    assert exchanges(memory.get_session_items()) == (Exchange("add 1 and 2", "3"),)
 
 
 async def test_long_results_are_summarised_with_their_full_size() -> None:
@@ -288,10 +289,11 @@ async def test_any_text_a_run_can_hold_is_kept(tmp_path: Path) -> None:
     ):
         assert await record(event) is None
     again = MemoryManager.open("notes", tmp_path)
-    assert again.warnings == []
-    assert again.items[0].user_query == "\x00\x1b[31m {braces} ``` \ufffd"
-    assert again.items[1].tool_args is not None
-    assert again.items[1].tool_args["a"] == "Infinity"
+    assert again.take_warnings() == []
+    started, called, _ = again.get_session_items()
+    assert started.user_query == "\x00\x1b[31m {braces} ``` \ufffd"
+    assert called.tool_args is not None
+    assert called.tool_args["a"] == "Infinity"
 
 
 async def test_the_first_failed_write_is_told_once_and_memory_goes_on(tmp_path: Path) -> None:
@@ -304,7 +306,7 @@ async def test_the_first_failed_write_is_told_once_and_memory_goes_on(tmp_path: 
     assert notice.source == "memory"
     assert "CORTEX_HOME" in notice.text
     assert await record(Answered("3")) is None
-    assert exchanges(memory.items) == (Exchange("add 1 and 2", "3"),)
+    assert exchanges(memory.get_session_items()) == (Exchange("add 1 and 2", "3"),)
 
 
 async def test_damage_found_while_recording_is_told(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from core.provenance.known import Known, ProvenancePolicy
 from core.strategy import select_decision_prompt_path
 from core.turn import SANDBOX_STEP, USAGE, MemoryItem, Usage
 from core.values import Json, JsonObject
-from modules.memory import Activity, MemoryManager, activity_of, exchanges, usage_of
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
+from modules.session.history import Activity, activity_of, exchanges, usage_of
+from modules.session.memory import MemoryManager
 from modules.session.provenance import recall
 from modules.terminal.wording import activity_text, usage_text
 from tests.doubles import profile
@@ -101,13 +102,13 @@ def test_no_stored_item_makes_a_session_unusable(
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "notes.json").write_bytes(data[: len(data) - cut_off])
         memory = MemoryManager.open("notes", folder)
-        plan = asyncio.run(plan_after(memory.items, request))
+        plan = asyncio.run(plan_after(memory.get_session_items(), request))
         plan.encode()
         memory.save()
         asides = list(Path(folder).glob("*.damaged-*"))
-        assert len(asides) == len(memory.warnings) <= 1
+        assert len(asides) == len(memory.take_warnings()) <= 1
         assert all(aside.read_bytes() == data[: len(data) - cut_off] for aside in asides)
-        assert MemoryManager.open("notes", folder).warnings == []
+        assert MemoryManager.open("notes", folder).take_warnings() == []
 
 
 @pytest.mark.parametrize(

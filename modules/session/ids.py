@@ -1,13 +1,21 @@
-"""What `--session` names: a session that is there, or one to begin; never one made up by a slip."""
+"""Ids of sessions: their form, their file, and which one `--session` means.
+
+A session that is named is there, or one to begin; it is never one made up by a slip.
+"""
 
 import itertools
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from core.base.text import near_names
 from core.errors import UsageError
-from modules.memory import Structure, session_path
+from modules.session.file import shorten
+
+Structure: TypeAlias = Literal["date", "flat"]
+"""Whether a session's file stands in folders of its date."""
 
 SESSIONS_LOOKED_AT: Final = 10_000
 """So many of the newest kept sessions are looked through for those that may be meant."""
@@ -17,6 +25,48 @@ SESSIONS_COMPARED: Final = 200
 
 LIKENESS: Final = 0.8
 """All dated ids are alike; from here on (difflib's ratio) one is meant rather than another."""
+
+
+_SESSION_ID: Final = re.compile(
+    r"[0-9]{4}/(0[1-9]|1[0-2])/(0[1-9]|[12][0-9]|3[01])/session-[0-9]{1,12}-[A-Za-z0-9]{6}"
+    r"|[A-Za-z0-9_-]{1,100}"
+)
+
+
+def new_session_id(now: datetime, uid: str) -> str:
+    """`YYYY/MM/DD/session-{unix seconds}-{first six characters of uid}`.
+
+    Raises:
+        UsageError: `uid` has fewer than six letters or digits.
+    """
+    day = f"{now.year:04}/{now.month:02}/{now.day:02}"
+    return check_session_id(f"{day}/session-{int(now.timestamp())}-{uid[:6]}")
+
+
+def check_session_id(session_id: str) -> str:
+    """The same id, if it is of a form that can't leave the memory folder.
+
+    Raises:
+        UsageError: it is neither the documented form nor a plain name.
+    """
+    if _SESSION_ID.fullmatch(session_id) is None:
+        raise UsageError(
+            f"--session {shorten(repr(session_id), 120)} is not a session id: give "
+            "YYYY/MM/DD/session-<unix time>-<6 letters or digits>, as a run reports it, or a "
+            "plain name of up to 100 letters, digits, '_' and '-'"
+        )
+    return session_id
+
+
+def session_path(session_id: str, memory_dir: str | Path, structure: Structure = "date") -> Path:
+    """The file of a session: `<memory_dir>/<id>.json`; `flat` leaves the date folders out.
+
+    Raises:
+        UsageError: see `check_session_id`.
+    """
+    checked = check_session_id(session_id)
+    name = checked if structure == "date" else checked.rpartition("/")[2]
+    return Path(memory_dir) / f"{name}.json"
 
 
 def resumed_session(session_id: str, folder: Path, structure: Structure, *, enabled: bool) -> str:

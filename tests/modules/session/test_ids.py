@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from modules.memory import Structure, session_path
-from modules.session.resumed import resumed_session
+from modules.session.ids import Structure, resumed_session, session_path
 
 KEPT = "2026/11/21/session-1795000000-a1b2c3"
 

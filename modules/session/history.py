@@ -1,0 +1,95 @@
+"""What the items of a session tell: requests with their answers, what was used and done."""
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from functools import cache
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
+
+MAX_USAGE: Final = 10**15
+"""More than this of calls, tokens or dollars in one run is no figure of ours."""
+
+
+def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
+    """The session's earlier requests with their answers, in the order in which they were asked.
+
+    A `final_answer` item answers the request that it names (`user_query`), else the last one
+    before it.
+    """
+    found: list[Exchange] = []
+    open_places: dict[str, int] = {}  # of requests without an answer
+    for item in items:
+        if item.type == "run_metadata" and item.user_query is not None:
+            open_places[item.user_query] = len(found)
+            found.append(Exchange(item.user_query, None))
+        elif item.type == "final_answer" and item.final_answer is not None:
+            asked = item.user_query
+            if asked is None and found and found[-1].answer is None:
+                asked = found[-1].request
+            if asked in open_places:
+                found[open_places.pop(asked)] = Exchange(asked, item.final_answer)
+            elif asked is not None:
+                found.append(Exchange(asked, item.final_answer))
+    return tuple(found)
+
+
+def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
+    """What the session's runs have used, by the names of models; what can't be read counts none."""
+    used: dict[str, Usage] = {}
+    for item in items:
+        if item.type != "run_metadata" or USAGE not in item.metadata:
+            continue
+        try:
+            by_model = _usage_reader().validate_python(item.metadata[USAGE])
+        except ValidationError:
+            continue
+        for name, usage in by_model.items():
+            if all(0 <= figure <= MAX_USAGE for figure in astuple(usage)):
+                used[name] = used.get(name, Usage()) + usage
+    return used
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a session has done, whichever model planned it; times are seconds.
+
+    `seconds` are those of plans: writing them, and running them with their calls.
+    """
+
+    requests: int = 0
+    plans: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    call_seconds: float = 0.0
+
+
+def activity_of(items: Iterable[MemoryItem]) -> Activity:
+    """The session's requests, plans and calls that were sent, and the time that they took."""
+    done = Activity()
+    for item in items:
+        if item.type == "run_metadata" and "start_time" in item.metadata:
+            done = replace(done, requests=done.requests + 1)
+        if item.type != "tool_output" or "kept" in item.metadata or "refused" in item.metadata:
+            continue
+        seconds = _seconds(item)
+        if item.tool_name == SANDBOX_STEP:
+            done = replace(done, plans=done.plans + 1, seconds=done.seconds + seconds)
+        else:
+            total = done.call_seconds + seconds
+            done = replace(done, calls=done.calls + 1, call_seconds=total)
+    return done
+
+
+def _seconds(item: MemoryItem) -> float:
+    seconds = item.metadata.get("seconds")
+    if isinstance(seconds, int | float) and 0 <= seconds <= MAX_USAGE:
+        return float(seconds)
+    return 0.0
+
+
+@cache
+def _usage_reader() -> TypeAdapter[dict[str, Usage]]:
+    return TypeAdapter(dict[str, Usage])
