@@ -13,9 +13,10 @@ would like to decide what the answer is, or what the user is asked.
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import TypeAlias
 
 from core.base.json_preview import json_start
 from core.base.text import shorten
@@ -38,11 +39,13 @@ from core.turn import (
 from core.values import Json, JsonObject
 from modules.planning.check.hints import with_value_hints
 from modules.planning.check.syntax import with_syntax_hint
-from modules.planning.preparation import prepare_plan
+from modules.planning.preparation import PreparedPlan, prepare_plan
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
 from modules.sandbox.language.parsing import line_text
 
 __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]
+
+Prepare: TypeAlias = Callable[[str, ToolCatalog], PreparedPlan]
 
 MAX_SHOWN_VALUE_CHARACTERS = 200
 """How much of a value without a verdict is shown to the model."""
@@ -97,14 +100,15 @@ async def run_plan(
     sandbox: Sandbox,
     on_repaired: OnRepaired | None = None,
     texts: Sequence[TextInput] = (),
+    prepare: Prepare = prepare_plan,
 ) -> ActionResult:
     """Repair, check and run a plan, and read its verdict.
 
-    `texts` go with the request, and the plan has them as variables.
+    `texts` go with the request, and the plan has them as variables. `prepare` repairs and checks.
     `on_repaired` hears before the plan runs which slips were put right, if any were. Lines in a
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
-    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts)
+    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
@@ -143,11 +147,12 @@ async def _run_checked(
     sandbox: Sandbox,
     on_repaired: OnRepaired | None = None,
     texts: Sequence[TextInput] = (),
+    prepare: Prepare = prepare_plan,
 ) -> SandboxResult:
     """Run a plan if the static check finds nothing; failures quote the text as it was given."""
     if (unreadable := sandbox.unreadable(source)) is not None:
         return SandboxResult(None, "", (), unreadable)
-    prepared = await asyncio.to_thread(prepare_plan, source, tools)
+    prepared = await asyncio.to_thread(prepare, source, tools)
     if sandbox.unreadable(prepared.source) is not None:  # too long, by what was put in
         prepared = replace(prepared, source=source, repairs=())
     if prepared.repairs and on_repaired is not None:

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from config.schema import load_profile
+from core.ports import DecisionInputs, ModelRequest
+from core.tools.catalog import ToolCatalog
+from core.turn import PerceptionResult
+from modules.models.scripted import ScriptedModel
 from tests.command_line import ROOT
 from tests.empty_workplace import empty_workplace
 from tests.evals.checks import what_is_wrong
@@ -26,6 +30,9 @@ from tests.evals.numbers_in_text import (
 )
 from tests.evals.options import Shard, parse_options
 from tests.evals.questions import Question, choose, load_questions
+from tests.evals.recorded_replies import FOLDER as RECORDINGS
+from tests.evals.recorded_replies import Recorded, ReplyRecorder
+from tests.evals.recorded_replies import load as load_replies
 from tests.evals.records import Record
 from tests.evals.report import paired, way_table
 from tests.evals.significance import mcnemar_exact, wilson_interval
@@ -272,3 +279,19 @@ def test_options_that_mean_nothing_are_refused(capsys: pytest.CaptureFixture[str
         "mcp", "always"
     )
     assert parse_options(["--shard", "2/4"]).shard == Shard(1, 4)
+
+
+async def test_a_reply_is_recorded_with_the_place_in_its_session(tmp_path: Path) -> None:
+    inputs = DecisionInputs("?", ToolCatalog(()), PerceptionResult(), step=2)
+    asked = ModelRequest("decision", "a prompt", inputs)
+    recorder = ReplyRecorder(ScriptedModel(["one", "two"]), tmp_path / "replies.jsonl")
+    recorder.request = "group/id"
+    for request in (asked, replace(asked, purpose="summary", inputs=None)):
+        _ = [delta async for delta in recorder.stream(request)]
+    assert load_replies(tmp_path / "replies.jsonl") == [Recorded("group/id", 0, 2, 1, "one")]
+
+
+def test_recorded_replies_are_to_requests_that_are_asked() -> None:
+    keys = {question.key for question in load_questions()}
+    for file in RECORDINGS.glob("*.jsonl"):
+        assert {reply.request for reply in load_replies(file)} <= keys, file

@@ -19,6 +19,7 @@ from tests.command_line import ROOT
 from tests.evals.judging import Judge, Outage
 from tests.evals.model import LOCAL, ModelMissing, opened, weights
 from tests.evals.options import Options, Study, parse_options
+from tests.evals.recorded_replies import ReplyRecorder
 from tests.evals.records import Results, code_fingerprint
 from tests.evals.report import show
 from tests.evals.stage import PartsMissing, Stage, say
@@ -27,7 +28,7 @@ from tests.evals.workplace import Workplace, workplace
 
 RESULTS_FOLDER = ROOT / ".venv" / "evals"
 
-WITHOUT_MODEL: frozenset[Study] = frozenset({"tools", "offline"})
+WITHOUT_MODEL: frozenset[Study] = frozenset({"tools", "offline", "ablation"})
 """Studies that ask no language model."""
 
 
@@ -62,11 +63,13 @@ async def _evaluate(options: Options, place: Workplace, home: Path) -> None:
     ):
         print_machine()
         show(f"model {model.name}{_engine(model.name)}, program {code}, records {file}", [])
+        recorder = ReplyRecorder(model, options.record) if options.record is not None else None
         evaluation = Evaluation(
             options,
-            Stage(place, places, model, rendered),
+            Stage(place, places, recorder or model, rendered),
             Judge(place, results, code, options.shard),
             weights(options.model),
+            recorder,
         )
         for study in options.studies:
             try:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from tests.evals.questions import PARTS, Part
 from tests.evals.stage import Manner
 
-Study: TypeAlias = Literal["tools", "offline", "plans", "json", "perception", "gsm8k"]
+Study: TypeAlias = Literal["tools", "offline", "ablation", "plans", "json", "perception", "gsm8k"]
 STUDIES: tuple[Study, ...] = get_args(Study)
 
 QUICK_QUESTIONS = 24
@@ -19,6 +19,7 @@ QUICK_PROBLEMS = 8
 _STUDY_HELP = """\
 tools       are the right tools in front of the planner?
 offline     the offline planner on the same requests: none may be wrong
+ablation    what each repair of plans is worth, on the replies that were recorded
 plans       requests of our own, answered by code plans
 json        the same requests by JSON tool calls, compared pair by pair
 perception  asking the model for perception always, against the profile's way, on a sample
@@ -50,6 +51,7 @@ class Options:
     work: Path | None
     served: str | None
     shard: Shard
+    record: Path | None
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -82,6 +84,7 @@ def parse_options(argv: Sequence[str]) -> Options:
         work=given.work,
         served=given.served,
         shard=shard,
+        record=given.record,
     )
 
 
@@ -116,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--served", metavar="URL", help="a llama-server that runs the same GGUF file"
+    )
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="add what the model replies for plans here"
     )
     parser.add_argument(
         "--shard", default="1/1", metavar="K/N", help="only the K-th of N parts, for a process each"

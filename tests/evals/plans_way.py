@@ -6,14 +6,18 @@ from core.turn import PlanFailed, RunOutcome, Step
 from modules.conversation import Conversation
 from tests.evals.answered import WROTE_CHARACTERS, Answered
 from tests.evals.questions import Question
+from tests.evals.recorded_replies import ReplyRecorder
 
 
 class PlansWay:
     """One conversation, open, under a name."""
 
-    def __init__(self, name: str, conversation: Conversation) -> None:
-        """Ask `conversation`, which somebody else closes."""
+    def __init__(
+        self, name: str, conversation: Conversation, recorder: ReplyRecorder | None = None
+    ) -> None:
+        """Ask `conversation`, which somebody else closes; `recorder` is told what is asked."""
         self.name = name
+        self._recorder = recorder
         self._conversation = conversation
 
     @property
@@ -23,6 +27,8 @@ class PlansWay:
 
     async def answer(self, question: Question, asked: str, before: tuple[str, ...]) -> Answered:
         """Ask in a new session."""
+        if self._recorder is not None:
+            self._recorder.request = question.key
         self._conversation.new_session()
         for request in before:
             await self._conversation.ask(request)

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.ports import TextModel
+from modules.composition import sandbox_limits
 from modules.models.offline import OfflineModel
+from modules.sandbox import Sandbox
 from tests.benchmarks.environments import NotInstalled
 from tests.evals import report
+from tests.evals.ablation import Replay, ablated
 from tests.evals.dialogue import form_of
 from tests.evals.gsm8k import load_problems
 from tests.evals.json_calls import JsonWay
@@ -15,6 +18,7 @@ from tests.evals.judging import Judge
 from tests.evals.options import Options, Study
 from tests.evals.plans_way import PlansWay
 from tests.evals.questions import Question, choose, load_questions, spread_out
+from tests.evals.recorded_replies import FOLDER, ReplyRecorder, load
 from tests.evals.records import Record
 from tests.evals.stage import ALL_SERVERS, Manner, ServerName, Stage
 from tests.evals.tools_in_front import many_other_tools, tools_in_front
@@ -31,6 +35,7 @@ class Evaluation:
     stage: Stage
     judge: Judge
     weights: Path | None
+    recorder: ReplyRecorder | None = None
 
     async def run(self, study: Study) -> None:
         """Measure and print one study.
@@ -44,6 +49,8 @@ class Evaluation:
                 await self._tools()
             case "offline":
                 await self._offline()
+            case "ablation":
+                await self._ablation()
             case "plans":
                 await self._own_plans()
             case "json":
@@ -93,6 +100,18 @@ class Evaluation:
             if r.verdict == "wrong"
         ]
         report.show("The offline planner (offline)", lines)
+
+    async def _ablation(self) -> None:
+        for file in sorted(FOLDER.glob("*.jsonl")):
+            replies, questions = load(file), {q.key: q for q in self.questions}
+            async with (
+                self.stage.dispatcher(ALL_SERVERS) as dispatcher,
+                Sandbox(sandbox_limits(self.stage.profile(Manner()).sandbox)) as sandbox,
+            ):
+                await dispatcher.initialize()
+                again = Replay(dispatcher, sandbox, self.stage.workplace, questions)
+                lines = await ablated(again, replies)
+            report.show(f"Repairs of plans (ablation): {file.stem}", lines)
 
     async def _own_plans(self) -> None:
         records = await self._code_plans(self.questions, self.options.manner)
@@ -168,4 +187,4 @@ class Evaluation:
     ) -> dict[str, Record]:
         stage = replace(self.stage, model=model) if model is not None else self.stage
         async with stage.conversation(manner, servers) as conversation:
-            return await self.judge.ask_all(PlansWay(name, conversation), questions)
+            return await self.judge.ask_all(PlansWay(name, conversation, self.recorder), questions)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 GIT_TIMEOUT_SECONDS = 30
 
+USUAL_ROOT = Path(tempfile.gettempdir()) / "cortex-r-evals"
+
 FILES = {
     "shopping.txt": "milk\neggs\nbread\nbutter\nhoney\n",
     "numbers.txt": "12\n7\n30\n1\n",
@@ -66,6 +68,10 @@ class Workplace:
         """The text with the folders' paths in the place of `{files}` and `{repo}`."""
         return text.replace("{files}", str(self.files)).replace("{repo}", str(self.repo))
 
+    def moved(self, text: str) -> str:
+        """A text that was written in the usual folder, with the paths of this one."""
+        return text.replace(str(USUAL_ROOT), str(self.root))
+
     def prepare(self) -> None:
         """Make the originals, and fill the folders."""
         originals = self.root / "originals"
@@ -97,7 +103,7 @@ def workplace(root: Path | None = None) -> Generator[Workplace]:
     Raises:
         RuntimeError: another evaluation uses it, or the folder is somebody else's.
     """
-    root = (root or Path(tempfile.gettempdir()) / "cortex-r-evals").absolute()
+    root = (root or USUAL_ROOT).absolute()
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     if root.is_symlink() or root.stat().st_uid != os.getuid():
         raise RuntimeError(f"{root} belongs to somebody else; give another folder with --work")
