@@ -41,26 +41,26 @@ def build_server() -> "MCPServer":
     return server_at(AsyncLibrary(open_library, options.folders), WebClient(of_web))
 
 
-def server_at(desk: "AsyncLibrary", web: "Web") -> "MCPServer":
-    """The server over a desk and a web, which it closes when it ends."""
+def server_at(library: "AsyncLibrary", web: "Web") -> "MCPServer":
+    """The server over a library and a web, which it closes when it ends."""
     from mcp.server.mcpserver import MCPServer
 
     from servers.documents_tools import document_tools
 
     @asynccontextmanager
     async def until_closed(server: "MCPServer") -> AsyncGenerator[None]:
-        desk.begin()
+        library.begin()
         try:
             yield
         finally:
-            await desk.aclose()
+            await library.aclose()
             await web.aclose()
 
     return MCPServer(
         "documents",
         title="Cortex-R documents server",
         instructions="The user's own documents. Quote them, and name the sources.",
-        tools=document_tools(desk, web),
+        tools=document_tools(library, web),
         lifespan=until_closed,
         log_level="WARNING",
     )

@@ -36,10 +36,10 @@ PAGE_CHARACTERS_MAX = 100_000
 
 
 class DocumentTools:
-    """The tools, which all ask one desk, and one web for its pages."""
+    """The tools, which all ask one library, and one web for its pages."""
 
-    def __init__(self, desk: AsyncLibrary, web: Web) -> None:
-        self._desk = desk
+    def __init__(self, library: AsyncLibrary, web: Web) -> None:
+        self._library = library
         self._web = web
 
     async def search_stored_documents(
@@ -47,7 +47,7 @@ class DocumentTools:
     ) -> TextOutput:
         """Search the user's stored documents for passages that answer a question, with sources."""
         with _explained():
-            found, notes = await self._desk.search(
+            found, notes = await self._library.search(
                 input.query, input.top_k, input.file, input.mode, _telling(context)
             )
         return TextOutput(result=passages_text(found.passages, notes))
@@ -55,13 +55,13 @@ class DocumentTools:
     async def list_documents(self, input: ListDocumentsInput, context: ToolContext) -> TextOutput:
         """List the user's stored documents, also those that can't be searched, and why."""
         with _explained():
-            entries, notes = await self._desk.documents(_telling(context))
+            entries, notes = await self._library.documents(_telling(context))
         return TextOutput(result=documents_text(entries, input.offset, notes))
 
     async def get_document(self, input: GetDocumentInput, context: ToolContext) -> TextOutput:
         """Read one of the user's stored documents as markdown, 8,000 characters from offset on."""
         with _explained():
-            file, markdown = await self._desk.text(input.file, _telling(context))
+            file, markdown = await self._library.text(input.file, _telling(context))
         return TextOutput(result=document_text(file, markdown, input.offset))
 
     async def extract_pdf(self, input: ExtractPdfInput) -> TextOutput:
@@ -69,7 +69,7 @@ class DocumentTools:
         if not input.file_path.lower().endswith(".pdf"):
             raise ToolInputError("file_path must name a PDF; get_document reads other documents")
         with _explained():
-            extracted = await self._desk.extract(input.file_path)
+            extracted = await self._library.extract(input.file_path)
         notes = [f"Note: {one_line(note)}" for note in extracted.notes]
         text = _cut(extracted.markdown, PDF_CHARACTERS_MAX)
         told = ("\n".join(notes), text, source_mark(input.file_path, f"0-{len(text)}"))
@@ -84,9 +84,9 @@ class DocumentTools:
         return TextOutput(result=text)
 
 
-def document_tools(desk: AsyncLibrary, web: Web) -> list[Tool]:
+def document_tools(library: AsyncLibrary, web: Web) -> list[Tool]:
     """All tools of the documents server, in the order in which they are listed."""
-    tools = DocumentTools(desk, web)
+    tools = DocumentTools(library, web)
     return [
         *read_only_tools(
             [

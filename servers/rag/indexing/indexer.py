@@ -96,7 +96,7 @@ class Indexer:
         self._bounds = Bounds(options.file_bytes, options.files)
         self._writer = DocumentWriter(index)
         self._reader = FileReader(extractor, options.file_bytes)
-        self._board = ProgressCounter(index, on_event, has_vectors=embedder is not None)
+        self._progress = ProgressCounter(index.counts, on_event, has_vectors=embedder is not None)
         self._cancelled = threading.Event()
         self._notes: tuple[str, ...] = ()
         self._running = threading.Lock()
@@ -105,7 +105,7 @@ class Indexer:
     @property
     def progress(self) -> IndexProgress:
         """How far the present run is, or the last one was."""
-        return self._board.progress
+        return self._progress.progress
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Indexer:
 
     def count(self) -> None:
         """Bring the chunks of `progress` up to date, whoever wrote them."""
-        self._board.count()
+        self._progress.count()
 
     def cancel(self) -> None:
         """End runs and filling after the file or batch that they are at; for good."""
@@ -132,7 +132,7 @@ class Indexer:
             found = scan(options.folders, self._rules, self._bounds, own=[options.index_folder])
             self._notes = tuple(found.notes)
             for note in found.notes:
-                self._board.tell(IndexNoted(note))
+                self._progress.tell(IndexNoted(note))
             return self._bring_up_to_date(found, self._index.documents(), force)
 
     def sync_paths(self, paths: Collection[str]) -> SyncReport:
@@ -162,9 +162,9 @@ class Indexer:
         self._read_all(changes.unread, run)
         if run.has_written:
             self._index.tidy(self._cancelled.is_set)
-        self._board.count()
+        self._progress.count()
         report = run.report(complete=not self._cancelled.is_set())
-        self._board.tell(report)
+        self._progress.tell(report)
         return report
 
     def fill_vectors(self) -> int:
@@ -187,7 +187,7 @@ class Indexer:
                     break
                 self._index.set_vectors([chunk_id for chunk_id, _ in batch], vectors)
                 filled += len(batch)
-                self._board.count()
+                self._progress.count()
         return filled
 
     def _move_and_remove(self, changes: Changes, run: "_Run") -> None:
@@ -208,7 +208,7 @@ class Indexer:
     def _read_all(self, files: Sequence[FoundFile], run: "_Run") -> None:
         """Read files, small ones first, and those that would not hold still once more."""
         waiting = sorted(files, key=lambda file: file.size_bytes)
-        self._board.files_begin(len(waiting))
+        self._progress.files_begin(len(waiting))
         for look in range(1, LOOKS_MAX + 1):
             restless: list[FoundFile] = []
             with closing(self._outcomes(waiting, run)) as outcomes:
@@ -219,7 +219,7 @@ class Indexer:
                         restless.append(outcome.file)
                     else:
                         self._write(outcome, run)
-                        self._board.file_done(outcome.file.file)
+                        self._progress.file_done(outcome.file.file)
             if not restless:
                 return
             waiting = restless
@@ -275,7 +275,7 @@ class Indexer:
     def _tell(self, entry: DocumentEntry) -> None:
         """A line for the status, if there is anything to say."""
         if entry.note:
-            self._board.tell(FileNoted(entry.file, entry.status, entry.note))
+            self._progress.tell(FileNoted(entry.file, entry.status, entry.note))
 
 
 class _Run:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from servers.rag.index.index import Index
-from servers.rag.passages import DocumentStatus
+from servers.rag.passages import DocumentStatus, IndexCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +75,14 @@ class ProgressCounter:
 
     def __init__(
         self,
-        index: Index,
+        read_counts: Callable[[], IndexCounts],
         on_event: OnEvent,
         *,
         has_vectors: bool,
-        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._index = index
+        self._read_counts = read_counts
         self._on_event = on_event
         self._has_vectors = has_vectors
-        self._now = now
         self._counted_at = -COUNTED_EVERY_SECONDS
         self._lock = threading.RLock()
         self._progress = IndexProgress(0, 0, 0, 0)
@@ -105,15 +102,15 @@ class ProgressCounter:
         with self._lock:
             files_done = min(self._progress.files_done + 1, self._progress.files_total)
             self._set(replace(self._progress, files_done=files_done, file=file))
-        if self._now() - self._counted_at >= COUNTED_EVERY_SECONDS:
+        if time.monotonic() - self._counted_at >= COUNTED_EVERY_SECONDS:
             self.count()
 
     def count(self) -> None:
         """Ask the index how many chunks it has, and how many lack a vector."""
-        counts = self._index.counts()
+        counts = self._read_counts()
         lacking = counts.chunks_without_vectors if self._has_vectors else 0
         with self._lock:
-            self._counted_at = self._now()
+            self._counted_at = time.monotonic()
             self._set(
                 replace(
                     self._progress, chunks_done=counts.chunks - lacking, chunks_total=counts.chunks

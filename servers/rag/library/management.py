@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
 from servers.rag.errors import OutsideFolders, RagError
@@ -15,13 +15,11 @@ from servers.rag.folders.access import resolve
 from servers.rag.folders.adding import NotAdded, add_files
 from servers.rag.indexing.progress import OnEvent, SyncReport
 from servers.rag.library.async_library import Library
+from servers.rag.library.library import DocumentLibrary, LibraryStatus
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
 from servers.rag.library.wording import entry_line, passages_text, size_text
 from servers.rag.passages import DocumentEntry, Passage, SearchMode
-
-if TYPE_CHECKING:
-    from servers.rag.library.library import LibraryStatus
 
 
 class Refused(RagError):
@@ -39,7 +37,7 @@ class ManagedLibrary(Library, Protocol):
         """Read every document anew."""
         ...
 
-    def status(self) -> "LibraryStatus":
+    def status(self) -> LibraryStatus:
         """How it stands."""
         ...
 
@@ -49,15 +47,13 @@ OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], ManagedLibrary]
 
 def open_documents(options: DocumentOptions, on_event: OnEvent) -> ManagedLibrary:
     """The real library."""
-    from servers.rag.library.library import DocumentLibrary
-
     return DocumentLibrary.open(options, on_event=on_event)
 
 
 def manage(
     found: argparse.Namespace,
     options: DocumentOptions,
-    teller: Reporter,
+    reporter: Reporter,
     open_library: OpenLibrary = open_documents,
 ) -> int:
     """Do the action; gives the exit code.
@@ -68,116 +64,116 @@ def manage(
     """
     if found.action == "watch":
         options = options.model_copy(update={"watch": True})
-    with teller.waiting_for("the index"):
-        opened = open_library(options, teller.hear)
+    with reporter.waiting_for("the index"):
+        opened = open_library(options, reporter.hear)
     with closing(opened) as library:
-        desk = _Management(library, options, teller, is_json=found.json)
+        commands = _Commands(library, options, reporter, is_json=found.json)
         match found.action:
             case "add":
-                return desk.add(found.paths)
+                return commands.add(found.paths)
             case "list":
-                return desk.list_documents()
+                return commands.list_documents()
             case "status":
-                return desk.status()
+                return commands.status()
             case "search":
-                return desk.search(" ".join(found.query), found.top_k, found.file, found.mode)
+                return commands.search(" ".join(found.query), found.top_k, found.file, found.mode)
             case "reindex":
-                return desk.reindex()
+                return commands.reindex()
             case "remove":
-                return desk.remove(found.file, is_sure=found.yes)
+                return commands.remove(found.file, is_sure=found.yes)
             case _:
-                return desk.watch()
+                return commands.watch()
 
 
-class _Management:
+class _Commands:
     def __init__(
-        self, library: ManagedLibrary, options: DocumentOptions, teller: Reporter, *, is_json: bool
+        self,
+        library: ManagedLibrary,
+        options: DocumentOptions,
+        reporter: Reporter,
+        *,
+        is_json: bool,
     ) -> None:
         self._library = library
         self._options = options
-        self._teller = teller
+        self._reporter = reporter
         self._is_json = is_json
 
     def add(self, paths: list[Path]) -> int:
+        root = self._options.folders[0]
         try:
-            copied = list(add_files(self._options.folders[0], paths))
+            copied = list(add_files(root, paths))
         except NotAdded as error:
             raise Refused(str(error)) from error
         if any(one.state == "added" for one in copied):
             self._update(embed=True)
-        root = self._options.folders[0]
-        if self._is_json:
-            self._teller.answer_json(
-                [
-                    {"file": str(c.target.relative_to(root)), "state": c.state, "reason": c.reason}
-                    for c in copied
-                ]
-            )
-        for one in copied if not self._is_json else []:
-            name = one.target.relative_to(root)
-            told = f" ({one.reason})" if one.reason else ""
-            self._teller.answer(f"{one.state.ljust(7)}  {name}{told}")
+        rows = [(str(one.target.relative_to(root)), one.state, one.reason) for one in copied]
+        self._answer(
+            "\n".join(
+                f"{state.ljust(7)}  {file}{f' ({reason})' if reason else ''}"
+                for file, state, reason in rows
+            ),
+            [{"file": file, "state": state, "reason": reason} for file, state, reason in rows],
+        )
         return EXIT_USAGE if any(one.state == "refused" for one in copied) else EXIT_DONE
 
     def list_documents(self) -> int:
         self._update(embed=False)
         entries = self._library.documents()
-        if self._is_json:
-            self._teller.answer_json([_entry_document(entry) for entry in entries])
-        elif entries:
-            self._teller.answer("\n".join(entry_line(entry) for entry in entries))
-        else:
-            folders = ", ".join(map(str, self._options.folders))
-            self._teller.say(f"no documents in {folders}; agent.py docs add PATH adds some")
+        if not entries and not self._is_json:
+            self._reporter.say(f"no documents in {self._folders}; agent.py docs add PATH adds some")
+            return EXIT_DONE
+        self._answer(
+            "\n".join(entry_line(entry) for entry in entries),
+            [_entry_document(entry) for entry in entries],
+        )
         return EXIT_DONE
 
     def status(self) -> int:
         status, entries = self._library.status(), self._library.documents()
         unread = [entry for entry in entries if entry.note]
-        if self._is_json:
-            self._teller.answer_json(
-                {
-                    "folders": [str(folder) for folder in self._options.folders],
-                    "index_folder": str(self._options.index_folder),
-                    "documents": status.counts.documents,
-                    "chunks": status.counts.chunks,
-                    "chunks_without_vectors": status.counts.chunks_without_vectors,
-                    "embedder": status.embedder or None,
-                    "vectors": status.vectors or None,
-                    "writer_process": status.writer_process,
-                    "notes": list(status.notes),
-                    "noted": [_entry_document(entry) for entry in unread],
-                }
-            )
-        else:
-            self._teller.answer("\n".join(_status_lines(self._options, status, unread)))
+        self._answer(
+            "\n".join(_status_lines(self._options, status, unread)),
+            {
+                "folders": [str(folder) for folder in self._options.folders],
+                "index_folder": str(self._options.index_folder),
+                "documents": status.counts.documents,
+                "chunks": status.counts.chunks,
+                "chunks_without_vectors": status.counts.chunks_without_vectors,
+                "embedder": status.embedder or None,
+                "vectors": status.vectors or None,
+                "writer_process": status.writer_process,
+                "notes": list(status.notes),
+                "noted": [_entry_document(entry) for entry in unread],
+            },
+        )
         return EXIT_DONE
 
     def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> int:
         self._update(embed=mode != "words")
-        with self._teller.waiting_for("the search"):
+        with self._reporter.waiting_for("the search"):
             result = self._library.search(query, top_k, file, mode)
         told = ([result.note] if result.note else []) + [*self._library.faults()]
         notes = sorted(set(told), key=told.index)
         if self._is_json:
             passages = [_passage_document(passage) for passage in result.passages]
-            self._teller.answer_json({"passages": passages, "notes": notes})
+            self._reporter.answer_json({"passages": passages, "notes": notes})
         elif result.passages:
             for note in notes:
-                self._teller.say(note)
-            self._teller.answer(passages_text(result.passages))
+                self._reporter.say(note)
+            self._reporter.answer(passages_text(result.passages))
         else:
-            self._teller.complain(" ".join(notes) or passages_text(()))
+            self._reporter.complain(" ".join(notes) or passages_text(()))
         return EXIT_DONE if result.passages else EXIT_NOTHING_FOUND
 
     def reindex(self) -> int:
-        with self._teller.waiting_for("documents to be read anew"):
+        with self._reporter.waiting_for("documents to be read anew"):
             self._library.reindex()
         counts = self._library.status().counts
-        if self._is_json:
-            self._teller.answer_json({"documents": counts.documents, "chunks": counts.chunks})
-        else:
-            self._teller.answer(f"{counts.documents} documents, {counts.chunks} passages")
+        self._answer(
+            f"{counts.documents} documents, {counts.chunks} passages",
+            {"documents": counts.documents, "chunks": counts.chunks},
+        )
         return EXIT_DONE
 
     def remove(self, file: str, *, is_sure: bool) -> int:
@@ -189,20 +185,28 @@ class _Management:
         except OSError as error:
             raise Refused(f"{path} can't be deleted: {error.strerror or error}") from error
         self._update(embed=False)
-        if self._is_json:
-            self._teller.answer_json({"removed": str(path)})
-        else:
-            self._teller.answer(f"removed  {path}")
+        self._answer(f"removed  {path}", {"removed": str(path)})
         return EXIT_DONE
 
     def watch(self) -> int:
         self._library.start()
         if (holder := self._other_writer()) is not None:
-            self._teller.say(f"process {holder} does the indexing; this one follows and takes over")
-        folders = ", ".join(map(str, self._options.folders))
-        self._teller.say(f"watching {folders}; Ctrl-C ends it")
+            self._reporter.say(
+                f"process {holder} does the indexing; this one follows and takes over"
+            )
+        self._reporter.say(f"watching {self._folders}; Ctrl-C ends it")
         threading.Event().wait()
         return EXIT_DONE
+
+    @property
+    def _folders(self) -> str:
+        return ", ".join(map(str, self._options.folders))
+
+    def _answer(self, text: str, document: object) -> None:
+        if self._is_json:
+            self._reporter.answer_json(document)
+        elif text:
+            self._reporter.answer(text)
 
     def _update(self, *, embed: bool) -> None:
         """Index what has changed, unless another process looks after that.
@@ -210,9 +214,9 @@ class _Management:
         Without `embed` it is found by words only, until the next command that needs vectors.
         """
         if (holder := self._other_writer()) is not None:
-            self._teller.say(f"process {holder} keeps the index up to date")
+            self._reporter.say(f"process {holder} keeps the index up to date")
         else:
-            with self._teller.waiting_for("the index to be brought up to date"):
+            with self._reporter.waiting_for("the index to be brought up to date"):
                 self._library.sync(embed=embed)
 
     def _other_writer(self) -> int | None:
@@ -242,7 +246,7 @@ def _agrees(question: str) -> bool:
 
 
 def _status_lines(
-    options: DocumentOptions, status: "LibraryStatus", unread: list[DocumentEntry]
+    options: DocumentOptions, status: LibraryStatus, unread: list[DocumentEntry]
 ) -> list[str]:
     counts = status.counts
     waiting = counts.chunks_without_vectors

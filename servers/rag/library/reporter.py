@@ -122,13 +122,13 @@ class Reporter:
                 self._tell_wait(what, self._clock() - began)
                 pause = WAIT_REDRAW_SECONDS if self._is_terminal else WAIT_LOG_SECONDS
 
-        teller = threading.Thread(target=tell, name="waiting", daemon=True)
-        teller.start()
+        telling = threading.Thread(target=tell, name="waiting", daemon=True)
+        telling.start()
         try:
             yield
         finally:
             ended.set()
-            teller.join()
+            telling.join()
             self.end()
 
     def end(self) -> None:
