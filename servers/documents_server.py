@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from servers.rag.library.async_library import AsyncLibrary, Library
+    from servers.rag.library.async_library import AsyncLibrary
+    from servers.rag.library.library_protocol import Library
     from servers.web.client import Web
 
 

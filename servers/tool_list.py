@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 async def tool_lists() -> dict[str, list[dict[str, object]]]:
     """The tools by server id; imports the MCP SDK, opens no document or connection."""
     from servers import documents_server, websearch_server
-    from servers.rag.library.async_library import AsyncLibrary, Library
+    from servers.rag.library.async_library import AsyncLibrary
+    from servers.rag.library.library_protocol import Library
     from servers.web.client import WebClient
     from servers.web.options import WebOptions
 

@@ -17,7 +17,7 @@ from core.dispatch.known_tools import LISTS, shipped_tools
 from servers.rag.errors import IndexUnusable
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary
-from servers.rag.search.searcher import SearchResult
+from servers.rag.passages import SearchResult
 from servers.web.client import Web, WebClient
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from servers.rag.folders.access import resolve
 from servers.rag.indexing.progress import IndexProgress
+from servers.rag.library.library_protocol import Library
 from servers.rag.library.wording import NO_DOCUMENTS, indexing_note
 from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
 from servers.reading.source import Extracted
@@ -26,54 +27,6 @@ VECTORS_WAIT_SECONDS = 3.0
 
 LOOK_SECONDS = 0.05
 CLOSE_SECONDS = 5.0
-
-
-class Library(Protocol):
-    """What is asked of the documents; every method may block, and be called from any thread."""
-
-    @property
-    def progress(self) -> IndexProgress | None:
-        """How far indexing is; None while nothing is to be done."""
-        ...
-
-    @property
-    def has_compared(self) -> bool:
-        """Whether the folders have been looked through since it was opened."""
-        ...
-
-    def start(self) -> None:
-        """Begin to index, and to watch where that is wanted, in the background."""
-        ...
-
-    def search(
-        self, query: str, top_k: int = 5, file: str | None = None, mode: SearchMode = "hybrid"
-    ) -> SearchResult:
-        """The passages that fit best."""
-        ...
-
-    def documents(self) -> list[DocumentEntry]:
-        """All files that the index knows."""
-        ...
-
-    def text(self, file: str) -> str | None:
-        """A document as markdown; None if there is none of that name."""
-        ...
-
-    def extract(self, path: Path) -> Extracted:
-        """The text of a file, read now.
-
-        Raises:
-            ExtractionError: it can't be read.
-        """
-        ...
-
-    def faults(self) -> Sequence[str]:
-        """What doesn't work at the moment, a line each."""
-        ...
-
-    def close(self) -> None:
-        """End what runs; bounded in time."""
-        ...
 
 
 Tell: TypeAlias = Callable[[IndexProgress], Awaitable[None]]

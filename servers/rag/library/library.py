@@ -8,7 +8,7 @@ in the background, and words find what there is meanwhile.
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -21,8 +21,9 @@ from servers.rag.indexing.background import Repeating
 from servers.rag.indexing.indexer import CutDocument, cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, IndexProgress, OnEvent, SyncReport
 from servers.rag.library.engine import Engine, Parts, open_engine
+from servers.rag.library.library_protocol import LibraryStatus
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import DocumentEntry, IndexCounts, SearchMode, SearchResult
+from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
 from servers.rag.search.searcher import TOP_K
 from servers.reading.process.worker import ExtractionWorker
 from servers.reading.source import Extracted
@@ -43,24 +44,6 @@ OpenParts: TypeAlias = Callable[[DocumentOptions, Mapping[str, str]], Parts]
 
 class UnknownDocument(RagError):
     """The index has no document of that name."""
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryStatus:
-    """How it stands.
-
-    `embedder` and `vectors` say what finds by meaning; empty if nothing does, or not yet.
-    `writer_process` keeps the index up to date, or would if asked to: this one, unless another
-    does already; None if that one's number can't be read. `notes` are lines on what
-    doesn't work, or was done otherwise than expected.
-    """
-
-    counts: IndexCounts
-    embedder: str
-    vectors: str
-    writer_process: int | None
-    progress: IndexProgress | None
-    notes: tuple[str, ...]
 
 
 def tell_nobody(_: IndexEvent) -> None:

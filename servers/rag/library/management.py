@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
 from servers.rag.errors import OutsideFolders, RagError
 from servers.rag.folders.access import resolve
 from servers.rag.folders.adding import NotAdded, add_files
-from servers.rag.indexing.progress import OnEvent, SyncReport
-from servers.rag.library.async_library import Library
-from servers.rag.library.library import DocumentLibrary, LibraryStatus
+from servers.rag.indexing.progress import OnEvent
+from servers.rag.library.library import DocumentLibrary
+from servers.rag.library.library_protocol import Library, LibraryStatus
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
 from servers.rag.library.wording import entry_line, passages_text, size_text
@@ -26,26 +26,10 @@ class Refused(RagError):
     """The person has to say it otherwise."""
 
 
-class ManagedLibrary(Library, Protocol):
-    """What commands ask of a library beside what tools do."""
-
-    def sync(self, *, embed: bool = True) -> SyncReport:
-        """Bring the index up to date, with its vectors if `embed`, while the caller waits."""
-        ...
-
-    def reindex(self) -> SyncReport:
-        """Read every document anew."""
-        ...
-
-    def status(self) -> LibraryStatus:
-        """How it stands."""
-        ...
+OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], Library]
 
 
-OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], ManagedLibrary]
-
-
-def open_documents(options: DocumentOptions, on_event: OnEvent) -> ManagedLibrary:
+def open_documents(options: DocumentOptions, on_event: OnEvent) -> Library:
     """The real library."""
     return DocumentLibrary.open(options, on_event=on_event)
 
@@ -88,7 +72,7 @@ def manage(
 class _Commands:
     def __init__(
         self,
-        library: ManagedLibrary,
+        library: Library,
         options: DocumentOptions,
         reporter: Reporter,
         *,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from servers.rag.errors import RagError
-from servers.rag.indexing.progress import IndexProgress
-from servers.rag.passages import DocumentEntry, Passage, SearchMode
-from servers.rag.search.searcher import SearchResult
+from servers.rag.indexing.progress import IndexProgress, SyncReport
+from servers.rag.library.library_protocol import LibraryStatus
+from servers.rag.passages import DocumentEntry, IndexCounts, Passage, SearchMode, SearchResult
 from servers.reading.source import Extracted, ExtractionError
 
 DONE = IndexProgress(2, 2, 5, 5, "b.md")
@@ -49,6 +49,8 @@ class FakeLibrary:
         default_factory=list[tuple[str, int, str | None, SearchMode]]
     )
     trouble: tuple[str, ...] = ()
+    writer_process: int | None = None
+    syncs: list[str] = field(default_factory=list[str])
     started: bool = False
     closed: bool = False
 
@@ -82,6 +84,18 @@ class FakeLibrary:
 
     def faults(self) -> Sequence[str]:
         return self.trouble
+
+    def sync(self, *, embed: bool = True) -> SyncReport:
+        self.syncs.append("sync" if embed else "sync without vectors")
+        return SyncReport()
+
+    def reindex(self) -> SyncReport:
+        self.syncs.append("reindex")
+        return SyncReport()
+
+    def status(self) -> LibraryStatus:
+        counts = IndexCounts(documents=2, chunks=7, chunks_without_vectors=1)
+        return LibraryStatus(counts, "minilm", "faiss", self.writer_process, None, ("slow disk",))
 
     def close(self) -> None:
         self.closed = True

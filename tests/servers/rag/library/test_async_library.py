@@ -7,8 +7,7 @@ import pytest
 from servers.rag.errors import IndexUnusable, OutsideFolders
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary
-from servers.rag.passages import SearchMode
-from servers.rag.search.searcher import SearchResult
+from servers.rag.passages import SearchMode, SearchResult
 from servers.reading.source import ExtractionError
 from tests.servers.rag.library.fake_library import DONE, FakeLibrary, entry, passage
 

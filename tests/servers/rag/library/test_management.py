@@ -11,34 +11,12 @@ import pytest
 
 from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, parser, run
 from servers.rag.indexing.progress import FileNoted, IndexNoted, IndexProgress, OnEvent, SyncReport
-from servers.rag.library.library import LibraryStatus
 from servers.rag.library.management import Refused, manage
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
-from servers.rag.passages import IndexCounts
-from servers.rag.search.searcher import SearchResult
+from servers.rag.passages import SearchResult
 from tests.servers.rag.indexing.doubles import eventually
 from tests.servers.rag.library.fake_library import FakeLibrary, entry, passage
-
-
-@dataclass
-class ManagedFake(FakeLibrary):
-    """The same, and how often it was brought up to date."""
-
-    writer_process: int | None = None
-    syncs: list[str] = field(default_factory=list[str])
-
-    def sync(self, *, embed: bool = True) -> SyncReport:
-        self.syncs.append("sync" if embed else "sync without vectors")
-        return SyncReport()
-
-    def reindex(self) -> SyncReport:
-        self.syncs.append("reindex")
-        return SyncReport()
-
-    def status(self) -> LibraryStatus:
-        counts = IndexCounts(documents=2, chunks=7, chunks_without_vectors=1)
-        return LibraryStatus(counts, "minilm", "faiss", self.writer_process, None, ("slow disk",))
 
 
 @dataclass
@@ -46,14 +24,14 @@ class Place:
     """A document folder, a library, and what was said."""
 
     folder: Path
-    library: ManagedFake = field(default_factory=ManagedFake)
+    library: FakeLibrary = field(default_factory=FakeLibrary)
     out: io.StringIO = field(default_factory=io.StringIO)
     err: io.StringIO = field(default_factory=io.StringIO)
 
     def manage(self, *words: str) -> int:
         options = DocumentOptions(folders=(self.folder,), index_folder=self.folder.parent / "index")
 
-        def open_library(_: DocumentOptions, __: OnEvent) -> ManagedFake:
+        def open_library(_: DocumentOptions, __: OnEvent) -> FakeLibrary:
             return self.library
 
         code = manage(
