@@ -17,11 +17,11 @@ from servers.reading.html.page import read_html
 from servers.reading.kinds import Kind, as_source, kind_of, refuse_by_name, what_it_is
 from servers.reading.limits import Clock, Limits, no_more
 from servers.reading.markdown import seen
-from servers.reading.office.delimited import read_csv
 from servers.reading.office.docx import read_docx
 from servers.reading.office.epub import read_epub
 from servers.reading.office.sheets import read_xlsx
 from servers.reading.office.slides import read_pptx
+from servers.reading.office.tables import read_csv
 from servers.reading.pdf.document import read_pdf
 from servers.reading.pictures.captioner import Captioner
 from servers.reading.pictures.image_file import read_image

@@ -1,4 +1,8 @@
-"""The kind of a file or an answer, by its bytes, its name and what its server says."""
+"""The kind of a file or an answer, by its bytes, its name and what its server says.
+
+What a server says is a hint only: an answer gets the name that a file of its type has.
+Source: WHATWG MIME Sniffing, section 7, of which signatures and the rules on HTML are taken.
+"""
 
 import io
 import re

@@ -1,4 +1,13 @@
-"""The part of a page that holds its text, and what stands around it."""
+"""The part of a page that holds its text, and what stands around it.
+
+Around it stand consent banners, buttons to share, boxes for newsletters, advertisements, lists of
+other articles: none has an element of its own in HTML, but the names of their classes and ids are
+much the same everywhere. What holds the page's text stays, whatever it is called.
+
+Where the page does not say itself which part holds its text, text counts that is no link: menus are
+links, and teasers mostly. From the page's one first heading outwards, the first element that holds
+about half of it; without such a heading, the innermost one that holds most of it.
+"""
 
 import re
 
@@ -72,6 +81,14 @@ CONTAINERS = frozenset({
     "div", "section", "article", "main", "table", "tbody", "tr", "td", "center", "form", "font",
     "span", "fieldset",
 })  # fmt: skip
+
+
+def main_part(tree: Element) -> Element | None:
+    """The part that a page itself calls its main one, if it does so once."""
+    marked = tree.xpath("//*[self::main or @role='main']")
+    if not marked:
+        marked = list(tree.iter("article"))
+    return marked[0] if len(marked) == 1 else None
 
 
 def likely_part(tree: Element) -> Element | None:

@@ -3,7 +3,8 @@
 One tree from the first step to the last. trafilatura finds the content; where the page's own
 structure shows that something got lost, or the page is long and all text, the part that it calls
 its main one, or that holds its text, is written as it stands.
-Source: A. Barbaresi, Trafilatura, ACL 2021 (demonstrations), pages 122-131.
+Sources: A. Barbaresi, Trafilatura, ACL 2021 (demonstrations), pages 122-131, and htmldate, Journal
+of Open Source Software 5 (51), 2020.
 """
 
 import re
@@ -12,19 +13,18 @@ from dataclasses import dataclass, field
 from servers.reading.context import Reading
 from servers.reading.html.hidden import drop_hidden
 from servers.reading.html.links import absolute, base_of, make_absolute
-from servers.reading.html.main_part import drop_surroundings, likely_part
+from servers.reading.html.main_part import drop_surroundings, likely_part, main_part
 from servers.reading.html.markdown import markdown_of
-from servers.reading.html.metadata import metadata_of
 from servers.reading.html.structure import Outline, loses_structure, outline_of
 from servers.reading.html.tree import (
     Element,
     alternative_text,
     document_of,
-    main_part,
     strip_surroundings,
+    title_of,
     with_bars,
 )
-from servers.reading.markdown import cleaned, first_heading, seen, tidied
+from servers.reading.markdown import as_title, cleaned, first_heading, seen, tidied
 from servers.reading.pictures.pictures import SIDE_MIN_PIXELS
 from servers.reading.source import Extracted, Source, picture_mark, without_marks
 
@@ -45,8 +45,21 @@ in it is not worth searching, which takes longer than all the rest."""
 MAIN_WORDS_MIN = 25
 """With fewer in what a page calls its main part, another one is looked for."""
 
+_DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d")
+_ADDRESS = re.compile(r"https?://|www\.|@")
+AUTHOR_CHARS_MAX = 100
+
 _ESCAPED_PICTURE = re.compile(r"\\\[(Picture: [^\n]*?)\\\]")
 """What stands for a picture, where trafilatura takes its brackets for those of a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """Empty where the page names none. `date` is ISO 8601, the day of first publication."""
+
+    title: str = ""
+    author: str = ""
+    date: str = ""
 
 
 @dataclass(slots=True)
@@ -86,7 +99,7 @@ def read_page(html: str, url: str = "", pictures: int = 0) -> Extracted:
     tree = document_of(without_marks(cleaned(html)))
     if tree is None:
         return Extracted("")
-    metadata = metadata_of(tree)
+    metadata = _metadata_of(tree)
     shown = _Pictures(base_of(tree, url), pictures)
     hidden = drop_hidden(tree)
     make_absolute(tree, url)
@@ -114,6 +127,32 @@ def whole_markdown(html: str) -> str:
     make_absolute(tree, "")
     strip_surroundings(tree)
     return with_bars(tidied(markdown_of(tree)))
+
+
+def _metadata_of(tree: Element) -> _Metadata:
+    """The metadata of a whole page; its tree stays as it is.
+
+    Only what is marked as date is looked for, in the head and in the text: a guess by every number
+    on the page costs more than reading it, and is often wrong.
+    """
+    from trafilatura.metadata import extract_metadata
+
+    try:
+        found = extract_metadata(tree, extensive=False)
+    except Exception:  # noqa: BLE001 - odd pages make its parsers of JSON and dates raise anything
+        return _Metadata(as_title(title_of(tree)))
+    date = found.date or ""
+    return _Metadata(
+        title=as_title(found.title or title_of(tree)),
+        author=_names(found.author or ""),
+        date=date if _DATE.fullmatch(date) else "",
+    )
+
+
+def _names(author: str) -> str:
+    """Names with commas between; empty for an address or half a page."""
+    names = as_title(author.replace(";", ","))
+    return "" if _ADDRESS.search(names) or len(names) > AUTHOR_CHARS_MAX else names
 
 
 def _content_of(tree: Element) -> tuple[str, tuple[str, ...]]:

@@ -56,14 +56,6 @@ def with_bars(markdown: str) -> str:
     return markdown.replace(BAR_STAND_IN, "\\|")
 
 
-def main_part(tree: Element) -> Element | None:
-    """The part that a page itself calls its main one, if it does so once."""
-    marked = tree.xpath("//*[self::main or @role='main']")
-    if not marked:
-        marked = list(tree.iter("article"))
-    return marked[0] if len(marked) == 1 else None
-
-
 def title_of(tree: Element) -> str:
     """What stands in `<title>`; empty without one."""
     return next((unwrapped(each.text_content()) for each in tree.iter("title")), "")

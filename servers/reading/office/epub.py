@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
 from servers.reading.context import Reading
 from servers.reading.html.page import whole_markdown
 from servers.reading.markdown import as_title, blocks, first_heading
@@ -78,9 +81,6 @@ def _encrypted_parts(package: zipfile.ZipFile) -> frozenset[str]:
 
 def _xml(package: zipfile.ZipFile, name: str) -> ET.Element | None:
     """A part as XML, without entities of its own; None if it is none."""
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
     data = part_of(package, name) if name else b""
     try:
         return fromstring(data) if data else None

@@ -1,5 +1,6 @@
 """Formats that are zip files: opened within bounds, without unpacking more than is read."""
 
+import html
 import io
 import re
 import zipfile
@@ -52,7 +53,5 @@ def part_of(package: zipfile.ZipFile, name: str) -> bytes:
 
 def office_title(package: zipfile.ZipFile) -> str:
     """The title in an Office file's properties; empty without one."""
-    import html
-
     found = _TITLE.search(part_of(package, "docProps/core.xml")[:100_000])
     return as_title(html.unescape(found[1].decode("utf-8", errors="replace"))) if found else ""

@@ -3,6 +3,8 @@
 import io
 import warnings
 
+from PIL import Image
+
 from servers.reading.context import Reading
 from servers.reading.pictures.pictures import picture_paragraph
 from servers.reading.source import Extracted, ExtractionError, Source
@@ -38,8 +40,6 @@ def _why_not(reading: Reading) -> str:
 
 
 def _size(data: bytes) -> tuple[int, int]:
-    from PIL import Image
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about large ones, which are refused above
         try:

@@ -5,6 +5,8 @@ import io
 import warnings
 from collections.abc import Callable
 
+from PIL import Image, ImageOps
+
 from servers.reading.limits import Clock, Limits
 from servers.reading.markdown import as_title, cleaned
 from servers.reading.pictures.captioner import Captioner, CaptionerUnavailable
@@ -113,8 +115,6 @@ def picture_paragraph(alt: str, said: str = "") -> str:
 
 def is_worth_looking(image: bytes, limits: Limits) -> bool:
     """Whether a picture is large enough to say something, and not too large; by its head alone."""
-    from PIL import Image
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about very large pictures, which are refused
         try:
@@ -132,8 +132,6 @@ def as_png(image: bytes, limits: Limits) -> bytes | None:
 
     A GIF's first frame and a TIFF's first page are taken.
     """
-    from PIL import Image, ImageOps
-
     if not is_worth_looking(image, limits):
         return None
     with warnings.catch_warnings():

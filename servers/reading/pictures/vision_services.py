@@ -1,6 +1,10 @@
-"""Pictures described by a vision model in Ollama or by Gemini, over plain HTTP."""
+"""Pictures described by a vision model in Ollama or by Gemini, over plain HTTP.
+
+Sources: docs/api.md of Ollama, `/api/generate`; ai.google.dev/api/generate-content.
+"""
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -42,8 +46,6 @@ def post_json(
 
 
 def _read(reply: "httpx2.Response", name: str) -> object:
-    import json
-
     body = bytearray()
     for piece in reply.iter_bytes():
         body += piece

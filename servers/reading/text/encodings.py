@@ -11,6 +11,8 @@ import codecs
 import re
 from collections.abc import Iterable
 
+import charset_normalizer
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as UTF-16's does, so it comes first
@@ -187,8 +189,6 @@ def _wide_guess(data: bytes) -> str:
 
 def _guess(data: bytes) -> str:
     """The encoding that the letters look like; empty if none does."""
-    import charset_normalizer  # few texts need it
-
     words = _TAGS.sub(b" ", data)
     if not _BEYOND_ASCII.search(words):
         words = data

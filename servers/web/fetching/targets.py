@@ -21,6 +21,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, urljoin
 
+import idna
+
 from core.base.text import shorten
 from servers.web.errors import AddressRefused
 
@@ -188,8 +190,6 @@ def _ascii(host: str) -> str:
     """By UTS 46 and IDNA 2008; raises AddressRefused."""
     if host.isascii():
         return host.lower()
-    import idna
-
     if len(host) > HOST_CHARS_MAX:
         raise _refused(host, "its host is no name that a host can have")
     try:

@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+import anyio
+
 from servers.reading.source import PICTURES_MAX, picture_mark
 from servers.web.errors import WebError
 from servers.web.ports import Fetcher
@@ -22,8 +24,6 @@ async def with_pictures(
 
     Only those are fetched whose mark stands in the markdown.
     """
-    import anyio
-
     wanted = [
         (picture_mark(number), address)
         for number, address in enumerate(addresses[:PICTURES_MAX])

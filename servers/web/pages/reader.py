@@ -4,7 +4,8 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import anyio
 
 from core.base.text import sentence
 from servers.reading.limits import Limits
@@ -17,28 +18,6 @@ from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from servers.web.pages.pictures import with_pictures
 from servers.web.ports import Fetched, Fetcher, ReadPage
-
-if TYPE_CHECKING:
-    import anyio
-
-
-class SourceReader:
-    """Gives the text of what came, whatever it is made of; a `ports.PageReader`."""
-
-    async def read(self, fetched: Fetched) -> ReadPage:
-        """The source, decoded.
-
-        Raises:
-            PageUnavailable: it is no text.
-        """
-        if not is_text(fetched.body):
-            kind = fetched.media_type or "of an unknown type"
-            raise PageUnavailable(
-                f"{fetched.url[:200]} is no text, but {kind}; leave out raw to read what it says",
-                fetched.status,
-            )
-        return ReadPage(fetched.url, text_of(fetched.body, fetched.charset))
-
 
 PROCESSES_MAX = 4
 READ_SECONDS = 20.0
@@ -63,9 +42,9 @@ class WebPageReader:
     ) -> None:
         """`fetcher` gets the pictures that are to be described; without one none are."""
         self._worker = worker
-        self._processes = processes
         self._fetcher = fetcher
-        self._limiter: anyio.CapacityLimiter | None = None
+        # More threads would only wait for a process, in the place of others' threads.
+        self._limiter = anyio.CapacityLimiter(processes)
 
     async def read(self, fetched: Fetched) -> ReadPage:
         """The main content as markdown; raises PageUnavailable where nothing can be read."""
@@ -110,11 +89,6 @@ class WebPageReader:
 
     async def _ask(self, request: Callable[[Path], Request], body: bytes) -> Extracted:
         """What a process makes of bytes; raises ExtractionError."""
-        import anyio
-
-        if self._limiter is None:
-            # More threads would only wait for a process, in the place of others' threads.
-            self._limiter = anyio.CapacityLimiter(self._processes)
         return await anyio.to_thread.run_sync(
             self._extracted, request, body, abandon_on_cancel=True, limiter=self._limiter
         )
@@ -126,6 +100,24 @@ class WebPageReader:
             path = Path(folder) / name
             path.write_bytes(body)
             return self._worker.read(request(path))
+
+
+class SourceReader:
+    """Gives the text of what came, whatever it is made of; a `ports.PageReader`."""
+
+    async def read(self, fetched: Fetched) -> ReadPage:
+        """The source, decoded.
+
+        Raises:
+            PageUnavailable: it is no text.
+        """
+        if not is_text(fetched.body):
+            kind = fetched.media_type or "of an unknown type"
+            raise PageUnavailable(
+                f"{fetched.url[:200]} is no text, but {kind}; leave out raw to read what it says",
+                fetched.status,
+            )
+        return ReadPage(fetched.url, text_of(fetched.body, fetched.charset))
 
 
 def open_reader(

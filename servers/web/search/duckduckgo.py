@@ -6,10 +6,12 @@ challenge with status 202 instead of results. That is told as a rate limit, neve
 
 from collections.abc import Sequence
 
+from servers.reading.text.encodings import text_of
 from servers.web.errors import RateLimited, SearchUnavailable, WebError
-from servers.web.ports import Fetched, Fetcher, SearchResult
+from servers.web.ports import Fetcher, SearchResult
+from servers.web.rate_limit import RateLimiter
 from servers.web.search.duckduckgo_page import ResultsPage, read_results, start_of
-from servers.web.search.engine import CHANGE, WAIT_OR_CHANGE, Engine, ask
+from servers.web.search.engine import CHANGE, WAIT_OR_CHANGE, Engine
 from servers.web.search.results import Hit, format_results_for_llm, numbered
 
 DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"
@@ -34,11 +36,14 @@ class DuckDuckGoSearcher:
 
     name = "duckduckgo"
 
-    def __init__(self, fetcher: Fetcher, address: str = DUCKDUCKGO_URL) -> None:
-        self._fetcher = fetcher
-        self._engine = Engine(
-            "DuckDuckGo", address, at_403=f"refuses the search (status 403). {WAIT_OR_CHANGE}"
-        )
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        address: str = DUCKDUCKGO_URL,
+        limiter: RateLimiter | None = None,
+    ) -> None:
+        at_403 = f"refuses the search (status 403). {WAIT_OR_CHANGE}"
+        self._engine = Engine("DuckDuckGo", address, fetcher, limiter, at_403=at_403)
 
     async def search(self, query: str, max_results: int = 10) -> list[SearchResult]:
         """As `SearchProvider.search`; further pages are asked for while there are too few hits.
@@ -69,8 +74,8 @@ class DuckDuckGoSearcher:
 
     async def _page(self, form: dict[str, str]) -> ResultsPage:
         headers = {**HEADERS, "Referer": self._engine.address}
-        fetched = await ask(self._engine, self._fetcher, headers=headers, form=form)
-        page = read_results(_text(fetched), start_of(form))
+        fetched = await self._engine.ask(headers=headers, form=form)
+        page = read_results(text_of(fetched.body, fetched.charset), start_of(form))
         if fetched.status == CHALLENGE_STATUS or page.is_challenge:
             raise RateLimited(
                 f"DuckDuckGo takes this for a robot (status {fetched.status}) and asks for a "
@@ -82,14 +87,6 @@ class DuckDuckGoSearcher:
                 f"bytes): it shows neither results nor that there are none. {CHANGE}"
             )
         return page
-
-
-def _text(fetched: Fetched) -> str:
-    """The page decoded by its own charset; DuckDuckGo sends UTF-8."""
-    try:
-        return fetched.body.decode(fetched.charset or "utf-8", "replace")
-    except (LookupError, ValueError):  # unknown, or no encoding of texts
-        return fetched.body.decode("utf-8", "replace")
 
 
 def _without_bangs(query: str) -> str:

@@ -1,8 +1,8 @@
 """How any engine is asked: in its turn, with errors that say what to try."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from core.base.text import sentence
 from servers.web.errors import (
     AddressRefused,
     PageUnavailable,
@@ -10,44 +10,9 @@ from servers.web.errors import (
     SearchUnavailable,
     WebError,
 )
-from servers.web.ports import Because, Fetched, Fetcher
+from servers.web.ports import Fetched, Fetcher
 from servers.web.rate_limit import RateLimiter
 from servers.web.search.links import host_of
-
-
-class OwnLimit(RateLimited):
-    """The limit that the options set is reached; no engine was asked."""
-
-
-class LimitedFetcher:
-    """Fetches with one fetcher, each request in its turn."""
-
-    def __init__(self, fetcher: Fetcher, limiter: RateLimiter) -> None:
-        self._fetcher = fetcher
-        self._limiter = limiter
-
-    async def fetch(
-        self,
-        url: str,
-        *,
-        because: Because = "typed",
-        headers: dict[str, str] | None = None,
-        form: dict[str, str] | None = None,
-        json: object = None,
-    ) -> Fetched:
-        """As `Fetcher.fetch`, after waiting for the turn.
-
-        Raises:
-            OwnLimit: the turn would come too late.
-        """
-        try:
-            await self._limiter.acquire()
-        except RateLimited as error:
-            raise OwnLimit(f"too many searches from here: {error}") from error
-        return await self._fetcher.fetch(
-            url, because=because, headers=headers, form=form, json=json
-        )
-
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Twenty times the largest page of results that DuckDuckGo sends."""
@@ -66,59 +31,61 @@ PAUSE_STATUSES = frozenset({429, 432, 433})
 class Engine:
     """Who is asked: its name in messages, its address, and its key with the variable it is from.
 
-    `at_403` is what the status means at this engine, where that is no matter of keys.
+    `limiter` gives each request its turn. `at_403` is what the status means at this engine, where
+    that is no matter of keys.
     """
 
     label: str
     address: str
+    fetcher: Fetcher
+    limiter: RateLimiter | None = None
     key_variable: str = ""
     key: str = field(default="", repr=False)
     at_403: str = ""
 
+    async def ask(
+        self,
+        *,
+        url: str | None = None,
+        headers: dict[str, str] | None = None,
+        form: dict[str, str] | None = None,
+        json: object = None,
+    ) -> Fetched:
+        """What it answers with success, at its own host and in a size that is plausible.
 
-async def ask(
-    engine: Engine,
-    fetcher: Fetcher,
-    *,
-    url: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    form: Mapping[str, str] | None = None,
-    json: object = None,
-) -> Fetched:
-    """What the engine answers with success, at its own host and in a size that is plausible.
-
-    Raises:
-        RateLimited: it wants a pause.
-        SearchUnavailable: it refuses, has failed, sends the request elsewhere, or sends too much.
-        AddressRefused: its address is not on the public internet and not allowed.
-    """
-    try:
-        fetched = await fetcher.fetch(
-            url or engine.address,
-            headers=dict(headers or {}),
-            form=None if form is None else dict(form),
-            json=json,
-        )
-    except WebError as error:
-        # Not chained: what lies below might quote the key in a traceback.
-        raise explained(error, engine) from None
-    asked_host, answering_host = host_of(engine.address), host_of(fetched.url)
-    if answering_host != asked_host:
-        raise SearchUnavailable(
-            f"{engine.label} at {asked_host} sent the search on to {answering_host or 'nowhere'}, "
-            f"which is not trusted with it. If the engine has moved, set `web.search_url`."
-        )
-    if len(fetched.body) > MAX_ANSWER_BYTES:
-        size = len(fetched.body) // 1024
-        raise SearchUnavailable(f"{engine.label} sent {size} KB, too much for results. {CHANGE}")
-    return fetched
+        Raises:
+            RateLimited: it wants a pause, or too much was asked from here.
+            SearchUnavailable: it refuses, has failed, sends the request elsewhere or too much back.
+            AddressRefused: its address is not on the public internet and not allowed.
+        """
+        if self.limiter is not None:
+            try:
+                await self.limiter.acquire()
+            except RateLimited as error:
+                raise RateLimited(f"too many searches from here: {error}") from error
+        try:
+            fetched = await self.fetcher.fetch(
+                url or self.address, headers=headers, form=form, json=json
+            )
+        except WebError as error:
+            # Not chained: what lies below might quote the key in a traceback.
+            raise explained(error, self) from None
+        asked_host, answering_host = host_of(self.address), host_of(fetched.url)
+        if answering_host != asked_host:
+            raise SearchUnavailable(
+                f"{self.label} at {asked_host} sent the search on to "
+                f"{answering_host or 'nowhere'}, which is not trusted with it. "
+                "If the engine has moved, set `web.search_url`."
+            )
+        if len(fetched.body) > MAX_ANSWER_BYTES:
+            size = len(fetched.body) // 1024
+            raise SearchUnavailable(f"{self.label} sent {size} KB, too much for results. {CHANGE}")
+        return fetched
 
 
 def explained(error: WebError, engine: Engine) -> WebError:
     """A failed request, as an error of this engine that says what to try; never with the key."""
-    if isinstance(error, OwnLimit):
-        return error
-    said = _sentence(str(error).replace(engine.key, "***") if engine.key else str(error))
+    said = sentence(str(error).replace(engine.key, "***") if engine.key else str(error))
     if isinstance(error, RateLimited):
         return RateLimited(f"{engine.label} asks for a pause: {said} {WAIT_OR_CHANGE}")
     if isinstance(error, AddressRefused):
@@ -129,10 +96,6 @@ def explained(error: WebError, engine: Engine) -> WebError:
     if isinstance(error, PageUnavailable):
         return _refusal(error.status, said, engine)
     return SearchUnavailable(f"{engine.label} can't be asked: {said}")
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def _refusal(status: int | None, said: str, engine: Engine) -> WebError:

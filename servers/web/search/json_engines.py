@@ -1,14 +1,23 @@
-"""The engines with a JSON interface: SearXNG, Brave and Tavily."""
+"""The engines with a JSON interface, whose answers are checked before a word of them is used."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
-from pydantic.functional_validators import WrapValidator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from servers.web.errors import SearchUnavailable
 from servers.web.ports import Fetched, Fetcher, SearchResult
-from servers.web.search.engine import CHANGE, Engine, ask
+from servers.web.rate_limit import RateLimiter
+from servers.web.search.engine import CHANGE, Engine
 from servers.web.search.results import Hit, numbered, plain_text, without_tags
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
@@ -16,6 +25,17 @@ RowT = TypeVar("RowT")
 
 MAX_ROWS = 2_000
 """More than all engines behind one SearXNG give for one page."""
+
+BRAVE_URL = "https://api.search.brave.com/res/v1/web/search"
+TAVILY_URL = "https://api.tavily.com/search"
+RESULTS_MAX = 20
+"""What Brave and Tavily give at most for one request; a further one would cost anew."""
+
+JSON_IS_OFF = (
+    "refuses JSON (status 403): its `settings.yml` must list `json` under "
+    "`search.formats`. Public instances rarely do; use one of your own."
+)
+MAX_NAMED_ENGINES = 5
 
 
 def _none_if_misshapen(value: object, handler: ValidatorFunctionWrapHandler) -> object:
@@ -28,18 +48,147 @@ def _none_if_misshapen(value: object, handler: ValidatorFunctionWrapHandler) -> 
 Lenient: TypeAlias = Annotated[RowT | None, WrapValidator(_none_if_misshapen)]
 """One row of a list: None if it has another shape, so that the others are still read."""
 
-
 Rows: TypeAlias = Annotated[tuple[Lenient[RowT], ...], Field(max_length=MAX_ROWS)]
 """All rows of a list, if they are plausibly many."""
 
 
-class Answer(BaseModel):
+class _Answer(BaseModel):
     """What all answers have in common: fields that we don't know are passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-def read_answer(fetched: Fetched, shape: type[AnswerT], engine: Engine) -> AnswerT:
+class _Row(_Answer):
+    url: str
+    title: str | None = None
+    content: Annotated[
+        str | None, Field(validation_alias=AliasChoices("content", "description"))
+    ] = None
+
+
+class _BraveWeb(_Answer):
+    results: Rows[_Row] = ()
+
+
+class _BraveAnswer(_Answer):
+    type: Literal["search"]
+    web: _BraveWeb | None = None
+    """Left out when nothing was found."""
+
+
+class _TavilyAnswer(_Answer):
+    results: Rows[_Row]
+
+
+class _SearxngAnswer(_TavilyAnswer):
+    unresponsive_engines: Rows[tuple[str, str]] = ()
+
+
+class BraveSearcher:
+    """Brave Search, an index of its own, with the key of the variable that is named in errors.
+
+    Source: https://api-dashboard.search.brave.com/api-reference/web/search/get. A wrong key is
+    answered with 422 (or 401), as are queries over 400 characters or 50 words.
+    """
+
+    name = "brave"
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        key: str,
+        key_variable: str,
+        address: str = BRAVE_URL,
+        limiter: RateLimiter | None = None,
+    ) -> None:
+        self._engine = Engine("Brave Search", address, fetcher, limiter, key_variable, key)
+
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """As `SearchProvider.search`; at most 20 results."""
+        parameters = urlencode({
+            "q": query,
+            "count": min(max_results, RESULTS_MAX),
+            "text_decorations": "false",
+            "result_filter": "web",
+        })  # fmt: skip
+        headers = {
+            "Accept": "application/json",
+            "Cache-Control": "no-cache",  # without it some plans answer 422
+            "X-Subscription-Token": self._engine.key,
+        }
+        url = f"{self._engine.address}?{parameters}"
+        fetched = await self._engine.ask(url=url, headers=headers)
+        web = _answer(fetched, _BraveAnswer, self._engine).web or _BraveWeb()
+        return _results(web.results, max_results, self._engine, has_tags=True)
+
+
+class TavilySearcher:
+    """Tavily, made for language models, with the key of the variable that is named in errors.
+
+    Source: https://docs.tavily.com/documentation/api-reference/endpoint/search. A basic search
+    costs one credit. 401 is a wrong key, 429 too many requests; 432 and 433 say that the allowance
+    of the key or plan is used up.
+    """
+
+    name = "tavily"
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        key: str,
+        key_variable: str,
+        address: str = TAVILY_URL,
+        limiter: RateLimiter | None = None,
+    ) -> None:
+        self._engine = Engine("Tavily", address, fetcher, limiter, key_variable, key)
+
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """As `SearchProvider.search`; at most 20 results."""
+        wish = {
+            "query": query,
+            "max_results": min(max_results, RESULTS_MAX),
+            "search_depth": "basic",
+        }
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {self._engine.key}"}
+        fetched = await self._engine.ask(headers=headers, json=wish)
+        return _results(
+            _answer(fetched, _TavilyAnswer, self._engine).results, max_results, self._engine
+        )
+
+
+class SearxngSearcher:
+    """SearXNG, a metasearch engine that anybody can run: one instance, by its base address.
+
+    Source: https://docs.searxng.org/dev/search_api.html. An instance answers JSON only if its
+    `settings.yml` lists `json` under `search.formats`, else with status 403; how many results come
+    in one page is its own choice, and one page is asked for.
+    """
+
+    name = "searxng"
+
+    def __init__(self, fetcher: Fetcher, address: str, limiter: RateLimiter | None = None) -> None:
+        """`address` may be that of its `/search` too."""
+        address = _search_address(address)
+        self._engine = Engine("SearXNG", address, fetcher, limiter, at_403=JSON_IS_OFF)
+
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """As `SearchProvider.search`.
+
+        Nothing found while engines behind the instance failed is an error, not "no results".
+        """
+        parameters = urlencode({"q": query, "format": "json"})
+        url = f"{self._engine.address}?{parameters}"
+        fetched = await self._engine.ask(url=url, headers={"Accept": "application/json"})
+        answer = _answer(fetched, _SearxngAnswer, self._engine)
+        if not answer.results and answer.unresponsive_engines:
+            raise SearchUnavailable(
+                "SearXNG found nothing while engines behind it did not answer: "
+                f"{_failed(answer)}. Try again later, or turn other engines on."
+            )
+        return _results(answer.results, max_results, self._engine)
+
+
+def _answer(fetched: Fetched, shape: type[AnswerT], engine: Engine) -> AnswerT:
     """The body as the documented answer.
 
     Raises:
@@ -59,160 +208,23 @@ def read_answer(fetched: Fetched, shape: type[AnswerT], engine: Engine) -> Answe
     )
 
 
-def results_of(hits: list[Hit], rows: int, max_results: int, engine: Engine) -> list[SearchResult]:
-    """The hits of an answer with `rows` rows, numbered.
+def _results(
+    rows: Sequence[_Row | None], max_results: int, engine: Engine, *, has_tags: bool = False
+) -> list[SearchResult]:
+    """The rows of an answer, numbered; `has_tags` where titles and snippets are HTML.
 
     Raises:
         SearchUnavailable: there are rows, and none of them could be read.
     """
+    plain = without_tags if has_tags else str
+    hits = [Hit(plain(row.title or ""), row.url, plain(row.content or "")) for row in rows if row]
     results = numbered(hits, max_results)
     if rows and not results:
         raise SearchUnavailable(
-            f"{engine.label} sent {rows} results, and none has a link that can be read. {CHANGE}"
+            f"{engine.label} sent {len(rows)} results, and none has a link that can be read. "
+            f"{CHANGE}"
         )
     return results
-
-
-BRAVE_URL = "https://api.search.brave.com/res/v1/web/search"
-BRAVE_RESULTS_MAX = 20
-
-
-class _BraveRow(Answer):
-    url: str
-    title: str | None = None
-    description: str | None = None
-
-
-class _Web(Answer):
-    results: Rows[_BraveRow] = ()
-
-
-class _BraveAnswer(Answer):
-    type: Literal["search"]
-    web: _Web | None = None
-    """Left out when nothing was found."""
-
-
-class BraveSearcher:
-    """Searches with the key of the variable that is named in errors."""
-
-    name = "brave"
-
-    def __init__(
-        self, fetcher: Fetcher, key: str, key_variable: str, address: str = BRAVE_URL
-    ) -> None:
-        self._fetcher = fetcher
-        self._engine = Engine("Brave Search", address, key_variable, key)
-
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`; at most 20 results."""
-        parameters = urlencode({
-            "q": query,
-            "count": min(max_results, BRAVE_RESULTS_MAX),
-            "text_decorations": "false",
-            "result_filter": "web",
-        })  # fmt: skip
-        headers = {
-            "Accept": "application/json",
-            "Cache-Control": "no-cache",  # without it some plans answer 422
-            "X-Subscription-Token": self._engine.key,
-        }
-        url = f"{self._engine.address}?{parameters}"
-        fetched = await ask(self._engine, self._fetcher, url=url, headers=headers)
-        answer = read_answer(fetched, _BraveAnswer, self._engine)
-        rows = answer.web.results if answer.web else ()
-        hits = [
-            Hit(without_tags(row.title or ""), row.url, without_tags(row.description or ""))
-            for row in rows
-            if row
-        ]
-        return results_of(hits, len(rows), max_results, self._engine)
-
-
-TAVILY_URL = "https://api.tavily.com/search"
-TAVILY_RESULTS_MAX = 20
-
-
-class _TavilyRow(Answer):
-    url: str
-    title: str | None = None
-    content: str | None = None
-
-
-class _TavilyAnswer(Answer):
-    results: Rows[_TavilyRow]
-
-
-class TavilySearcher:
-    """Searches with the key of the variable that is named in errors."""
-
-    name = "tavily"
-
-    def __init__(
-        self, fetcher: Fetcher, key: str, key_variable: str, address: str = TAVILY_URL
-    ) -> None:
-        self._fetcher = fetcher
-        self._engine = Engine("Tavily", address, key_variable, key)
-
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`; at most 20 results."""
-        wish = {
-            "query": query,
-            "max_results": min(max_results, TAVILY_RESULTS_MAX),
-            "search_depth": "basic",
-        }
-        headers = {"Accept": "application/json", "Authorization": f"Bearer {self._engine.key}"}
-        fetched = await ask(self._engine, self._fetcher, headers=headers, json=wish)
-        rows = read_answer(fetched, _TavilyAnswer, self._engine).results
-        hits = [Hit(row.title or "", row.url, row.content or "") for row in rows if row]
-        return results_of(hits, len(rows), max_results, self._engine)
-
-
-JSON_IS_OFF = (
-    "refuses JSON (status 403): its `settings.yml` must list `json` under "
-    "`search.formats`. Public instances rarely do; use one of your own."
-)
-MAX_NAMED_ENGINES = 5
-
-
-class _SearxngRow(Answer):
-    url: str
-    title: str | None = None
-    content: str | None = None
-
-
-class _SearxngAnswer(Answer):
-    results: Rows[_SearxngRow]
-    unresponsive_engines: Rows[tuple[str, str]] = ()
-
-
-class SearxngSearcher:
-    """Searches through one instance, given by its base address or that of its `/search`."""
-
-    name = "searxng"
-
-    def __init__(self, fetcher: Fetcher, address: str) -> None:
-        self._fetcher = fetcher
-        self._engine = Engine("SearXNG", _search_address(address), at_403=JSON_IS_OFF)
-
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`.
-
-        Nothing found while engines behind the instance failed is an error, not "no results".
-        """
-        parameters = urlencode({"q": query, "format": "json"})
-        url = f"{self._engine.address}?{parameters}"
-        fetched = await ask(
-            self._engine, self._fetcher, url=url, headers={"Accept": "application/json"}
-        )
-        answer = read_answer(fetched, _SearxngAnswer, self._engine)
-        if not answer.results and answer.unresponsive_engines:
-            raise SearchUnavailable(
-                "SearXNG found nothing while engines behind it did not answer: "
-                f"{_failed(answer)}. Try again later, or turn other engines on."
-            )
-        hits = [Hit(row.title or "", row.url, row.content or "") for row in answer.results if row]
-        return results_of(hits, len(answer.results), max_results, self._engine)
 
 
 def _search_address(address: str) -> str:

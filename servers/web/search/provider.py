@@ -1,8 +1,7 @@
 """The search provider that the options ask for."""
 
 import os
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import assert_never
 
 from servers.web.errors import SearchUnavailable
@@ -11,7 +10,6 @@ from servers.web.ports import Fetcher, SearchProvider, SearchResult
 from servers.web.rate_limit import TURN_SECONDS_MAX, RateLimiter
 from servers.web.search.cache import CachedProvider
 from servers.web.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoSearcher
-from servers.web.search.engine import LimitedFetcher
 from servers.web.search.json_engines import (
     BRAVE_URL,
     TAVILY_URL,
@@ -45,18 +43,13 @@ def open_provider(
     options: WebOptions,
     fetcher: Fetcher,
     environ: Mapping[str, str] = os.environ,
-    *,
-    limiter: RateLimiter | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> CachedProvider:
     """The engine of the options, behind a cache and a rate limit.
 
-    `environ` holds the keys, by `KEY_VARIABLES`. `limiter` replaces the one that the options set.
+    `environ` holds the keys, by `KEY_VARIABLES`.
     Nothing is asked, and nothing raised, before the first search: what is missing is told then.
     """
-    turns = limiter or RateLimiter(options.searches_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
-    engine = _engine(options, LimitedFetcher(fetcher, turns), environ)
-    return CachedProvider(engine, options.cache_seconds, clock=clock)
+    return CachedProvider(_engine(options, fetcher, environ), options.cache_seconds)
 
 
 def missing_setting(options: WebOptions, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -89,15 +82,17 @@ def _engine(options: WebOptions, fetcher: Fetcher, environ: Mapping[str, str]) -
         return UnreadyProvider(options.search, lack)
     variable = KEY_VARIABLES.get(options.search, "")
     key = environ.get(variable, "").strip()
+    url = options.search_url
+    limiter = RateLimiter(options.searches_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
     match options.search:
         case "duckduckgo":
-            return DuckDuckGoSearcher(fetcher, options.search_url or DUCKDUCKGO_URL)
+            return DuckDuckGoSearcher(fetcher, url or DUCKDUCKGO_URL, limiter)
         case "searxng":
-            return SearxngSearcher(fetcher, options.search_url or "")
+            return SearxngSearcher(fetcher, url or "", limiter)
         case "brave":
-            return BraveSearcher(fetcher, key, variable, options.search_url or BRAVE_URL)
+            return BraveSearcher(fetcher, key, variable, url or BRAVE_URL, limiter)
         case "tavily":
-            return TavilySearcher(fetcher, key, variable, options.search_url or TAVILY_URL)
+            return TavilySearcher(fetcher, key, variable, url or TAVILY_URL, limiter)
         case _:
             assert_never(options.search)
 

@@ -60,7 +60,7 @@ BRAVE_ANSWER: dict[str, object] = {
         "type": "search",
         "results": [
             {
-                "title": "The Heron Almanac",
+                "title": "The <strong>Heron</strong> Almanac",
                 "url": "https://herons.example/almanac",
                 "description": "Where <strong>herons</strong> winter.",
                 "is_source_local": False,
@@ -160,6 +160,7 @@ async def test_no_more_than_one_request_gives_are_asked_for(
         (searxng, {"results": [], "unresponsive_engines": []}),
         (brave, {"type": "search", "query": {"original": "herons"}}),
         (brave, {"type": "search", "web": {"type": "search", "results": []}}),
+        (brave, {"type": "search", "web": None}),
         (tavily, {"results": []}),
     ],
 )
