@@ -28,8 +28,3 @@ async def tell(text: str) -> None:
     """Tell whoever listens to the call that this task works on."""
     if (listener := _LISTENING.get()) is not None:
         await listener(text)
-
-
-def size_text(count: int) -> str:
-    """`12 KB`, `1.5 MB`."""
-    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{max(count // 1024, 1)} KB"

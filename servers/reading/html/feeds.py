@@ -6,6 +6,7 @@ from email.utils import parsedate_to_datetime
 from lxml import etree
 from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - its one name for a node
 
+from core.base.text import shorten
 from servers.reading.context import Reading
 from servers.reading.html.hidden import drop_hidden
 from servers.reading.html.links import absolute
@@ -62,7 +63,7 @@ def _entry(entry: _Element, url: str) -> str:
     day = _day(_text(entry, "published", "pubDate", "date", "updated"))
     summary = _plain(_text(entry, "summary", "description", "content", "encoded"))
     head = f"## [{title}]({link})" if link else f"## {title}"
-    return blocks([head, day, _shortened(summary)])
+    return blocks([head, day, shorten(summary, SUMMARY_CHARS_MAX)])
 
 
 def _name(node: _Element) -> str:
@@ -97,12 +98,6 @@ def _plain(text: str) -> str:
     drop_hidden(tree)
     strip_surroundings(tree)
     return unwrapped(tree.text_content())
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= SUMMARY_CHARS_MAX:
-        return text
-    return text[:SUMMARY_CHARS_MAX].rpartition(" ")[0] + " …"
 
 
 def _day(text: str) -> str:

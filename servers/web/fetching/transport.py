@@ -15,12 +15,13 @@ from typing import TypeAlias, cast
 
 import httpcore2
 
+from core.base.text import size_text
 from servers.web.errors import PageUnavailable
 from servers.web.fetching.decoding import Undecodable, accepted_codings, decoder_for
 from servers.web.fetching.guard import with_port
 from servers.web.fetching.http_messages import Answer, Request
 from servers.web.fetching.targets import Target, shown_url
-from servers.web.progress import size_text, tell
+from servers.web.progress import tell
 
 CONNECT_SECONDS = 8.0
 """Bound on the connection to one of several addresses."""

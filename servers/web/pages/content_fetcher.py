@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 from urllib.parse import urldefrag
 
+from core.base.text import size_text
 from servers.web.cache import SharedCache
 from servers.web.pages.window import WINDOW_CHARACTERS, page_window
 from servers.web.ports import Because, Fetcher, PageReader, ReadPage
-from servers.web.progress import size_text, tell
+from servers.web.progress import tell
 from servers.web.rate_limit import RateLimiter
 
 CACHED_PAGES_MAX = 32

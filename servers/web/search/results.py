@@ -5,12 +5,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.base.text import READ_AHEAD, shorten
 from servers.reading.markdown import seen, unwrapped
 from servers.web.ports import SearchResult
 from servers.web.search.links import host_of, page_key, web_link
-
-READ_AHEAD = 8
-"""So many times the limit is looked at, in case most of it can't be seen."""
 
 
 def plain_text(text: str, limit: int) -> str:
@@ -19,8 +17,7 @@ def plain_text(text: str, limit: int) -> str:
     Line ends, tabs and runs of blanks become one space, so that no text can pass for the next
     entry of a list. What is cut ends in an ellipsis.
     """
-    line = unwrapped(seen(text[: limit * READ_AHEAD]))
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return shorten(unwrapped(seen(text[: limit * READ_AHEAD])), limit)
 
 
 MAX_TITLE_CHARACTERS = 300

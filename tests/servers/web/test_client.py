@@ -72,9 +72,9 @@ async def test_each_call_hears_of_its_own_work_alone() -> None:
             await opened.source(web.url("/long"), 0, 10)
         await opened.source(web.url("/long?again"), 0, 10)
         assert searched[0] == "searching with duckduckgo"
-        assert read[-1] == "reading 292 KB"
-        assert any(text.startswith("fetched ") and " of 292 KB" in text for text in read)
-        assert read.count("reading 292 KB") == 1
+        assert read[-1] == "reading 300.0 kB"
+        assert any(text.startswith("fetched ") and " of 300.0 kB" in text for text in read)
+        assert read.count("reading 300.0 kB") == 1
 
 
 async def test_a_source_that_is_no_text_is_named_and_no_page_fakes_a_source_mark() -> None:

@@ -205,7 +205,7 @@ async def test_progress_is_told_in_bytes_of_the_wire() -> None:
         web.pages["/"] = coded(body, "gzip")
         web.pages["/robots.txt"] = page("User-agent: *", "text/plain")  # nothing is told of it
         told = await told_of("http://one.example/", web)
-    assert told == ["fetched 5 KB of 5 KB"]
+    assert told == ["fetched 5.1 kB of 5.1 kB"]
 
 
 async def test_progress_is_told_now_and_then_however_small_the_pieces() -> None:
@@ -216,8 +216,8 @@ async def test_progress_is_told_now_and_then_however_small_the_pieces() -> None:
             b"0\r\n\r\n",
         )
         told = await told_of("http://one.example/", web)
-    assert told[0] == "fetched 1 KB"
-    assert told[-1] == "fetched 146 KB"
+    assert told[0] == "fetched 100 bytes"
+    assert told[-1] == "fetched 150.0 kB"
     assert len(told) == 4
 
 
