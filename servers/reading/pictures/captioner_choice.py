@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from core.base.ollama import HOST_VARIABLE
 from servers.reading.pictures import ocr
 from servers.reading.pictures.captioner import Captioner, CaptionerUnavailable, FirstThatWorks
-from servers.reading.pictures.vision_services import (
-    DEFAULT_MODEL,
-    KEY_VARIABLE,
-    GeminiCaptioner,
-    OllamaCaptioner,
-    find_vision_model,
-    ollama_address,
-)
-from servers.shared.ollama_host import HOST_VARIABLE
 
 if TYPE_CHECKING:
     import httpx2
+
+KEY_VARIABLE = "GEMINI_API_KEY"
 
 
 def variables_for(setting: str) -> tuple[str, ...]:
@@ -49,55 +43,42 @@ def open_captioner(
         case "none":
             return None
         case "ocr":
-            return _ocr()
-        case "ollama":
-            if not model:
-                raise CaptionerUnavailable("captions: ollama needs a model, as in ollama:llava")
-            return OllamaCaptioner(model, ollama_address(environ), client or _client())
-        case "gemini":
-            return _gemini(model, environ, client)
-        case "auto" | "":
-            return _whatever_there_is(environ, client)
+            if not ocr.is_installed():
+                raise CaptionerUnavailable("captions: OCR needs the package rapidocr")
+            return ocr.OcrCaptioner()
+        case "ollama" | "gemini" | "auto" | "":
+            return _over_http(provider, model, environ, client)
         case _:
             raise CaptionerUnavailable(
                 f"captions: {setting[:60]} is none of auto, none, ocr, ollama:MODEL, gemini:MODEL"
             )
 
 
-def _ocr() -> Captioner:
-    if not ocr.is_installed():
-        raise CaptionerUnavailable("captions: OCR needs the package rapidocr")
-    return ocr.OcrCaptioner()
-
-
-def _gemini(
-    model: str, environ: Mapping[str, str], client: "httpx2.Client | None"
-) -> GeminiCaptioner:
-    key = environ.get(KEY_VARIABLE, "").strip()
-    if not key:
-        raise CaptionerUnavailable(f"captions: gemini needs a key in {KEY_VARIABLE}")
-    return GeminiCaptioner(model or DEFAULT_MODEL, key, client or _client())
-
-
-def _whatever_there_is(
-    environ: Mapping[str, str], client: "httpx2.Client | None"
+def _over_http(
+    provider: str, model: str, environ: Mapping[str, str], client: "httpx2.Client | None"
 ) -> Captioner | None:
-    usable = client or _client()
+    """A service, or whatever there is where none is named."""
+    from servers.reading.pictures import vision_services as services
+
+    client = client or services.plain_client()
+    key = environ.get(KEY_VARIABLE, "").strip()
+    if provider == "ollama":
+        if not model:
+            raise CaptionerUnavailable("captions: ollama needs a model, as in ollama:llava")
+        return services.OllamaCaptioner(model, services.ollama_address(environ), client)
+    if provider == "gemini":
+        if not key:
+            raise CaptionerUnavailable(f"captions: gemini needs a key in {KEY_VARIABLE}")
+        return services.GeminiCaptioner(model, key, client)
     found: list[Captioner] = []
     try:
-        address = ollama_address(environ)
-        if (model := find_vision_model(address, usable)) is not None:
-            found.append(OllamaCaptioner(model, address, usable))
+        address = services.ollama_address(environ)
+        if (seeing := services.find_vision_model(address, client)) is not None:
+            found.append(services.OllamaCaptioner(seeing, address, client))
     except CaptionerUnavailable:
         pass  # an OLLAMA_HOST that is no address is the business of whoever names Ollama
-    if environ.get(KEY_VARIABLE, "").strip():
-        found.append(_gemini("", environ, usable))
+    if key:
+        found.append(services.GeminiCaptioner("", key, client))
     if ocr.is_installed():
         found.append(ocr.OcrCaptioner())
     return FirstThatWorks(found) if found else None
-
-
-def _client() -> "httpx2.Client":
-    import httpx2
-
-    return httpx2.Client(follow_redirects=False)
