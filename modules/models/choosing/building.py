@@ -5,6 +5,7 @@ Backends are imported when they are chosen, and their SDKs later still, at the f
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -26,7 +27,7 @@ from modules.models.choosing.discovery import (
 from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
 from modules.models.credentials.api_key import ApiKey
 from modules.models.credentials.keys import KeyFinder, missing_key
-from modules.models.serving.prices import FREE
+from modules.models.serving.prices import FREE, listed_price
 from modules.models.serving.watched import ChosenModel
 
 DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
@@ -122,30 +123,37 @@ def llama_server_entry(server: LlamaServer) -> ModelEntry:
 
 
 def price_of(entry: ModelEntry, models: ModelsFile) -> Price | None:
-    """What an entry's model costs; None where nobody knows.
+    """What an entry's model costs; None where nobody knows. May take 0.2 s at first.
 
-    Prices of the table are those of the services: what runs on this machine is free, and what
-    stands at another address costs what its entry says.
+    A table in `models.json` goes before what services list; an empty one means that no price is
+    known. What runs on this machine is free, and what stands at another address costs what its
+    entry says.
     """
-    if entry.price is not None:
-        return entry.price
-    if entry.type in ("ollama", "local", "offline"):
-        return FREE
-    if entry.base_url is not None:
-        return FREE if _is_here(entry.base_url) else None
+    if (own := _own_price(entry)) is not None or entry.base_url is not None:
+        return own
     from fnmatch import fnmatchcase
 
-    prices = completed(models).prices.items()
-    return next((price for name, price in prices if fnmatchcase(entry.model or "", name)), None)
+    prices, model = completed(models).prices, entry.model or ""
+    own = next((price for name, price in prices.items() if fnmatchcase(model, name)), None)
+    return listed_price(entry.type, model) if own is None and prices else own
+
+
+def _own_price(entry: ModelEntry) -> Price | None:
+    """What is known of an entry's price without looking it up."""
+    is_here = entry.base_url is not None and _is_here(entry.base_url)
+    if entry.price is None and (is_here or entry.type in ("ollama", "local", "offline")):
+        return FREE
+    return entry.price
 
 
 def _from_entry(entry: ModelEntry, name: str, means: Means) -> Built:
     key = means.keys.find(entry)
     chosen = ChosenModel(
         _backend(entry, key, name, means),
-        price_of(entry, means.models),
+        _own_price(entry),
         entry.timeout_seconds,
         entry.concurrent_requests,
+        partial(price_of, entry, means.models),
     )
     return Built(chosen, entry, key)
 

@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final, Protocol, runtime_checkable
 
 from config.models_file import Price
 from core.turn import Usage
@@ -15,6 +17,37 @@ MOST_TOKENS = 10**12
 
 FREE = Price(input=0.0, output=0.0)
 """The price of scripts, replays and whatever runs on this machine."""
+
+
+_PROVIDERS: Final = {"gemini": "google"}
+"""What genai-prices calls a backend's service, where that is another name."""
+
+
+def listed_price(backend: str, model: str) -> Price | None:
+    """What a service lists for a model, by the data that genai-prices comes with; None if nothing.
+
+    Takes 0.2 s at first: it imports genai-prices.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TieredPrices
+
+    provider = _PROVIDERS.get(backend, backend)
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+    except LookupError:
+        return None
+    prices: dict[str, object] = vars(found.get_prices(datetime.now(UTC)))
+
+    def dollars(unit: str) -> float | None:
+        """Of a price by the length of the prompt, that of the shortest."""
+        price = prices.get(unit)
+        price = price.base if isinstance(price, TieredPrices) else price
+        return float(price) if isinstance(price, Decimal) else None
+
+    read, written = dollars("input_mtok"), dollars("output_mtok")
+    if read is None or written is None:
+        return None
+    return Price(input=read, output=written, cached_input=dollars("cache_read_mtok"))
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
 from core.dispatch.pacing import Backoff, Pace
@@ -16,14 +17,32 @@ from modules.models.serving.reply import collect_reply
 from modules.models.serving.run import ModelRun, RequestWatch
 
 
-@dataclass(frozen=True, slots=True)
+def _nobody_knows() -> Price | None:
+    return None
+
+
+@dataclass(frozen=True)
 class ChosenModel:
-    """A backend that was chosen; `price` is None where nobody knows it, which is not free."""
+    """A backend that was chosen.
+
+    `own_price` is what its entry or the backend itself says, `find_price` looks it up elsewhere.
+    """
 
     model: TextModel
-    price: Price | None = None
+    own_price: Price | None = None
     timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     concurrent_requests: int = CONCURRENT_REQUESTS
+    find_price: Callable[[], Price | None] = _nobody_knows
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What it costs; None where nobody knows, which is not free. May take 0.2 s at first."""
+        return self.find_price() if self.own_price is None else self.own_price
+
+    @property
+    def is_price_known(self) -> bool:
+        """Whether asking for it takes no time."""
+        return self.own_price is not None or "price" in self.__dict__
 
 
 RETRIES = 3
@@ -122,6 +141,8 @@ class WatchedModel:
     async def _read(self, request: ModelRequest, watch: RequestWatch, run: ModelRun) -> ModelReply:
         """The whole reply to one request, within its time; what it took is kept in any case."""
         model, seconds = self.chosen.model, self.chosen.timeout_seconds
+        if not self.chosen.is_price_known:  # while the model is at work, so that nobody waits
+            asyncio.get_running_loop().run_in_executor(None, lambda: self.chosen.price)
         bound = asyncio.timeout(seconds)
         took = Usage()
         try:
