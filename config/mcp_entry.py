@@ -29,6 +29,7 @@ from config.servers import (
     StartMode,
 )
 from config.texts import kind_of
+from core.base.text import listed
 
 SWITCH_KEYS = ("disabled", "enabled")
 """What switches a server off: the one set to true, or the other to false."""
@@ -300,6 +301,5 @@ def _timeout_seconds(timeout: float, notes: list[str]) -> float:
 
 
 def _listed(keys: list[str]) -> str:
-    named = [shown(key) for key in keys[:_KEYS_SHOWN]]
-    rest = f" and {len(keys) - len(named)} more" if len(keys) > len(named) else ""
-    return f"{'key' if len(keys) == 1 else 'keys'} {', '.join(named)}{rest}"
+    named = listed(map(shown, keys[:_KEYS_SHOWN]), len(keys))
+    return f"{'key' if len(keys) == 1 else 'keys'} {named}"

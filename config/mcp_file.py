@@ -29,7 +29,7 @@ from config.servers import (
 from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
 from config.texts import TextProblem, has_comments, load_commented_json
 from core.base.files import folder_locked, write_atomically
-from core.base.text import near_names
+from core.base.text import listed, near_names
 
 SECTIONS = ("mcpServers", "servers")
 """The two names of the section with the servers, in the order in which they are read."""
@@ -191,10 +191,8 @@ def _notes_on_document(path: Path, document: Mapping[str, object]) -> list[str]:
     others = [key for key in document if key not in (*SECTIONS, *_OTHER_KNOWN_KEYS)]
     if not others:
         return []
-    more = f" and {len(others) - _KEYS_SHOWN} more" if len(others) > _KEYS_SHOWN else ""
-    return [
-        f"{path}: ignored beside the servers: {', '.join(map(shown, others[:_KEYS_SHOWN]))}{more}"
-    ]
+    named = listed(map(shown, others[:_KEYS_SHOWN]), len(others))
+    return [f"{path}: ignored beside the servers: {named}"]
 
 
 def _free_id(server_id: str, taken: Collection[str]) -> str:

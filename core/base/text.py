@@ -1,7 +1,7 @@
 """Text for messages: on one line, cut, counted, listed, in sentences, without what is hidden."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
@@ -49,10 +49,11 @@ def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
 
 
-def listed(names: Sequence[str], most: int) -> str:
-    """So many of the names, and how many there are beyond: `a, b and 3 more`."""
-    shown, more = ", ".join(names[:most]), len(names) - most
-    return f"{shown} and {more:,} more" if more > 0 else shown
+def listed(first: Iterable[str], number: int) -> str:
+    """The first of a number of names, and how many there are beyond: `a, b and 3 more`."""
+    names = [*first]
+    more = f" and {number - len(names):,} more" if number > len(names) else ""
+    return f"{', '.join(names)}{more}"
 
 
 def counted(number: int, thing: str) -> str:

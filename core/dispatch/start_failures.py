@@ -18,6 +18,7 @@ from pathlib import Path
 
 from config.servers import ServerSpec
 from core.base.files import folder_locked, write_atomically
+from core.base.text import seconds_text
 from core.values import Json, JsonObject
 
 PAUSES_SECONDS = (60.0, 600.0)
@@ -33,7 +34,6 @@ FILE_BYTES_MAX = 64 * 1024
 """A larger file counts as damaged; an entry has about a hundred bytes."""
 
 _FORMAT = 1
-_IN_MINUTES_FROM = 120
 _HASH_DIGITS = 8
 """Enough to see a change; too few to guess a secret that went into it."""
 
@@ -65,7 +65,7 @@ class StartFailure:
                 f"server '{self.server}' is set aside: it failed to start {self.count} times in a "
                 f"row; to see why: {look}; to bring it back: agent.py mcp enable {self.server}"
             )
-        ago, left = _in_words(now - self.at), _in_words(self._until - now)
+        ago, left = seconds_text(now - self.at), seconds_text(self._until - now)
         return (
             f"server '{self.server}' failed to start {ago} ago and is left alone for another "
             f"{left}; to try it now: {look}"
@@ -179,8 +179,3 @@ def _hash(spec: ServerSpec) -> str:
         spec.start_timeout_seconds,
     ]
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:_HASH_DIGITS]
-
-
-def _in_words(seconds: float) -> str:
-    whole = max(1, round(seconds))
-    return f"{whole} s" if whole < _IN_MINUTES_FROM else f"{round(whole / 60)} min"

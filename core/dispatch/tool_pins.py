@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
-from core.base.text import has_hidden, with_hidden_shown
+from core.base.text import has_hidden, listed, with_hidden_shown
 from core.dispatch.definitions import changed_parts, definition_text, digest, tool_without_hidden
 from core.dispatch.hooks import Approve, ToolChange
 from core.dispatch.pin_file import Pin, PinStore
@@ -140,7 +140,7 @@ class ToolPins:
         known = self._store.known(server_key(spec), choose)
         if added:
             seen.notes.append(
-                f"server '{spec.id}' offers what it did not have at first: {_listed(added)}"
+                f"server '{spec.id}' offers what it did not have at first: {_some(added)}"
             )
         for one in seen.candidates:
             pin = known.get(one.tool.name)
@@ -153,7 +153,7 @@ class ToolPins:
         ]:
             seen.notes.append(
                 f"server '{spec.id}' has named over {SERVER_PINS_MAX:,} tools so far; "
-                f"left out: {_listed(beyond)}"
+                f"left out: {_some(beyond)}"
             )
         return seen
 
@@ -255,13 +255,7 @@ def _shown(tool: ToolSpec, pin: Pin) -> ToolChange:
 
 def _changed(spec: ServerSpec, changes: Sequence[_Change]) -> str:
     kind = "tool" if len(changes) == 1 else f"{len(changes)} tools"
-    return f"server '{spec.id}' changed its {kind} {_listed([c.words for c in changes])}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - NAMES_SHOWN
-    shown = ", ".join(names[:NAMES_SHOWN])
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return f"server '{spec.id}' changed its {kind} {_some([c.words for c in changes])}"
 
 
 def _cleaned(spec: ServerSpec, tools: Sequence[ToolSpec]) -> tuple[list[ToolSpec], tuple[str, ...]]:
@@ -272,5 +266,9 @@ def _cleaned(spec: ServerSpec, tools: Sequence[ToolSpec]) -> tuple[list[ToolSpec
         return cleaned, ()
     return cleaned, (
         f"server '{spec.id}' hides characters that a model reads and nobody sees in what it says "
-        f"of {_listed(changed)}; its descriptions are used without them",
+        f"of {_some(changed)}; its descriptions are used without them",
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return listed(names[:NAMES_SHOWN], len(names))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from core.base.json_preview import json_start
-from core.base.text import sentence
+from core.base.text import counted, sentence
 from core.turn import PlanFailure, Step, ToolCall
 from core.values import Json
 
@@ -23,7 +23,7 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     """All plans of the last of `steps` failed, the last one with `failure`."""
     if failure.kind == "no_plan":
         return NO_PLAN_ANSWER
-    plans = _counted(steps[-1].attempt, "plan")
+    plans = counted(steps[-1].attempt, "plan")
     why = sentence(str(failure))
     return (
         f"No answer: {plans} for step {steps[-1].number} failed, the last so: {why}"
@@ -34,7 +34,7 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
 def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
     """The steps are spent, and the last one wanted another."""
     return (
-        f"No answer within {_counted(max_steps, 'step')}: the last one still asked for further "
+        f"No answer within {counted(max_steps, 'step')}: the last one still asked for further "
         f"processing.{_refused(steps)}{_partial(steps)}"
     )
 
@@ -62,10 +62,6 @@ def _partial(steps: Sequence[Step]) -> str:
                 shown = json_start(call.result, PARTIAL_RESULT_CHARACTERS)
                 return f" Best partial result: {call.tool} gave {shown}."
     return ""
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 SOURCES_NAMED = 5

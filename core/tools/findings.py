@@ -18,7 +18,7 @@ from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from core.base.json_preview import json_start
-from core.base.text import shorten
+from core.base.text import listed, shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 
@@ -293,7 +293,8 @@ def option_words(options: Sequence[Json], value: Json) -> str:
         texts = [text for text in options[:OPTIONS_COMPARED_MAX] if isinstance(text, str)]
         options = [*dict.fromkeys([*nearest(value, texts), *texts])] or options
     shown = [*dict.fromkeys(quoted(option) for option in options[:OPTIONS_SHOWN])]
-    return f"one of {_listed(shown, max(len(options) - OPTIONS_SHOWN, 0))}"
+    beyond = max(len(options) - OPTIONS_SHOWN, 0)
+    return f"one of {listed(shown, len(shown) + beyond)}"
 
 
 def unknown_words(name: str, known: Iterable[str]) -> str:
@@ -303,8 +304,8 @@ def unknown_words(name: str, known: Iterable[str]) -> str:
         return f"is unknown; did you mean {' or '.join(map(quoted, near))}?"
     if not names:
         return "is unknown; nothing may be given here"
-    listed = _listed([*map(quoted, names[:OPTIONS_SHOWN])], max(len(names) - OPTIONS_SHOWN, 0))
-    return f"is unknown; there may be {listed}"
+    shown = listed(map(quoted, names[:OPTIONS_SHOWN]), len(names))
+    return f"is unknown; there may be {shown}"
 
 
 def nearest(name: str, names: Sequence[str], most: int = 2) -> list[str]:
@@ -325,7 +326,3 @@ def quoted(value: Json) -> str:
     if isinstance(value, int) and value.bit_length() > 4 * QUOTED_CHARACTERS_MAX:
         return "a number of very many digits"  # `repr` takes the square of their number
     return repr(value)
-
-
-def _listed(shown: Sequence[str], more: int) -> str:
-    return f"{', '.join(shown)}{f' and {more:,} more' if more else ''}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from core.base.text import counted
 from core.errors import CallRefused
 from core.tools.json_schema import Contradiction, as_object, is_larger, merge, resolve
 from core.values import Json, JsonObject
@@ -287,7 +288,7 @@ def _are_named_well(parameters: Sequence[Parameter]) -> bool:
 
 
 def _counted(count: int) -> str:
-    return "no arguments" if count == 0 else f"{count} argument{'s' if count > 1 else ''}"
+    return "no arguments" if count == 0 else counted(count, "argument")
 
 
 def _in_brackets(names: Sequence[str]) -> str:

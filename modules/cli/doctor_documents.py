@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from config.bundled import uses_gemini
 from config.settings import Places
+from core.base.text import size_text
 from modules.cli.doctor_findings import Check
 
 if TYPE_CHECKING:
@@ -58,4 +59,4 @@ def _index(folder: Path) -> Check:
         size = sum(entry.stat().st_size for entry in os.scandir(folder) if entry.is_file())
     except OSError:
         return Check("documents", "index", "ok", f"{folder} (made with the first document)")
-    return Check("documents", "index", "ok", f"{folder} ({size / 1024 / 1024:.1f} MB)")
+    return Check("documents", "index", "ok", f"{folder} ({size_text(size)})")

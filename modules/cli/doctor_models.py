@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from core.base.text import listed
 from core.errors import UserError
 from modules.cli.doctor_findings import Check
 
@@ -151,5 +152,4 @@ def _weights(environ: Mapping[str, str], home: Path | None) -> Check:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - MODELS_SHOWN} more" if len(names) > MODELS_SHOWN else ""
-    return f"{', '.join(names[:MODELS_SHOWN])}{more}"
+    return listed(names[:MODELS_SHOWN], len(names))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.base.text import one_line
+from core.base.text import counted, one_line
 from core.dispatch.hooks import ServerStatus
 from core.errors import ExitCode, ServerError
 from core.session import MultiMCP
@@ -103,7 +103,7 @@ def _tell_verdict(
         document = {**status_document(status, around), "ok": works, "ping_seconds": measured}
         around.print_json(document)
     elif works:
-        count = f"{status.tools} tool{'' if status.tools == 1 else 's'}"
+        count = counted(status.tools or 0, "tool")
         left_out = f"; left out: {'; '.join(status.left_out)}" if status.left_out else ""
         around.print(around.redactor.text(printable(f"'{status.id}' works: {count}{left_out}")))
     else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from core.base.text import counted
 from core.errors import ExitCode
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -57,7 +58,7 @@ def tools_text(
 
 
 def _heading(server: str, count: int) -> str:
-    return f"{server}: {count} tool{'' if count == 1 else 's'}"
+    return f"{server}: {counted(count, 'tool')}"
 
 
 def _shown(tools: Sequence[ToolSpec], catalog: ToolCatalog, *, whole: bool) -> list[str]:

@@ -7,11 +7,12 @@ from config.models_file import ModelsFile, Price, load_models
 from config.schema import load_profile
 from config.server_list import ServerList
 from config.settings import Places
+from core.base.text import size_text
 from core.errors import ExitCode, UserError
 from core.values import Json, JsonObject
 from modules.cli.doctor_models import KEYRING_SECONDS
 from modules.cli.models_command import ListModels
-from modules.cli.models_rows import ModelRow, model_rows, size_text
+from modules.cli.models_rows import ModelRow, model_rows
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened, table

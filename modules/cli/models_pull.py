@@ -10,9 +10,9 @@ from contextlib import aclosing
 from config.models_file import ModelEntry, ModelsFile, load_models
 from config.server_list import ServerList
 from config.settings import Places
+from core.base.text import size_text
 from core.errors import ExitCode, UsageError
 from modules.cli.models_command import PullModel
-from modules.cli.models_rows import size_text
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
 from modules.models.credentials.keys import find_key

@@ -62,14 +62,6 @@ def model_rows(models: ModelsFile, environ: Mapping[str, str], home: Path) -> tu
     )
 
 
-def size_text(size_bytes: int) -> str:
-    """A size as people say it: `4.7 GB`."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.1f} {unit}"
-    return f"{size_bytes} bytes"
-
-
 @dataclass(frozen=True, slots=True)
 class _Here:
     """What was found on this machine; `kept` are the variables whose keys are in the keyring."""

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
+from core.base.text import counted
 from core.errors import ExitCode
 from core.session import MultiMCP
 from core.turn import Usage
@@ -101,7 +102,7 @@ class PromptCommands:
         hint = "; one that is down starts when it is needed" if is_any_down else ""
         off = ", ".join(self._disabled)
         told = f"\nswitched off: {off}; agent.py mcp enable NAME switches one on" if off else ""
-        self._say("mcp", f"{_counted(len(statuses), 'server')}{hint}{table}{told}")
+        self._say("mcp", f"{counted(len(statuses), 'server')}{hint}{table}{told}")
 
     async def _tell_usage(self) -> None:
         """What this session has used, by model, and what it has done."""
@@ -117,13 +118,9 @@ class PromptCommands:
         await self._dispatcher.initialize()
         catalog = self._dispatcher.catalog
         lines = [tool_line(tool, catalog) for tool in catalog]
-        self._say("mcp", "\n".join([_counted(len(lines), "tool"), *lines]))
+        self._say("mcp", "\n".join([counted(len(lines), "tool"), *lines]))
 
 
 async def _answered(work: Coroutine[object, object, None]) -> ExitCode:
     await work
     return ExitCode.ANSWERED
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"

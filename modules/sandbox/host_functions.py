@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
+from core.base.text import listed
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
 from core.tools.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
@@ -188,8 +189,7 @@ class Doors:
     def _offer(self) -> str:
         """The first tools on offer, for whoever asked for something else altogether."""
         first = [self._tools.plan_name(tool) for tool in islice(self._tools, TOOLS_NAMED)]
-        more = f" and {len(self._tools) - TOOLS_NAMED} more"
-        shown = f"{', '.join(first)}{more if len(self._tools) > TOOLS_NAMED else ''}"
+        shown = listed(first, len(self._tools))
         return f"; on offer: {shown}" if first else " (no tools are on offer)"
 
     def _described(self, tool: ToolSpec) -> Json:

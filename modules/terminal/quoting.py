@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from core.base.json_preview import json_start
-from core.base.text import READ_AHEAD, shorten, with_hidden_shown
+from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
 from core.provenance.checks import Doubt, DoubtKind
 from core.values import Json, JsonObject
@@ -61,15 +61,14 @@ def on_one_line(text: str) -> str:
 
 def changes_text(changes: Sequence[ToolChange]) -> str:
     """Names of the tools, then how each definition differs, as unified diffs behind `MARK`."""
-    names = [f"'{shown_name(on_one_line(change.tool))}'" for change in changes[:NAMES_MAX]]
-    more = len(changes) - len(names)
-    listed = ", ".join(names) + (f" and {more:,} more" if more else "")
+    first = [f"'{shown_name(on_one_line(change.tool))}'" for change in changes[:NAMES_MAX]]
+    names = listed(first, len(changes))
     share = max(LINES_MAX // max(len(changes), 1), LINES_OF_ONE_MIN)
     shown = changes[: LINES_MAX // LINES_OF_ONE_MIN]
     lines = [line for change in shown for line in _shortened(_difference(change), share)]
     if left := len(changes) - len(shown):
         lines.append(f"[{left:,} more changed tools are not shown]")
-    return f"{listed}\n" + "".join(f"{MARK}{line}\n" for line in lines)
+    return f"{names}\n" + "".join(f"{MARK}{line}\n" for line in lines)
 
 
 def _difference(change: ToolChange) -> list[str]:

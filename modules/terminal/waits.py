@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from core.base.text import seconds_text
 from modules.terminal.streams import TextSink
 
 SHOWN_AFTER_SECONDS: Final = 0.3
@@ -232,7 +233,7 @@ class Waits:
     def _show(self, wait: _Wait, now: float) -> None:
         elapsed = now - wait.began
         text = wait.text if wait.at_once else f"waiting for {wait.text}"
-        end = f" · {_elapsed(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
+        end = f" · {seconds_text(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
         self.live.show(f"[{wait.stage}] {text}", end)
 
     def _in_log(self) -> float | None:
@@ -243,14 +244,6 @@ class Waits:
         times = int(seconds // LOGGED_EVERY_SECONDS)
         if times > self._logged.get(key, 0):
             self._logged[key] = times
-            text = f"still waiting for {newest.text}, {_elapsed(seconds)} so far"
+            text = f"still waiting for {newest.text}, {seconds_text(seconds)} so far"
             self._log(newest.stage, text)
         return LOGGED_EVERY_SECONDS - seconds % LOGGED_EVERY_SECONDS + _LATE_SECONDS
-
-
-def _elapsed(seconds: float) -> str:
-    """`0.3 s`, `12 s`, `2 min 5 s`."""
-    if seconds < 1:
-        return f"{int(seconds * 10) / 10:g} s"
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

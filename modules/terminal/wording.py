@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
 from core.base.json_preview import json_start
-from core.base.text import clause, one_line, sentence
+from core.base.text import clause, counted, one_line, sentence
 from core.events import (
     Clarified,
     Event,
@@ -214,12 +214,8 @@ def usage_text(usage: Usage) -> str:
 def activity_text(done: Activity) -> str:
     """`2 requests; 3 plans, 1.20 s; 4 tool calls, 0.80 s`."""
     parts = [
-        _counted(done.requests, "request"),
-        f"{_counted(done.plans, 'plan')}, {done.seconds:.2f} s",
-        f"{_counted(done.calls, 'tool call')}, {done.call_seconds:.2f} s",
+        counted(done.requests, "request"),
+        f"{counted(done.plans, 'plan')}, {done.seconds:.2f} s",
+        f"{counted(done.calls, 'tool call')}, {done.call_seconds:.2f} s",
     ]
     return "; ".join(parts)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -104,7 +104,7 @@ async def test_progress_is_told_to_who_waits_for_indexing(
 
 async def test_documents_are_listed_and_read(library: FakeLibrary, tmp_path: Path) -> None:
     async with connected(library, tmp_path) as client:
-        assert (await call(client, "list_documents")).startswith("a.md: 2.0 KB")
+        assert (await call(client, "list_documents")).startswith("a.md: 2.0 kB")
         text = await call(client, "get_document", file="a.md", offset=8000)
         assert text.startswith("A" * 1000 + "\n\nCharacters 8000-9000, the end.")
         assert "'gone.md': there is no such file" in await call(

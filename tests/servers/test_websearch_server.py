@@ -82,7 +82,10 @@ async def test_clients_are_told_that_tools_only_read_and_reach_the_open_world() 
     [
         (RateLimited("more than 30 requests a minute are not made"), "more than 30 requests"),
         (AddressRefused("http://10.0.0.1/ is not read:\nit is private"), "is not read: it is"),
-        (SearchUnavailable("the page has changed\x1b[31m"), "the page has changed\N{REPLACEMENT CHARACTER}[31m"),
+        (
+            SearchUnavailable("the page has changed\x1b[31m"),
+            "the page has changed\N{REPLACEMENT CHARACTER}[31m",
+        ),
     ],
 )
 async def test_what_goes_wrong_is_one_line_for_the_caller(broken: WebError, told: str) -> None:

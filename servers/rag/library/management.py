@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
+from core.base.text import size_text
 from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
 from servers.rag.errors import OutsideFolders, RagError
 from servers.rag.folders.access import resolve
@@ -18,7 +19,7 @@ from servers.rag.library.library import DocumentLibrary
 from servers.rag.library.library_protocol import Library, LibraryStatus
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
-from servers.rag.library.wording import entry_line, passages_text, size_text
+from servers.rag.library.wording import entry_line, passages_text
 from servers.rag.passages import DocumentEntry, Passage, SearchMode
 
 

@@ -6,7 +6,7 @@ a document can't fake such a mark, and a file's name can't break one.
 
 from collections.abc import Sequence
 
-from core.base.text import one_line
+from core.base.text import counted, one_line, size_text
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.passages import NOTHING_FITS, DocumentEntry, Passage
 
@@ -79,7 +79,7 @@ def entry_line(entry: DocumentEntry) -> str:
     if entry.title:
         parts.insert(0, f'"{one_line(entry.title)}"')
     if entry.status == "indexed":
-        parts.append(f"{entry.chunks} passage{'' if entry.chunks == 1 else 's'}")
+        parts.append(counted(entry.chunks, "passage"))
     else:
         parts.append({"empty": "holds no text"}.get(entry.status, entry.status))
     line = f"{one_line(entry.file)}: {', '.join(parts)}"
@@ -107,14 +107,6 @@ def document_text(file: str, markdown: str, offset: int) -> str:
 def source_mark(file: str, part: str | int) -> str:
     """How a text says where it is from; `part` is a chunk's number, or a range of characters."""
     return f"{_MARK} {name_in_mark(file)}, ID: {part}]"
-
-
-def size_text(size_bytes: int) -> str:
-    """A size for people."""
-    for unit, factor in (("MB", 1024 * 1024), ("KB", 1024)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.1f} {unit}"
-    return f"{size_bytes} bytes"
 
 
 def name_in_mark(file: str) -> str:

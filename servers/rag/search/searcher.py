@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import assert_never
 
+from core.base.text import listed
 from servers.rag.errors import EmbedderUnavailable, VectorsRefused, VectorsUnavailable
 from servers.rag.index.index import Index
 from servers.rag.passages import NOTHING_FITS, SearchMode, SearchResult
@@ -191,5 +192,4 @@ def _about_common_words(found: Candidates) -> list[str]:
 def _about_repeats(files: Sequence[str]) -> list[str]:
     if not files:
         return []
-    more = f" and {len(files) - _FILES_NAMED} more" if len(files) > _FILES_NAMED else ""
-    return [f"The same text stands in {', '.join(files[:_FILES_NAMED])}{more} too."]
+    return [f"The same text stands in {listed(files[:_FILES_NAMED], len(files))} too."]

@@ -88,7 +88,7 @@ def test_a_short_text_is_whole_and_a_long_one_ends_in_an_ellipsis() -> None:
 
 def test_of_many_names_the_first_are_told_and_the_number_of_the_others() -> None:
     assert listed(["a", "b"], 2) == "a, b"
-    assert listed(["a"] * 1_003, 3) == "a, a, a and 1,000 more"
+    assert listed(["a", "b", "c"], 1_003) == "a, b, c and 1,000 more"
 
 
 def test_one_thing_is_no_things() -> None:

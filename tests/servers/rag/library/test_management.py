@@ -125,14 +125,14 @@ def test_documents_are_listed_and_the_status_says_what_went_wrong(place: Place) 
     assert place.manage("list", "--json") == EXIT_DONE
     assert place.manage("status") == EXIT_DONE
     text = place.out.getvalue()
-    assert "a.md: 2.0 KB, 3 passages\nb.pdf: 2.0 KB, failed (it is encrypted)\n[{" in text
+    assert "a.md: 2.0 kB, 3 passages\nb.pdf: 2.0 kB, failed (it is encrypted)\n[{" in text
     for line in (
         f"folder     {place.folder}",
         "documents  2, in 7 passages",
         "embedder   minilm",
         "waiting    1 passages for their vectors",
         "note       slow disk",
-        "noted      b.pdf: 2.0 KB, failed (it is encrypted)",
+        "noted      b.pdf: 2.0 kB, failed (it is encrypted)",
     ):
         assert line in text.splitlines()
 
