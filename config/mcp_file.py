@@ -316,7 +316,7 @@ def store(path: Path, document: Mapping[str, object], old_text: str) -> None:
         with folder_locked(path):
             if _load_if_there(path)[1] != old_text:
                 raise SettingsError(f"{path}: somebody has changed it just now; try again")
-            write_atomically(path, text)
+            write_atomically(path, text.encode(), keeps_mode=True)
     except OSError as error:
         raise SettingsError(f"{path}: can't be written: {error.strerror or error}") from error
 

@@ -1,14 +1,18 @@
-"""Folders and files of this user alone, replaced as a whole, with one writer at a time."""
+"""Folders and files of this user alone, replaced as a whole, with one writer at a time.
 
-import contextlib
+A file is written beside the old one, synced, and renamed over it: a reader, or a crash, sees the
+old file or the new one. One writer at a time holds the folder's lock (`flock`), which is gone at
+the moment when its holder is; no lock file is left behind. POSIX only.
+"""
+
 import errno
 import fcntl
+import itertools
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +20,18 @@ PRIVATE_FILE_MODE: Final = 0o600
 """What we keep holds requests, answers and what tools said: nobody else's business."""
 
 PRIVATE_FOLDER_MODE: Final = 0o700
+
+DRAFT_SUFFIX: Final = ".tmp"
+"""How the names of files end that are not yet renamed; a killed writer leaves one behind."""
+
+LOCK_TIMEOUT_SECONDS: Final = 5.0
+"""How long a writer waits for another process that holds the folder."""
+
+_POLL_SECONDS: Final = 0.005
+
+
+class FileTooLarge(ValueError):
+    """A file holds more than its reader takes; the text says of how much."""
 
 
 def make_private_folder(folder: Path) -> None:
@@ -28,11 +44,7 @@ def make_private_folder(folder: Path) -> None:
         return
     make_private_folder(folder.parent)
     folder.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
-    descriptor = os.open(folder.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        sync_folder(descriptor)
-    finally:
-        os.close(descriptor)
+    _sync(folder.parent)
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -66,84 +78,127 @@ def make_private_file(path: Path) -> None:
                 path.chmod(PRIVATE_FILE_MODE)
 
 
-def sync_folder(folder: int) -> None:
-    """Wait until the names in an open folder are on the disk, where its file system can."""
-    with suppress(OSError):
-        os.fsync(folder)
-
-
-_POLL_SECONDS = 0.005
-
-
-def lock_folder(descriptor: int, deadline: float) -> None:
-    """Lock the open folder; closing the descriptor gives the lock back.
-
-    `deadline` is in seconds of `time.monotonic`. A file system without locks gives none, silently:
-    writers read before they write, and replace files as a whole.
+def read_regular(path: Path, bytes_max: int) -> bytes:
+    """What a file holds. Never waits: a pipe in its place would wait for a writer for ever.
 
     Raises:
-        TimeoutError: another process holds it until the deadline.
+        FileTooLarge: it holds more than `bytes_max`.
+        OSError: it can't be read, or is no regular file.
     """
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder") from None
-            time.sleep(_POLL_SECONDS)
-        except OSError:
-            return
-        else:
-            return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise FileTooLarge(f"it has over {bytes_max:,} bytes")
+    return data
 
 
-LOCK_TIMEOUT_SECONDS = 5.0
-"""How long a writer waits for another process that holds the folder."""
+def write_atomically(
+    path: Path, data: bytes, *, keeps_mode: bool = False, is_lasting: bool = True
+) -> os.stat_result:
+    """Write `data` in place of what `path` held; its folder must be there. What was written.
 
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` as UTF-8 in place of what `path` held.
-
-    A link is followed and stays a link; the mode of a file that is there is kept.
+    A link is followed and stays a link. With `keeps_mode`, a file that is there keeps its mode:
+    else nobody but its owner can read it from now on. Without `is_lasting`, nothing is waited
+    for, and a crash of the machine may cost the file: for what can be made again.
 
     Raises:
-        OSError: a folder or the file can't be written; the old text is untouched then.
-        UnicodeEncodeError: the text holds half a character (a lone surrogate).
+        OSError: the folder or the file can't be written; what was there is untouched then.
     """
-    data = text.encode()
     target = path.resolve()
-    make_private_folder(target.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    draft = Path(name)
+    draft = target.with_name(f".{target.name}.{os.urandom(8).hex()}{DRAFT_SUFFIX}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(draft, flags, PRIVATE_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            os.fchmod(file.fileno(), _mode_of(target))
+            if keeps_mode:
+                os.fchmod(file.fileno(), _mode_of(target))
             file.flush()
-            os.fsync(file.fileno())
+            if is_lasting:
+                os.fsync(file.fileno())
+            written = os.fstat(file.fileno())
         draft.replace(target)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             draft.unlink()
         raise
+    if is_lasting:
+        _sync(target.parent)
+    return written
 
 
-@contextlib.contextmanager
-def folder_locked(path: Path) -> Generator[None]:
+@contextmanager
+def folder_locked(path: Path, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> Generator[None]:
     """Hold the folder of `path` (of what it links to), made if need be, against our other writers.
 
     Raises:
-        OSError: the folder can't be made or read, or another process holds it for
-            LOCK_TIMEOUT_SECONDS.
+        TimeoutError: another process holds it for `timeout_seconds`.
+        OSError: the folder can't be made or read.
     """
     folder = path.resolve().parent
     make_private_folder(folder)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+        lock(descriptor, timeout_seconds)
         yield
     finally:
         os.close(descriptor)  # gives the lock back as well
+
+
+def lock(descriptor: int, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> None:
+    """Lock an open file or folder; closing the descriptor gives the lock back.
+
+    Raises:
+        TimeoutError: another process holds it for so long.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while not try_lock(descriptor):
+        if time.monotonic() >= deadline:
+            raise TimeoutError(errno.ETIMEDOUT, "another process holds its folder")
+        time.sleep(_POLL_SECONDS)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file or folder if no other process holds it; at once, without waiting.
+
+    A file system without locks gives none, silently: writers read before they write, and replace
+    files as a whole.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def reserve_damaged_name(path: Path, now: float) -> Path:
+    """An empty file beside a damaged one, for what it holds: `name.damaged-TIME`, made here.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    stem = f"{path.name}.damaged-{int(now)}"
+    for number in itertools.count(1):
+        aside = path.with_name(stem if number == 1 else f"{stem}-{number}")
+        with suppress(FileExistsError):
+            os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
+            return aside
+    raise AssertionError("unreachable: the count has no end")
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where its file system can."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _mode_of(path: Path) -> int:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import os
 import shutil
 import sys
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypedDict, cast
 
 from config.servers import ServerSpec
-from core.base.files import make_private_folder, open_private
+from core.base.files import make_private_folder, read_regular, write_atomically
 from core.dispatch.tool_pins import ALLOW_OPTION
 from core.errors import CallRefused
 from core.tools.catalog import ToolCatalog
@@ -61,6 +60,9 @@ class ToolRegistry:
                     )
         return self.catalog.resolve(name)
 
+
+CACHE_BYTES_MAX = 64 * 1024 * 1024
+"""A larger file counts as absent; a listing is bounded by the session that brings it."""
 
 CACHE_FORMAT = 3
 """Goes up when `ToolSpec` or this file's form changes; other numbers count as absent."""
@@ -110,22 +112,16 @@ class ToolCache:
             "tools": [_to_json(tool) for tool in tools],
             "left_out": [*left_out],
         }
-        path = self._path(spec)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             make_private_folder(self._folder)
-            with os.fdopen(open_private(draft, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-                file.write(json.dumps(content).encode())
-            draft.replace(path)
+            write_atomically(self._path(spec), json.dumps(content).encode(), is_lasting=False)
         except OSError as error:
             _log.debug("tool list of '%s' is not cached: %s", spec.id, error)
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
 
     def _stored(self, spec: ServerSpec) -> JsonObject | None:
         """The file's content, if nothing has changed since."""
         try:
-            stored: Json = json.loads(self._path(spec).read_bytes())
+            stored: Json = json.loads(read_regular(self._path(spec), CACHE_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
             return None
         is_valid = isinstance(stored, dict) and stored.get("fingerprint") == fingerprint(spec)

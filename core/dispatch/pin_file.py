@@ -1,33 +1,33 @@
-"""The file that remembers how tools were defined: one JSON object, read and written whole.
+"""What is known of tool definitions: the file that all processes share, and this one's memory.
 
-A write makes a temporary file in the same folder, syncs it and renames it over the old one, so a
-reader finds the old file or the new one. Several processes may write: the folder is locked
-(`flock`) for the moment of a write, and what others wrote meanwhile is read first. A file that
-can't be understood is never overwritten: it is set aside under another name. POSIX only.
+The file is one JSON object, read and written whole (`core.base.files`). Several processes may
+write: what others wrote meanwhile is read first. A file that can't be understood is never
+overwritten: it is set aside under another name.
+
+Memory holds all that this process has seen, so that nobody takes a pin back by removing the file
+while we run; and it stands in for the file where that can't be used.
 """
 
 import errno
-import itertools
 import json
-import os
-import stat
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from core.base.files import lock_folder, make_private_folder
+from core.base.files import (
+    LOCK_TIMEOUT_SECONDS,
+    folder_locked,
+    read_regular,
+    reserve_damaged_name,
+    write_atomically,
+)
 from core.values import Json, JsonObject
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A larger file counts as damaged; `core.dispatch.tool_pins` bounds what a server may put in."""
-
-LOCK_TIMEOUT_SECONDS = 5.0
-"""How long a write waits for another process that holds the folder."""
 
 FILE_FORMAT = 1
 """Goes up when the file's form changes; a file with another number is set aside."""
@@ -72,7 +72,7 @@ class PinFile:
         try:
             return self._parsed()
         except ValueError:
-            with self._locked():
+            with folder_locked(self.path, self._lock_timeout_seconds):
                 return self._read_or_set_aside()
 
     def update(self, change: Callable[[Pins], None]) -> None:
@@ -81,8 +81,7 @@ class PinFile:
         Raises:
             OSError: the folder can't be written, is full, or is held by another process.
         """
-        make_private_folder(self.path.parent)
-        with self._locked():
+        with folder_locked(self.path, self._lock_timeout_seconds):
             pins = self._read_or_set_aside()
             change(pins)
             self._write(pins)
@@ -92,7 +91,7 @@ class PinFile:
         try:
             return self._parsed()
         except ValueError as problem:
-            aside = self._free_name()
+            aside = reserve_damaged_name(self.path, self._clock())
             self.path.replace(aside)
             self.warnings.append(
                 f"the record of tool definitions, {self.path}, can't be used ({problem}); it is "
@@ -108,55 +107,16 @@ class PinFile:
             ValueError: it is damaged; the text says how.
         """
         try:
-            # Without waiting: a pipe in its place would wait for a writer for ever.
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            data = read_regular(self.path, FILE_BYTES_MAX)
         except FileNotFoundError:
             return {}
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(FILE_BYTES_MAX + 1)
-        finally:
-            os.close(descriptor)
-        if len(data) > FILE_BYTES_MAX:
-            raise ValueError(f"it has over {FILE_BYTES_MAX:,} bytes")
         return _from_json(data)
 
     def _write(self, pins: Pins) -> None:
         data = _to_json(pins)
         if len(data) > FILE_BYTES_MAX:
             raise OSError(errno.EFBIG, f"it would have over {FILE_BYTES_MAX:,} bytes")
-        # Made with mode 0600: what servers say of their tools is nobody else's business.
-        descriptor, name = tempfile.mkstemp(
-            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp"
-        )
-        draft = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise
-
-    def _free_name(self) -> Path:
-        stem = f"{self.path.name}.damaged-{int(self._clock())}"
-        names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
-        return next(p for name in names if not (p := self.path.with_name(name)).exists())
-
-    @contextmanager
-    def _locked(self) -> Generator[None]:
-        """Hold the folder's lock; no lock file is left behind."""
-        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            lock_folder(descriptor, time.monotonic() + self._lock_timeout_seconds)
-            yield
-        finally:
-            os.close(descriptor)  # gives the lock back as well
+        write_atomically(self.path, data)
 
 
 def _to_json(pins: Pins) -> bytes:
@@ -197,11 +157,6 @@ def _pin(name: str, value: Json) -> Pin:
         case _:
             raise ValueError(f"what it says of tool {name[:100]!r} is incomplete")
 
-
-# What is known of tool definitions: the file that all processes share, and this one's memory.
-#
-# Memory holds all that this process has seen, so that nobody takes a pin back by removing the file
-# while we run; and it stands in for the file where that can't be used.
 
 ChoosePins: TypeAlias = Callable[[Mapping[str, Pin]], dict[str, Pin]]
 """Given the pins of a server that are known, by tool name: those to add or replace."""

@@ -9,15 +9,13 @@ can't be written means no memory, and no more. Light: read before anything heavy
 import hashlib
 import json
 import logging
-import os
-import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.base.files import folder_locked, write_atomically
+from core.base.files import folder_locked, read_regular, write_atomically
 from core.base.text import seconds_text
 from core.values import Json, JsonObject
 
@@ -133,20 +131,14 @@ class StartFailures:
                 servers = self._read()
                 change(servers)
                 text = json.dumps({"format": _FORMAT, "servers": servers}, indent=1)
-                write_atomically(self._file, f"{text}\n")
+                write_atomically(self._file, f"{text}\n".encode())
         except OSError as error:
             _log.debug("failures of servers are not kept: %s", error)
 
     def _read(self) -> JsonObject:
         """The entries by server; none where the file is absent, damaged or no file."""
         try:
-            # Without waiting: a pipe in its place would wait for a writer for ever.
-            descriptor = os.open(self._file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    return {}
-                data = file.read(FILE_BYTES_MAX + 1)
-            content: Json = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
+            content: Json = json.loads(read_regular(self._file, FILE_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
             return {}
         match content:

@@ -7,20 +7,18 @@ moment of a write, and what others wrote meanwhile is read first and kept. POSIX
 """
 
 import errno
-import itertools
 import json
 import math
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from core.base.files import lock_folder, make_private_folder, sync_folder
+from core.base.files import DRAFT_SUFFIX, folder_locked, reserve_damaged_name, write_atomically
 from core.errors import StorageError
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
@@ -90,9 +88,9 @@ class MemoryFile:
         with self._as_storage_error("read"):
             if not self.path.parent.is_dir():
                 return
-            with self._locked() as folder:
+            with self._locked():
                 self._remove_leftovers()
-                self._read_news(folder)
+                self._read_news()
 
     def save(self) -> None:
         """Write all records, after taking in what other processes wrote.
@@ -101,13 +99,11 @@ class MemoryFile:
             StorageError: the folder is read-only or full, or the session too large; the
                 records stay as they are, for another try.
         """
-        with self._as_storage_error("written"):
-            make_private_folder(self.path.parent)
-            with self._locked() as folder:
-                self._read_news(folder)
-                self._write(self.records, folder)
+        with self._as_storage_error("written"), self._locked():
+            self._read_news()
+            self._write(self.records)
 
-    def _read_news(self, folder: int) -> None:
+    def _read_news(self) -> None:
         """Take in the file if another process, or the user, has changed it."""
         try:
             status = self.path.stat()
@@ -118,32 +114,26 @@ class MemoryFile:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if status.st_size > self._max_bytes:
-            self._set_aside(None, [], f"it has over {self._max_bytes:,} bytes", folder)
+            self._set_aside(None, [], f"it has over {self._max_bytes:,} bytes")
             return
         data = self.path.read_bytes()
         records, problem = _parse(data)
         if problem is not None:
-            self._set_aside(data, records, problem, folder)
+            self._set_aside(data, records, problem)
             return
         self.records = records + self.records[self._saved :]
         self._saved = len(records)
         self._seen = _identity(status)
 
-    def _set_aside(
-        self, data: bytes | None, readable: list[MemoryRecord], problem: str, folder: int
-    ) -> None:
+    def _set_aside(self, data: bytes | None, readable: list[MemoryRecord], problem: str) -> None:
         """Move a damaged file away; go on with what is readable and what we know ourselves."""
         known = {record.text for record in self.records}
         kept = [*(r for r in readable if r.text not in known), *self.records]
-        descriptor, aside = self._reserve_aside()
-        with os.fdopen(descriptor, "wb") as copy:
-            if kept and data is not None:
-                # A copy, so that there is no moment without a file that holds the good items.
-                copy.write(data)
-                copy.flush()
-                os.fsync(copy.fileno())
+        aside = reserve_damaged_name(self.path, self._clock())
         if kept and data is not None:
-            self._write(kept, folder)
+            # A copy, so that there is no moment without a file that holds the good items.
+            write_atomically(aside, data)
+            self._write(kept)
         else:
             self.path.replace(aside)  # only our own empty file is overwritten
             self._seen, self._saved = None, 0
@@ -154,58 +144,24 @@ class MemoryFile:
             f"it is set aside as {aside.name}, and {left}"
         )
 
-    def _reserve_aside(self) -> tuple[int, Path]:
-        """An open descriptor and the path of a file that did not exist before."""
-        stem = f"{self.path.name}.damaged-{int(self._clock())}"
-        for number in itertools.count(1):
-            aside = self.path.with_name(stem if number == 1 else f"{stem}-{number}")
-            with suppress(FileExistsError):
-                return os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), aside
-        raise AssertionError("unreachable: the count has no end")
-
-    def _write(self, records: list[MemoryRecord], folder: int) -> None:
+    def _write(self, records: list[MemoryRecord]) -> None:
         data = _array(records)
         if len(data) > self._max_bytes:
             raise StorageError(
                 f"session memory {self.path} is full ({self._max_bytes:,} bytes): "
                 "start another session ('new', or run without --session)"
             )
-        descriptor, name = tempfile.mkstemp(
-            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp"
-        )
-        temporary = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                seen = _identity(os.fstat(file.fileno()))
-            temporary.replace(self.path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(folder)
-        self.records, self._saved, self._seen = records, len(records), seen
+        written = write_atomically(self.path, data)
+        self.records, self._saved, self._seen = records, len(records), _identity(written)
 
     def _remove_leftovers(self) -> None:
         """Remove what a killed writer left; nobody else writes while the folder is locked."""
-        for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+        for left in self.path.parent.glob(f".{self.path.name}.*{DRAFT_SUFFIX}"):
             with suppress(OSError):
                 left.unlink()
 
-    @contextmanager
-    def _locked(self) -> Generator[int]:
-        """Hold the folder's lock; yields its descriptor. No lock file is left behind.
-
-        Raises:
-            TimeoutError: another process held it for too long.
-        """
-        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            lock_folder(descriptor, time.monotonic() + self._lock_timeout_seconds)
-            yield descriptor
-        finally:
-            os.close(descriptor)  # gives the lock back as well
+    def _locked(self) -> AbstractContextManager[None]:
+        return folder_locked(self.path, self._lock_timeout_seconds)
 
     @contextmanager
     def _as_storage_error(self, done: str) -> Generator[None]:

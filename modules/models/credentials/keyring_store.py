@@ -194,7 +194,7 @@ class KeyringStore:
             with folder_locked(self.list_file):
                 names = sorted(({*self.names()} | more) - fewer)
                 document = {"service": SERVICE, "names": names}
-                write_atomically(self.list_file, f"{json.dumps(document, indent=2)}\n")
+                write_atomically(self.list_file, f"{json.dumps(document, indent=2)}\n".encode())
         except OSError as error:
             raise StorageError(
                 f"{self.list_file}, the list of the keys in the keyring, can't be written: "

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.base.files import PRIVATE_FILE_MODE, lock_folder
+from core.base.files import PRIVATE_FILE_MODE, lock
 from core.base.redaction import Redactor
 from core.errors import ModelUnavailable, StorageError, UsageError
 from core.ports import FinishReason, ModelReply, ModelRequest, ModelTraits, NativeToolCall
@@ -209,7 +208,7 @@ def append_line(path: Path, line: JsonObject, max_bytes: int = MAX_RECORDING_BYT
     try:
         descriptor = _opened(path)
         try:
-            lock_folder(descriptor, time.monotonic() + LOCK_TIMEOUT_SECONDS)
+            lock(descriptor, LOCK_TIMEOUT_SECONDS)
             size = os.fstat(descriptor).st_size
             if size + len(data) > max_bytes:
                 raise StorageError(

@@ -6,20 +6,17 @@ the file, for people. On a file system without locks everyone holds it; SQLite t
 each transaction whole.
 """
 
-import errno
-import fcntl
 import os
 import threading
 from pathlib import Path
 
-from core.base.files import make_private_folder, open_private
+from core.base.files import make_private_folder, open_private, try_lock
 from servers.rag.errors import IndexUnusable
 from servers.rag.index.index import Index
 
 LOCK_FILE = "index.lock"
 
 _PID_CHARACTERS_MAX = 20
-_NO_LOCKS_HERE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 class IndexLock:
@@ -59,7 +56,7 @@ class IndexLock:
                 f"the folder {self._path.parent} can't be written ({error.strerror}); "
                 "the index needs one that can"
             ) from error
-        if not _locked(descriptor):
+        if not try_lock(descriptor):
             os.close(descriptor)
             return False
         self._descriptor = descriptor
@@ -126,16 +123,6 @@ class WriterRole:
         """Let another process write."""
         with self._taking:
             self._lock.release()
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        return error.errno in _NO_LOCKS_HERE
-    return True
 
 
 def _write_own_pid(descriptor: int) -> None:
