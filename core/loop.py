@@ -7,7 +7,7 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -52,8 +52,9 @@ from core.run.observation import (
     unread_text,
 )
 from core.run.same_plan import is_same_plan
+from core.run.state import Run
 from core.strategy import Decision, Situation, decide
-from core.tools.catalog import CatalogKeeper, ToolCatalog
+from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import (
@@ -87,31 +88,20 @@ class AgentLoop:
         self,
         context: AgentContext,
         clock: Callable[[], float] = time.perf_counter,
-        catalogs: CatalogKeeper | None = None,
         borders: Borders | None = None,
     ) -> None:
         """Work on `context`.
 
-        `clock` gives seconds for durations; `catalogs` may be shared by the runs of a conversation.
-        `borders`, whose name is random, go around text of tools if the context has a provenance.
+        `clock` gives seconds for durations. `borders`, whose name is random, go around text of
+        tools if the context has a provenance.
         """
         self._context = context
         self._clock = clock
-        self._steps: list[Step] = []
-        self._durations = {"perception": 0.0, "decision": 0.0, "action": 0.0}
-        self._catalogs = catalogs or CatalogKeeper()
-        self._guard = guard_of(context.provenance, self._catalog, context.said)
+        self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
         self._own_borders = borders or Borders()
         self._calls = RunCalls(context, clock, self._guard)
-        self._found_tools: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
-        self._request = context.user_input  # with what the user said when asked back
-        self._has_asked = False
-        self._last_step = context.agent_profile.strategy.max_steps
-        self._read: list[str] = []
-        self._done = ""
-        self._retrying: Retrying | None = None
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Yield the run's events; the last one is always `RunFinished`.
@@ -131,24 +121,26 @@ class AgentLoop:
 
     async def _run(self, emit: Emit) -> None:
         context, started = self._context, self._clock()
+        strategy = context.agent_profile.strategy
+        run = Run(context.user_input, strategy.max_steps, strategy.max_lifelines_per_step)
         used, used_by = context.model.usage, dict(context.model.usage_by_model)
         with context.model.telling(emit):
-            status, text = await self._bounded_by_the_world(emit)
+            status, text = await self._bounded_by_the_world(run, emit)
         outcome = RunOutcome(
             status,
             answer=text if status == "done" else None,
             message="" if status == "done" else text,
-            steps=tuple(self._steps),
+            steps=tuple(run.steps),
             usage=context.model.usage - used,
             usage_by_model=_since(used_by, context.model.usage_by_model),
-            durations={**self._durations, "total": self._clock() - started},
+            durations={**run.seconds, "total": self._clock() - started},
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
             await emit(Answered(outcome.answer))
         await emit(RunFinished(outcome))
 
-    async def _bounded_by_the_world(self, emit: Emit) -> tuple[RunStatus, str]:
+    async def _bounded_by_the_world(self, run: Run, emit: Emit) -> tuple[RunStatus, str]:
         """The steps, with outage and interruption turned into a status."""
         context = self._context
         if self._interrupted:
@@ -156,9 +148,9 @@ class AgentLoop:
         self._task = asyncio.current_task()
         try:
             await emit(RunStarted(context.session_id, context.user_input, context.model.name))
-            return await self._run_steps(emit)
+            return await self._steps(run, emit)
         except BudgetSpent as error:
-            return "no_answer", after_budget(self._steps, str(error))
+            return "no_answer", after_budget(run.steps, str(error))
         except WorldError as error:
             return "failed", str(error)
         except asyncio.CancelledError:
@@ -169,163 +161,170 @@ class AgentLoop:
         finally:
             self._task = None
 
-    async def _run_steps(self, emit: Emit) -> tuple[RunStatus, str]:
-        context, observation = self._context, None
-        number = 0
-        while number < self._last_step:
-            context.step = number = number + 1
-            result = await self._run_step(number, observation, emit)
+    async def _steps(self, run: Run, emit: Emit) -> tuple[RunStatus, str]:
+        """One step after the other, until one ends the run or none is left."""
+        while run.number < run.last_step:
+            run.begin_step()
+            self._context.step = run.number
+            result = await self.step(run, emit)
             match result:
-                case FinalAnswer():
-                    return "done", with_sources(self._answer(result.text), self._steps)
-                case Declined():
-                    return "no_answer", result.explanation
+                case FinalAnswer(text):
+                    return "done", with_sources(self._without_unknown_images(text), run.steps)
+                case Declined(explanation):
+                    return "no_answer", explanation
                 case PlanFailed(failure):
-                    return "no_answer", after_failed_step(self._steps, failure)
-                case FurtherProcessing():
-                    observation = await self._observe(number, result.text, emit)
-                case AskedBack():
-                    await self._ask_back(number, result.question, observation, emit)
+                    return "no_answer", after_failed_step(run.steps, failure)
+                case FurtherProcessing(text):
+                    await self._observe(run, text, emit)
+                case AskedBack(question):
+                    await self._ask_back(run, question, emit)
                 case _:
                     assert_never(result)
-        return "no_answer", after_last_step(self._steps, self._last_step)
+        return "no_answer", after_last_step(run.steps, run.last_step)
 
-    async def _run_step(
-        self, number: int, observation: str | None, emit: Emit
-    ) -> ActionResult | Declined:
-        """One step: perceive once, then plan and act until a plan works or lifelines are out.
+    async def step(self, run: Run, emit: Emit) -> ActionResult | Declined:
+        """Perceive once, then plan and act until a plan works or no lifeline is left.
 
-        A plan that failed over text which a tool gave it costs no lifeline while there is another
-        step: the model reads the text there.
+        A planner that declines is asked again if there are more tools by then. A plan that failed
+        over text which a tool gave it costs no lifeline: the next step reads the text.
         """
-        perception = await self._perceive(number, emit)
-        lifelines = self._context.agent_profile.strategy.max_lifelines_per_step
-        failed: list[Attempt] = []
+        perception = await self._perceive(run, emit)
         while True:
-            started, attempt = self._clock(), len(failed) + 1
-            repairs: tuple[str, ...] = ()
-            decision = await self._decide(number, perception, failed, observation, lifelines)
-            match decision.reply:
-                case Declined():
-                    if await self._learn_more(failed):
-                        continue  # with the tools of servers that nothing had spoken for
-                    return decision.reply
-                case NoPlan(text, failure):
-                    plan, result = Plan(text), PlanFailed(failure)
-                case Plan() as plan:
-                    await self._tell_retry(emit)
-                    if self._guard is not None:
-                        self._guard.known.plan_written(plan.source)
-                    await emit(PlanWritten(number, attempt, plan, decision.prompt_path))
-                    result, repairs = await self._act(plan, decision.tools, failed, emit)
-                case _:
-                    assert_never(decision.reply)
-            result = judge_text_to_read(result, self._read, self._borders)
-            seconds = self._clock() - started
-            step = Step(number, attempt, perception, plan, result, seconds, repairs)
-            self._steps.append(step)
-            await emit(StepFinished(step))
-            if not isinstance(result, PlanFailed):
-                return result
-            text = unread_text(result) if number < self._last_step else None
-            if text is not None and text not in self._read:
-                earlier = (call for attempt in failed for call in attempt.calls)
-                self._done = calls_told([*earlier, *result.calls[:-1]], self._borders)
-                why = shorten(" ".join(str(result.failure).split()), NOTICE_CHARACTERS)
-                await emit(Notice("loop", f"the plan failed over text that it got: {why}"))
-                return FurtherProcessing(text, result.calls, result.found)
-            if lifelines == 0:
-                return result
-            lifelines -= 1
-            failed.append(Attempt(plan, result.failure, result.calls, self._calls.kept))
-            await self._expect_retry(Retrying(number, attempt, result.failure, lifelines), emit)
+            tried = await self._plan_and_act(run, perception, emit)
+            if isinstance(tried, Declined):
+                if await self._learn_more(run):
+                    continue
+                return tried
+            if not isinstance(tried.result, PlanFailed):
+                return tried.result
+            if (reading := await self._text_to_read(run, tried.result, emit)) is not None:
+                return reading
+            if run.lifelines == 0:
+                return tried.result
+            await self._expect_another_plan(run, tried.plan, tried.result, emit)
 
-    async def _expect_retry(self, retrying: Retrying, emit: Emit) -> None:
-        """Tell of another plan, from a deterministic planner only once it has one."""
-        self._retrying = retrying
+    async def _plan_and_act(
+        self, run: Run, perception: PerceptionResult, emit: Emit
+    ) -> Step | Declined:
+        """Ask for one plan, and run it; what came of it is kept and told."""
+        started = self._clock()
+        repairs: tuple[str, ...] = ()
+        decision = await self._decide(run, perception)
+        match decision.reply:
+            case Declined() as declined:
+                return declined
+            case NoPlan(text, failure):
+                plan, result = Plan(text), PlanFailed(failure)
+            case Plan() as plan:
+                await self._tell_plan(run, plan, decision.prompt_path, emit)
+                result, repairs = await self._act(run, plan, decision.tools, emit)
+            case _:
+                assert_never(decision.reply)
+        result = judge_text_to_read(result, run.read, self._borders)
+        seconds = self._clock() - started
+        tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
+        run.steps.append(tried)
+        await emit(StepFinished(tried))
+        return tried
+
+    async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
+        await self._tell_retry(run, emit)
+        if self._guard is not None:
+            self._guard.known.plan_written(plan.source)
+        await emit(PlanWritten(run.number, run.attempt, plan, prompt_path))
+
+    async def _text_to_read(
+        self, run: Run, failed: PlanFailed, emit: Emit
+    ) -> FurtherProcessing | None:
+        """Text that a plan got and failed over, if another step can read it."""
+        text = unread_text(failed) if run.number < run.last_step else None
+        if text is None or text in run.read:
+            return None
+        earlier = (call for attempt in run.failed for call in attempt.calls)
+        run.done = calls_told([*earlier, *failed.calls[:-1]], self._borders)
+        why = shorten(" ".join(str(failed.failure).split()), NOTICE_CHARACTERS)
+        await emit(Notice("loop", f"the plan failed over text that it got: {why}"))
+        return FurtherProcessing(text, failed.calls, failed.found)
+
+    async def _expect_another_plan(
+        self, run: Run, plan: Plan, failed: PlanFailed, emit: Emit
+    ) -> None:
+        """Spend a lifeline, and tell of it; a deterministic planner has to have a plan first."""
+        run.lifelines -= 1
+        run.retrying = Retrying(run.number, run.attempt, failed.failure, run.lifelines)
+        run.failed.append(Attempt(plan, failed.failure, failed.calls, self._calls.kept))
         if not self._context.model.traits.deterministic:
-            await self._tell_retry(emit)
+            await self._tell_retry(run, emit)
 
-    async def _tell_retry(self, emit: Emit) -> None:
+    async def _tell_retry(self, run: Run, emit: Emit) -> None:
         """Tell of the plan that takes a failed one's place, once."""
-        retrying, self._retrying = self._retrying, None
+        retrying, run.retrying = run.retrying, None
         if retrying is not None:
             await emit(retrying)
 
-    async def _learn_more(self, failed: Sequence[Attempt]) -> bool:
+    async def _learn_more(self, run: Run) -> bool:
         """Whether there are more tools now; a plan that failed did not want for tools."""
-        return not failed and await self._context.dispatcher.learn_more()
+        return not run.failed and await self._context.dispatcher.learn_more()
 
-    async def _observe(self, number: int, text: str, emit: Emit) -> str:
+    async def _observe(self, run: Run, text: str, emit: Emit) -> None:
         """Make a step's text the next step's input, shortened to what a prompt has room for."""
         context = self._context
-        self._read.append(text)
+        run.read.append(text)
         room = observation_room(context.model.traits.context_tokens)
         if len(text) > room and context.parts.condense is not None:
-            text = await context.parts.condense(self._request, text, room)
-        observation = shorten(text, room)
-        done, self._done = self._done, ""
-        context.user_input_override = next_input(self._request, observation, done, self._borders)
-        await emit(Observed(number, observation))
-        return observation
+            text = await context.parts.condense(run.request, text, room)
+        run.observation = shorten(text, room)
+        done, run.done = run.done, ""
+        context.user_input_override = next_input(run.request, run.observation, done, self._borders)
+        await emit(Observed(run.number, run.observation))
 
-    async def _ask_back(
-        self, number: int, question: str, observation: str | None, emit: Emit
-    ) -> None:
+    async def _ask_back(self, run: Run, question: str, emit: Emit) -> None:
         """Put a plan's question to the user, once a run; the steps that follow have the answer.
 
         A run's first question takes none of its steps.
         """
         context, question = self._context, shorten(question, QUESTION_CHARACTERS)
-        ask = context.parts.ask_user if self._may_ask else None
-        self._last_step += not self._has_asked
-        self._has_asked = True
+        ask = context.parts.ask_user if self._may_ask(run) else None
+        run.last_step += not run.has_asked
+        run.has_asked = True
         answer = await ask(question) if ask is not None else None
-        request = self._request = clarified_input(self._request, question, answer)
+        run.request = clarified_input(run.request, question, answer)
         context.user_input_override = (
-            request
-            if observation is None
-            else next_input(request, observation, borders=self._borders)
+            run.request
+            if run.observation is None
+            else next_input(run.request, run.observation, borders=self._borders)
         )
         if answer is not None and self._guard is not None:
             self._guard.user_said(answer)
-        await emit(Clarified(number, question, answer))
+        await emit(Clarified(run.number, question, answer))
 
-    async def _perceive(self, number: int, emit: Emit) -> PerceptionResult:
-        started = self._clock()
-        perception = await self._context.parts.perceive(self._context, self._context.current_input)
-        self._durations["perception"] += self._clock() - started
-        await emit(Perceived(number, perception))
+    async def _perceive(self, run: Run, emit: Emit) -> PerceptionResult:
+        context = self._context
+        with self._timing(run, "perception"):
+            perception = await context.parts.perceive(context, context.current_input)
+        await emit(Perceived(run.number, perception))
         return perception
 
-    async def _decide(
-        self,
-        number: int,
-        perception: PerceptionResult,
-        failed: Sequence[Attempt],
-        observation: str | None,
-        lifelines: int,
-    ) -> Decision:
+    async def _decide(self, run: Run, perception: PerceptionResult) -> Decision:
         """Ask for one plan with everything that is known so far."""
-        context, started = self._context, self._clock()
-        profile = context.agent_profile
+        context, strategy = self._context, self._context.agent_profile.strategy
         inputs = DecisionInputs(
             user_input=context.current_input,
-            tools=self._catalog(),
+            tools=context.dispatcher.catalog,
             perception=perception,
             history=context.turn.history,
-            failed=tuple(failed),
-            observation=observation,
-            plan_style=profile.strategy.plan_style,
-            planning_mode=profile.strategy.planning_mode,
-            exploration_mode=profile.strategy.exploration_mode,
-            max_tool_calls=profile.sandbox.tool_calls,
-            step=number,
-            max_steps=self._last_step,
+            failed=tuple(run.failed),
+            observation=run.observation,
+            plan_style=strategy.plan_style,
+            planning_mode=strategy.planning_mode,
+            exploration_mode=strategy.exploration_mode,
+            max_tool_calls=context.agent_profile.sandbox.tool_calls,
+            step=run.number,
+            max_steps=run.last_step,
             images=context.images,
             texts=context.texts,
-            last_try=bool(failed) and lifelines == 0,
-            may_ask=self._may_ask,
+            last_try=bool(run.failed) and run.lifelines == 0,
+            may_ask=self._may_ask(run),
             borders=self._borders,
             down=self._down(),
         )
@@ -333,28 +332,24 @@ class AgentLoop:
             inputs,
             memory_items=context.memory.get_session_items(),
             basic_tools=context.basic_tools,
-            describe=context.parts.describe_tool,
-            force_replan=bool(failed),
-            found_tools=tuple(self._found_tools),
+            describe=context.parts.describe_tool if context.model.traits.reads_text else None,
+            force_replan=bool(run.failed),
+            found_tools=tuple(run.found_tools),
             request=context.user_input,
-            tool_prompt_tokens=profile.strategy.tool_prompt_tokens,
+            tool_prompt_tokens=strategy.tool_prompt_tokens,
         )
-        decision = await decide(profile.strategy, situation, context.parts.generate_plan)
-        self._durations["decision"] += self._clock() - started
-        return decision
+        with self._timing(run, "decision"):
+            return await decide(strategy, situation, context.parts.generate_plan)
 
     def _down(self) -> dict[str, str]:
         """Servers that were tried in vain, with nothing known of their tools."""
         dispatcher = self._context.dispatcher
-        known = {tool.server for tool in dispatcher.get_all_tools()}
+        known = {tool.server for tool in dispatcher.catalog}
         return {
             server.id: (server.problem or "it failed").partition(";")[0]
             for server in dispatcher.status()
             if server.state == "failed" and server.id not in known
         }
-
-    def _catalog(self) -> ToolCatalog:
-        return self._catalogs.catalog_of(self._context.dispatcher.get_all_tools())
 
     @property
     def _borders(self) -> Borders | None:
@@ -362,45 +357,50 @@ class AgentLoop:
         is_needed = self._guard is not None and self._guard.known.is_tainted
         return self._own_borders if is_needed else None
 
-    def _answer(self, text: str) -> str:
+    def _without_unknown_images(self, text: str) -> str:
         return text if self._guard is None else without_unknown_images(text, self._guard.may_load)
 
-    @property
-    def _may_ask(self) -> bool:
+    def _may_ask(self, run: Run) -> bool:
         """Whether a plan may ask back: the profile allows it, somebody is there, and none has."""
         asks = self._context.parts.ask_user is not None
-        return asks and self._context.agent_profile.strategy.clarify and not self._has_asked
+        return asks and self._context.agent_profile.strategy.clarify and not run.has_asked
 
     async def _act(
-        self, plan: Plan, tools: ToolCatalog, failed: Sequence[Attempt], emit: Emit
+        self, run: Run, plan: Plan, tools: ToolCatalog, emit: Emit
     ) -> tuple[ActionResult, tuple[str, ...]]:
         """Run the plan, unless the same one failed before; what was repaired in it comes along."""
-        if any(is_same_plan(plan.source, earlier.plan.source) for earlier in failed):
+        if any(is_same_plan(plan.source, earlier.plan.source) for earlier in run.failed):
             return PlanFailed(_REPEATED_PLAN), ()
-        started = self._clock()
-        self._context.log_subtask(SANDBOX_STEP)
+        context = self._context
+        made: list[str] = []
 
         async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
             return await self._calls.send(tool, arguments, emit)
 
-        made: list[str] = []
-
         async def repaired(repairs: tuple[str, ...]) -> None:
             made.extend(repairs)
-            await emit(PlanRepaired(self._context.step, len(failed) + 1, repairs))
+            await emit(PlanRepaired(run.number, run.attempt, repairs))
 
-        result = await self._context.parts.run_plan(plan, tools, call, repaired)
-        result = replace(result, calls=self._calls.marked(result.calls))
-        if isinstance(result, PlanFailed):
-            self._calls.plan_failed(result.calls)
-        else:
-            self._calls.plan_worked()
-        self._found_tools |= dict.fromkeys(result.found)
-        self._context.update_subtask_status(
-            SANDBOX_STEP, "failure" if isinstance(result, PlanFailed) else "success"
-        )
-        self._durations["action"] += self._clock() - started
+        with self._timing(run, "action"):
+            context.log_subtask(SANDBOX_STEP)
+            result = await context.parts.run_plan(plan, tools, call, repaired)
+            result = replace(result, calls=self._calls.marked(result.calls))
+            if has_failed := isinstance(result, PlanFailed):
+                self._calls.plan_failed(result.calls)
+            else:
+                self._calls.plan_worked()
+            run.found_tools |= dict.fromkeys(result.found)
+            context.update_subtask_status(SANDBOX_STEP, "failure" if has_failed else "success")
         return result, tuple(made)
+
+    @contextlib.contextmanager
+    def _timing(self, run: Run, phase: str) -> Generator[None]:
+        """Add the time inside to that of a phase."""
+        started = self._clock()
+        try:
+            yield
+        finally:
+            run.seconds[phase] += self._clock() - started
 
 
 async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:

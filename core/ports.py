@@ -206,7 +206,8 @@ class ModelTraits:
     `images`: it sees them; `schemas`: it can be held to a JSON Schema; `context_tokens`: prompt
     and reply together, None where nobody says. `strength` orders models of one chain.
     `deterministic`: asked the same again, it says the same, so that it has mostly nothing else to
-    say after a failure.
+    say after a failure. `reads_text`: it reads prompts; else only what would fill them, and none
+    is written for it.
     """
 
     images: bool = False
@@ -214,6 +215,7 @@ class ModelTraits:
     context_tokens: int | None = None
     strength: float = 0.0
     deterministic: bool = False
+    reads_text: bool = True
 
 
 class TextModel(Protocol):
@@ -367,8 +369,9 @@ class ToolCaller(Protocol):
         """
         ...
 
-    def get_all_tools(self) -> list[ToolSpec]:
-        """Every tool that is known."""
+    @property
+    def catalog(self) -> ToolCatalog:
+        """Every tool that is known; the same catalogue while none has changed."""
         ...
 
 
@@ -379,12 +382,22 @@ class Dispatcher(ToolCaller, Protocol):
         """How each server is; starts nothing."""
         ...
 
-    async def prepare(self, tool_name: str) -> None:
+    async def prepare(self, tool: ToolSpec) -> None:
         """Have the tool's server running, so that a call after this takes only its own time.
 
         Raises:
-            CallRefused: no such tool, or several.
             ServerError: the server did not start.
+        """
+        ...
+
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
+        """Call a tool whose server was prepared, with the server's own arguments.
+
+        Raises:
+            CallRefused: the tool is not on offer any more.
+            ServerError: the server is down, died, or did not answer in time.
         """
         ...
 

@@ -195,14 +195,21 @@ class MultiMCP:
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
 
-    async def prepare(self, tool_name: str) -> None:
-        """Have the tool's server running, so that a call after this takes only its own time.
+    def resolve(self, tool_name: str) -> ToolSpec:
+        """The tool that `server.tool` means, or a bare name that only one server has.
 
         Raises:
             CallRefused: no such tool, or several, or one that was left out.
+        """
+        return self._registry.resolve(tool_name)
+
+    async def prepare(self, tool: ToolSpec) -> None:
+        """Have the tool's server running, so that a call after this takes only its own time.
+
+        Raises:
             ServerError: the server did not start.
         """
-        server = self._registry.resolve(tool_name).server
+        server = tool.server
         connection = self._connections[server]
         if isinstance(connection, ServerConnection) and not connection.is_up:
             async with self._telling_when_slow(server):
@@ -227,8 +234,17 @@ class MultiMCP:
                 JSON can't carry.
             ServerError: the server did not start, died, or did not answer in time.
         """
-        await self.prepare(tool_name)
-        tool = self._registry.resolve(tool_name)  # its server may have listed it anew
+        await self.prepare(self.resolve(tool_name))
+        tool = self.resolve(tool_name)  # its server may have listed it anew
+        return await self.send(tool, arguments, on_progress)
+
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
+        """Call a tool whose server was prepared; raises as `call_tool`.
+
+        A tool that its server has not listed again since is refused.
+        """
         result = await self._connections[tool.server].call(tool, arguments, on_progress)
         self.failures.pop(tool.server, None)
         return result

@@ -49,15 +49,15 @@ class Situation:
 
     `inputs.tools` holds every tool; `basic_tools` are qualified names that rank high always, and
     `found_tools` those of tools that plans of this run have searched for; `describe` renders one
-    tool as it stands in the prompt. `force_replan` is set when an earlier plan of this step
-    failed. Where not all tools fit into `tool_prompt_tokens`, `request` ranks them: the user's,
-    without what steps have added to it.
+    tool as it stands in the prompt, None for a planner that reads no prompt. `force_replan` is set
+    when an earlier plan of this step failed. Where not all tools fit into `tool_prompt_tokens`,
+    `request` ranks them: the user's, without what steps have added to it.
     """
 
     inputs: DecisionInputs
     memory_items: Sequence[MemoryItem]
     basic_tools: frozenset[str]
-    describe: Callable[[ToolSpec, ToolCatalog], str]
+    describe: Callable[[ToolSpec, ToolCatalog], str] | None
     force_replan: bool = False
     found_tools: Sequence[str] = ()
     request: str = ""
@@ -145,9 +145,9 @@ def _remembered_tools(situation: Situation) -> list[ToolSpec]:
 def _within_budget(situation: Situation, remembered: Sequence[ToolSpec] = ()) -> DecisionInputs:
     """The inputs with the tools that the prompt offers, in its order.
 
-    While all fit: the remembered, the basic tools, then all others. Else those that were found,
-    because a plan asked for them, the basic tools, then by how well they fit the request, as many
-    as there is room for. The last try of a step is pointed to the best few.
+    While all fit, or nobody reads a prompt: the remembered, the basic tools, then all others. Else
+    those that were found, because a plan asked for them, the basic tools, then by how well they fit
+    the request, as many as there is room for. The last try of a step is pointed to the best few.
     """
     catalog = situation.inputs.tools
     room: float = situation.tool_prompt_tokens * CHARACTERS_PER_TOKEN
@@ -185,6 +185,8 @@ def _first_that_fit(tools: ToolCatalog, situation: Situation, room: float) -> li
 
     No more of them are described than that: it takes a tenth of a millisecond each.
     """
+    if situation.describe is None:
+        return [*tools]
     kept: list[ToolSpec] = []
     for tool in tools:
         room -= len(situation.describe(tool, tools)) + 1

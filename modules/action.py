@@ -136,7 +136,7 @@ async def run_python_sandbox(
 
     async with AsyncExitStack() as stack:
         used = sandbox or await stack.enter_async_context(Sandbox())
-        ran = await _run_checked(code, ToolCatalog(dispatcher.get_all_tools()), call, used)
+        ran = await _run_checked(code, dispatcher.catalog, call, used)
     return format_result(ran.value) if ran.failure is None else f"[sandbox error: {ran.failure}]"
 
 

@@ -18,7 +18,7 @@ from core.ports import AskUser, CallTool, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.session import MultiMCP
-from core.tools.catalog import CatalogKeeper, ToolCatalog
+from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
 from modules.decision import PlanWriter
@@ -85,7 +85,6 @@ class Conversation:
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
-        self._catalogs = CatalogKeeper()
         self._memory: MemoryManager | None = None
         self._recorder: SessionRecorder | None = None
         self._stack = contextlib.AsyncExitStack()
@@ -162,7 +161,7 @@ class Conversation:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
-            self._loop = AgentLoop(self._preparation.result(), catalogs=self._catalogs)
+            self._loop = AgentLoop(self._preparation.result())
             return await collect(self._loop.run(), self._recording(recorder), self._listener)
         finally:
             self._preparation.cancel()
@@ -197,7 +196,7 @@ class Conversation:
             # Late: it brings the offline planner, which takes 0.07 s.
             from modules.offline.server_need import servers_to_ask
 
-            known = ToolCatalog(self._dispatcher.get_all_tools())
+            known = self._dispatcher.catalog
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
             await self._dispatcher.initialize(needed)
         return AgentContext(

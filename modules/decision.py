@@ -44,7 +44,9 @@ class PlanWriter:
         return find_plan(reply, inputs.tools)
 
     def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:
-        """What the model is asked, to the letter."""
+        """What the model is asked, to the letter; nothing in words if it reads none."""
+        if not self.model.traits.reads_text:
+            return ModelRequest("decision", "", inputs, prefer_strongest=inputs.last_try)
         sees = self.model.traits.images
         room = observation_room(self.model.traits.context_tokens)
         notes = (

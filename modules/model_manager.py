@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -90,8 +91,9 @@ class ModelManager:
 
     @property
     def traits(self) -> ModelTraits:
-        """What that model can do."""
-        return self._current.chosen.model.traits
+        """What that model can do; of a chain, any model may have to read the prompt."""
+        reads_text = any(chosen.model.traits.reads_text for chosen in self.models)
+        return replace(self._current.chosen.model.traits, reads_text=reads_text)
 
     @property
     def usage(self) -> Usage:

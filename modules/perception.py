@@ -12,7 +12,6 @@ from typing import assert_never, cast
 
 from pydantic import ValidationError
 
-from config.schema import StrategyProfile
 from core.context import AgentContext
 from core.ports import PerceptionInputs
 from core.strategy import CHARACTERS_PER_TOKEN
@@ -48,10 +47,9 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     inputs = PerceptionInputs(
         user_input or context.user_input,
         context.mcp_server_descriptions,
-        ToolCatalog(context.dispatcher.get_all_tools()),
+        context.dispatcher.catalog,
     )
-    strategy = context.agent_profile.strategy
-    if _asks_model(strategy, inputs.tools, context.parts.describe_tool):
+    if _asks_model(context, inputs.tools):
         try:
             return await _perception_of(context.model, inputs)
         except ReplyUnusable:
@@ -143,11 +141,8 @@ def _by_words(inputs: PerceptionInputs) -> PerceptionResult:
     return parse_perception(perceive(inputs), inputs.servers)
 
 
-def _asks_model(
-    strategy: StrategyProfile,
-    tools: ToolCatalog,
-    describe: Callable[[ToolSpec, ToolCatalog], str],
-) -> bool:
+def _asks_model(context: AgentContext, tools: ToolCatalog) -> bool:
+    strategy = context.agent_profile.strategy
     match strategy.perception:
         case "always":
             return True
@@ -155,7 +150,8 @@ def _asks_model(
             return False
         case "auto":
             room = strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
-            return not _all_fit(tools, describe, room)
+            reads_text = context.model.traits.reads_text
+            return reads_text and not _all_fit(tools, context.parts.describe_tool, room)
         case _:
             assert_never(strategy.perception)
 

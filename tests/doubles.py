@@ -125,12 +125,12 @@ class FakeDispatcher:
     def __init__(
         self, tools: Sequence[ToolSpec], answers: dict[str, ToolResult | Exception]
     ) -> None:
-        self._tools = list(tools)
+        self.catalog = ToolCatalog(tools)
         self._answers = answers
         self.calls: list[tuple[str, JsonObject]] = []
         self.statuses: list[ServerStatus] = []
 
-    async def prepare(self, tool_name: str) -> None:
+    async def prepare(self, tool: ToolSpec) -> None:
         """Nothing to start."""
 
     async def learn_more(self) -> bool:
@@ -140,9 +140,15 @@ class FakeDispatcher:
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
+        """What `send` gives for the tool of that name."""
+        return await self.send(self.catalog.resolve(tool_name), arguments, on_progress)
+
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         """The table's answer for the tool."""
-        self.calls.append((tool_name, arguments))
-        answer = self._answers[tool_name]
+        self.calls.append((tool.qualified_name, arguments))
+        answer = self._answers[tool.qualified_name]
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -150,10 +156,6 @@ class FakeDispatcher:
     def status(self) -> list[ServerStatus]:
         """What was put there."""
         return self.statuses
-
-    def get_all_tools(self) -> list[ToolSpec]:
-        """The tools given."""
-        return self._tools
 
 
 Runner: TypeAlias = Callable[[ToolCatalog, CallTool], Awaitable[ActionResult]]

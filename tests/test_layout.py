@@ -1,11 +1,14 @@
 """The layout of the tree: layers, file sizes, and what may import what."""
 
 import ast
+import inspect
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from core.loop import AgentLoop
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("core", "modules", "config", "servers")
@@ -39,6 +42,7 @@ TOP_LEVEL = {
 }
 GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
 TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
+MAX_STEP_LINES = 40
 
 
 def python_files(*parts: str) -> list[Path]:
@@ -111,3 +115,8 @@ def test_the_top_level_is_what_the_design_says() -> None:
 
 def test_our_package_names_do_not_shadow_the_standard_library() -> None:
     assert not set(PACKAGES) & sys.stdlib_module_names
+
+
+def test_the_loops_step_can_be_read_aloud() -> None:
+    lines, _ = inspect.getsourcelines(AgentLoop.step)
+    assert len(lines) <= MAX_STEP_LINES

@@ -171,9 +171,9 @@ class RunCalls:
         await emit(ToolCallStarted(call_id, name, arguments))
         started = self._clock()
         try:
-            await self._context.dispatcher.prepare(name)
+            await self._context.dispatcher.prepare(tool)
             started = self._clock()
-            result = await self._with_progress(call_id, name, arguments, emit)
+            result = await self._with_progress(call_id, tool, arguments, emit)
         except (CallRefused, ServerError) as error:
             if not isinstance(error, ServerError) or isinstance(error, ToolTimeout):
                 self._failed[key] = str(error)
@@ -194,10 +194,10 @@ class RunCalls:
         return result
 
     async def _with_progress(
-        self, call_id: int, name: str, arguments: JsonObject, emit: Emit
+        self, call_id: int, tool: ToolSpec, arguments: JsonObject, emit: Emit
     ) -> ToolResult:
-        async with contextlib.aclosing(_Progress(call_id, name, emit)) as progress:
-            result = await self._context.dispatcher.call_tool(name, arguments, progress.report)
+        async with contextlib.aclosing(_Progress(call_id, tool.qualified_name, emit)) as progress:
+            result = await self._context.dispatcher.send(tool, arguments, progress.report)
             await progress.told()
             return result
 

@@ -6,7 +6,7 @@ tool lists alone.
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -189,24 +189,6 @@ class ToolCatalog:
     def _near(self, name: str) -> str:
         near = self.nearest(name)
         return f"; did you mean {', '.join(near)}?" if near else ""
-
-
-class CatalogKeeper:
-    """Gives the catalogue of a list of tools, the same one while the list stays the same.
-
-    So what a catalogue builds from its tools is built once a list, not once a prompt.
-    """
-
-    def __init__(self) -> None:
-        """Keep nothing yet."""
-        self._tools: list[ToolSpec] = []
-        self._catalog = ToolCatalog(())
-
-    def catalog_of(self, tools: Sequence[ToolSpec]) -> ToolCatalog:
-        """The catalogue that offers all of these tools."""
-        if self._tools != [*tools]:
-            self._tools, self._catalog = [*tools], ToolCatalog(tools)
-        return self._catalog
 
 
 def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:

@@ -129,8 +129,7 @@ async def _find(name: str, dispatcher: MultiMCP) -> ToolSpec:
         told = "\n".join(map(str, failures))
         raise ServerError(failures[0].server, f"{told}\nso '{name}' was not found")
     try:
-        await dispatcher.prepare(name)  # knows why a tool was left out
-        return dispatcher.catalog.resolve(name)
+        return dispatcher.resolve(name)
     except CallRefused as error:
         is_strange = not dispatcher.catalog.has_name(name) and not dispatcher.catalog.nearest(name)
         tip = "; `mcp tools` shows what there is" if is_strange else ""
@@ -172,12 +171,12 @@ class _Call:
         """
         name = self.tool.qualified_name
         try:
-            await self.dispatcher.prepare(name)
+            await self.dispatcher.prepare(self.tool)
             if self.is_told:
                 await self.progress(ToolCallStarted(_CALL_ID, name, self.arguments))
             begun = time.perf_counter()
             with self.progress.during("tool", name):
-                result = await self.dispatcher.call_tool(name, self.arguments, self._on_progress)
+                result = await self.dispatcher.send(self.tool, self.arguments, self._on_progress)
             seconds = time.perf_counter() - begun
         except CallRefused as error:
             raise UsageError(str(error)) from error

@@ -1,6 +1,7 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
 import os
+from dataclasses import replace
 
 from config.models_file import load_models
 from config.schema import AgentProfile
@@ -50,7 +51,8 @@ async def show_prompt(
         return around.complaints.fail(ASKS_NO_MODEL, ExitCode.BAD_USAGE)
     # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
     refusal = ModelReply("", declined=True)
-    witness = ScriptedModel({"decision": [refusal]}, chosen.name, chosen.traits)
+    traits = replace(chosen.traits, reads_text=True)
+    witness = ScriptedModel({"decision": [refusal]}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     display = display_for(around, command.options)
     unkept = profile.memory.model_copy(update={"memory_service": False})

@@ -29,8 +29,8 @@ class OfflineModel:
 
     @property
     def traits(self) -> ModelTraits:
-        """It sees no images, and has no context that could be too small."""
-        return ModelTraits(deterministic=True)
+        """It sees no images, and no prompts either: it reads what would fill them."""
+        return ModelTraits(deterministic=True, reads_text=False)
 
     @property
     def price(self) -> Price:

@@ -26,6 +26,7 @@ from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     Declined,
@@ -195,10 +196,9 @@ class LearningDispatcher(FakeDispatcher):
     """One more server is learned of when it is asked for."""
 
     async def learn_more(self) -> bool:
-        if self._tools:
-            return False
-        self._tools = [tool("late")]
-        return True
+        is_first = not len(self.catalog)
+        self.catalog = ToolCatalog([tool("late")])
+        return is_first
 
 
 async def test_a_model_that_declines_is_asked_once_more_with_tools_not_waited_for() -> None:
@@ -307,14 +307,14 @@ async def test_waiting_for_a_server_is_not_counted_as_the_calls_time() -> None:
     now = [0.0]
 
     class SlowToStart(FakeDispatcher):
-        async def prepare(self, tool_name: str) -> None:
+        async def prepare(self, tool: ToolSpec) -> None:
             now[0] += 100
 
-        async def call_tool(
-            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
         ) -> ToolResult:
             now[0] += 1
-            return await super().call_tool(tool_name, arguments)
+            return await super().send(tool, arguments)
 
     async def calls(tools: ToolCatalog, call: CallTool) -> ActionResult:
         await call(tools.resolve("add"), {"input": {"a": 1}})

@@ -168,6 +168,7 @@ class TestBeyondTheBudget:
         )
         given = replace(given, request=request, found_tools=found, tool_prompt_tokens=tokens)
         decision = await decide(strategy or StrategyProfile(), given, generate)
+        assert given.describe is not None
         written = sum(len(given.describe(t, decision.tools)) + 1 for t in decision.tools)
         assert written <= tokens * CHARACTERS_PER_TOKEN or len(decision.tools) == 1
         assert decision.tools.left_out == len(self.many) - len(decision.tools)
@@ -176,6 +177,11 @@ class TestBeyondTheBudget:
     async def test_while_all_fit_nothing_is_left_out_and_the_order_stays(self) -> None:
         offered = await self.names("what is the weather?", tokens=6_000)
         assert offered == [t.qualified_name for t in self.many]
+
+    async def test_a_planner_that_reads_no_prompt_is_offered_all(self) -> None:
+        given = replace(situation([*self.many]), describe=None, tool_prompt_tokens=200)
+        decision = await decide(StrategyProfile(), given, generate)
+        assert names(decision) == [t.qualified_name for t in self.many]
 
     async def test_the_words_of_the_request_choose(self) -> None:
         offered = await self.names("What will the weather be in Oslo?")

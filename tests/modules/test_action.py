@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from core.mcp.hooks import OnProgress
+from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
-from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     AskedBack,
@@ -52,8 +52,9 @@ class Dispatcher:
     ) -> ToolResult:
         return await self.tools(CATALOG.resolve(tool_name), arguments)
 
-    def get_all_tools(self) -> list[ToolSpec]:
-        return list(CATALOG)
+    @property
+    def catalog(self) -> ToolCatalog:
+        return CATALOG
 
 
 async def act(source: str, tools: Tools | None = None) -> ActionResult:

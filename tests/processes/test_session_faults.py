@@ -63,9 +63,9 @@ async def test_a_server_that_starts_slowly_is_named_while_it_is_waited_for() -> 
     ):
         await multi.initialize()
         assert "server 'silent' is still starting; it has 0.2 s for it" in told
-        await multi.prepare("echo")
+        await multi.prepare(multi.resolve("echo"))
         with pytest.raises(CallRefused):
-            await multi.prepare("nonsense")
+            multi.resolve("nonsense")
 
 
 async def test_a_banner_on_stdout_does_not_matter() -> None:

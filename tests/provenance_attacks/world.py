@@ -8,6 +8,7 @@ from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress
 from core.provenance.known import ProvenancePolicy
+from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -167,7 +168,7 @@ class World:
     """A dispatcher over these tools that records what was sent."""
 
     def __init__(self) -> None:
-        self._tools = [replace(spec, read_only=hint) for spec, hint, _ in _TOOLS]
+        self._catalog = ToolCatalog(replace(spec, read_only=hint) for spec, hint, _ in _TOOLS)
         self._answers = {spec.qualified_name: answer for spec, _, answer in _TOOLS}
         self.sent: list[tuple[str, JsonObject]] = []
 
@@ -175,7 +176,12 @@ class World:
         """Nothing is known of any server."""
         return []
 
-    async def prepare(self, tool_name: str) -> None:
+    @property
+    def catalog(self) -> ToolCatalog:
+        """All of them."""
+        return self._catalog
+
+    async def prepare(self, tool: ToolSpec) -> None:
         """Nothing to start."""
 
     async def learn_more(self) -> bool:
@@ -185,13 +191,15 @@ class World:
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
+        """What `send` gives for the tool of that name."""
+        return await self.send(self.catalog.resolve(tool_name), arguments, on_progress)
+
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+    ) -> ToolResult:
         """The tool's answer."""
-        self.sent.append((tool_name, arguments))
+        self.sent.append((tool.qualified_name, arguments))
         inner: Json = arguments.get("input", arguments)
         if not isinstance(inner, dict):
             raise CallRefused("no arguments")
-        return text_result(self._answers[tool_name](inner))
-
-    def get_all_tools(self) -> list[ToolSpec]:
-        """All of them."""
-        return self._tools
+        return text_result(self._answers[tool.qualified_name](inner))

@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from config.models_file import Price
@@ -79,8 +79,8 @@ class RecordingModel:
 
     @property
     def traits(self) -> ModelTraits:
-        """What that model can do."""
-        return self.recorded.traits
+        """What that model can do; prompts are written for each, to know its requests by."""
+        return replace(self.recorded.traits, reads_text=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The model's reply as it is written; it is on disk before its end is told.

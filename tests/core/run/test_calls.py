@@ -12,6 +12,7 @@ from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import ActionResult, FinalAnswer, Plan
 from core.values import JsonObject
 from tests.doubles import FakeDispatcher, FakeParts, context, tool, value_result
@@ -26,8 +27,8 @@ class Reporting(FakeDispatcher):
         self.hang = hang
         self.late: OnProgress | None = None
 
-    async def call_tool(
-        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
         assert on_progress is not None
         self.late = on_progress
@@ -37,7 +38,7 @@ class Reporting(FakeDispatcher):
                 await asyncio.sleep(0)
         if self.hang:
             await asyncio.Event().wait()
-        return await super().call_tool(tool_name, arguments)
+        return await super().send(tool, arguments)
 
 
 async def told(dispatcher: Reporting, *, busy_turns: int = 0) -> list[Event]:

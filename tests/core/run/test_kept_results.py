@@ -58,10 +58,10 @@ class Counting(FakeDispatcher):
     def __init__(self, tools: Sequence[ToolSpec] = (LOOK, ASSIGN, WRITE)) -> None:
         super().__init__(tools, {})
 
-    async def call_tool(
-        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
-        self.calls.append((tool_name, arguments))
+        self.calls.append((tool.qualified_name, arguments))
         return value_result(len(self.calls))
 
 
@@ -165,10 +165,10 @@ async def test_identical_calls_at_once_keep_their_places_however_they_end() -> N
     both = asyncio.Event()
 
     class Reversing(Counting):
-        async def call_tool(
-            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
         ) -> ToolResult:
-            result = await super().call_tool(tool_name, arguments)
+            result = await super().send(tool, arguments)
             if len(self.calls) == 1:
                 await both.wait()
             both.set()
@@ -216,10 +216,10 @@ async def test_a_call_that_failed_is_not_kept_and_still_not_sent_again() -> None
 
 async def test_what_worked_before_it_failed_is_kept_as_far_as_it_worked() -> None:
     class Tiring(Counting):
-        async def call_tool(
-            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
         ) -> ToolResult:
-            result = await super().call_tool(tool_name, arguments)
+            result = await super().send(tool, arguments)
             return result if len(self.calls) == 1 else text_result("tired", is_error=True)
 
     twice = [("look", 1)] * 2
@@ -250,16 +250,22 @@ async def test_a_tool_that_is_described_otherwise_meanwhile_is_called_again(
     changed: ToolSpec,
 ) -> None:
     class Relisting(Counting):
-        def get_all_tools(self) -> list[ToolSpec]:
-            return [changed if self.calls else LOOK]
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+        ) -> ToolResult:
+            self.catalog = ToolCatalog([changed])
+            return await super().send(tool, arguments)
 
     assert await got([("look", 1)], [("look", 1)], dispatcher=Relisting()) == [[1], [2]]
 
 
 async def test_a_list_of_tools_that_says_the_same_again_changes_nothing() -> None:
     class Relisting(Counting):
-        def get_all_tools(self) -> list[ToolSpec]:
-            return [replace(tool("look", a="integer"), read_only=True)]
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+        ) -> ToolResult:
+            self.catalog = ToolCatalog([replace(LOOK)])
+            return await super().send(tool, arguments)
 
     assert await got([("look", 1)], [("look", 1)], dispatcher=Relisting()) == [[1], [1]]
 

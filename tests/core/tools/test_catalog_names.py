@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import CallRefused
-from core.tools.catalog import CatalogKeeper, ToolCatalog
+from core.tools.catalog import ToolCatalog
 from core.tools.spec import as_identifier
 from tests.doubles import tool
 
@@ -268,13 +268,6 @@ class TestOffering:
         with pytest.raises(CallRefused, match=r"there is no tool 'addd'$"):
             self.catalog.resolve("addd")
         assert len(self.catalog.offering([tool("stranger")])) == 0
-
-    def test_the_same_list_of_tools_keeps_its_catalogue(self) -> None:
-        keeper = CatalogKeeper()
-        first = keeper.catalog_of(self.known)
-        assert keeper.catalog_of([*self.known]) is first
-        assert keeper.catalog_of(self.known[1:]) is not first
-        assert len(keeper.catalog_of([])) == 0
 
 
 class TestNamesThatPose:

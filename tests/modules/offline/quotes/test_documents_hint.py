@@ -9,6 +9,7 @@ from core.mcp.hooks import OnProgress
 from core.ports import DecisionInputs, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
 from modules.offline.quotes.documents_hint import hint_at_documents
@@ -113,8 +114,8 @@ async def test_offline_no_search_is_made_for_a_hint_that_no_prompt_holds() -> No
 
 async def test_an_index_that_takes_its_time_is_not_waited_for() -> None:
     class Silent(FakeDispatcher):
-        async def call_tool(
-            self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
         ) -> ToolResult:
             return await asyncio.Future[ToolResult]()
 

@@ -14,6 +14,7 @@ from core.mcp.hooks import OnProgress
 from core.ports import CallTool, ModelReply, ModelRequest, OnRepaired, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
     Attempt,
@@ -308,10 +309,9 @@ class _Web(FakeDispatcher):
         self._bench = web_bench()
         super().__init__(list(self._bench.catalog), {})
 
-    async def call_tool(
-        self, tool_name: str, arguments: JsonObject, on_progress: OnProgress | None = None
+    async def send(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
     ) -> ToolResult:
-        tool = self._bench.catalog.resolve(tool_name)
         self.calls.append((tool.name, arguments))
         try:
             return value_result(self._bench.call(tool, arguments))
