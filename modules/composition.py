@@ -20,9 +20,9 @@ from core.mcp.hooks import Question, Reply
 from core.process.spawn import SpawnedServer
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
-from modules.terminal.dialogue import HeldStream
+from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.asking.questions import Questions, terminal_questions
 from modules.terminal.progress import Progress
-from modules.terminal.questions import Questions, terminal_questions
 
 PINS_FILE: Final = "tool_pins.json"
 """Under CORTEX_HOME: the tool definitions that were first seen."""

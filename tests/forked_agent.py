@@ -48,7 +48,7 @@ PRELOADED = (
     "modules.sandbox.session",
     "modules.terminal.answer",
     "modules.terminal.progress",
-    "modules.terminal.questions",
+    "modules.terminal.asking.questions",
     "modules.terminal.repl",
 )
 """What runs import sooner or later; the rest, each still imports by itself."""

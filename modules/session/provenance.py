@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from config.schema import AgentProfile
-    from modules.terminal.questions import Questions
+    from modules.terminal.asking.questions import Questions
 
 MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 """The one server whose results hold nobody's text."""

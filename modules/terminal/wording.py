@@ -65,7 +65,12 @@ def normal_lines(event: Event) -> Lines:
             refused = f"refused {shown_name(tool)}({_arguments(arguments)})"
             return [("tool", f"{refused}: {one_line(reason, REASON_CHARACTERS)}")]
         case Observed(step, text):
-            return [("loop", f"step {step} found text to go on with ({_characters(len(text))})")]
+            return [
+                (
+                    "loop",
+                    f"step {step} found text to go on with ({counted(len(text), 'character')})",
+                )
+            ]
         case Retrying():
             return [("loop", _retry_line(event))]
         case ModelRetried() | ModelReplaced():
@@ -142,9 +147,9 @@ def progress_line(event: ToolCallProgress) -> str:
 
 def writing_line(event: ModelWriting) -> str:
     """`gemini: 1,204 characters written`."""
-    written = f"{_characters(event.characters)} written"
+    written = f"{counted(event.characters, 'character')} written"
     if event.thinking_characters:
-        written += f", {_characters(event.thinking_characters)} thought"
+        written += f", {counted(event.thinking_characters, 'character')} thought"
     return f"{one_line(event.model, NAME_CHARACTERS)}: {written}"
 
 
@@ -164,10 +169,6 @@ def _retry_line(event: Retrying) -> str:
             return f"{failed}; planning again, 1 lifeline left"
         case left:
             return f"{failed}; planning again, {left} lifelines left"
-
-
-def _characters(number: int) -> str:
-    return "1 character" if number == 1 else f"{number:,} characters"
 
 
 def _arguments(arguments: dict[str, Json]) -> str:

@@ -35,7 +35,7 @@ from core.turn import (
     ToolCall,
     Usage,
 )
-from modules.terminal.dialogue import HeldStream
+from modules.terminal.asking.dialogue import HeldStream
 from modules.terminal.progress import Loudness, Progress
 from modules.terminal.screen import fitting
 from modules.terminal.waits import LiveLine, Waits, breaks_lines, can_erase

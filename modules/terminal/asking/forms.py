@@ -10,8 +10,8 @@ from typing import Final, TypeVar, assert_never
 from core.base.redaction import names_a_secret
 from core.mcp.form import Choice, FormField
 from core.values import Json, JsonObject
-from modules.terminal.dialogue import Cancelled, Declined, Dialogue
-from modules.terminal.quoting import on_one_line, quoted
+from modules.terminal.asking.dialogue import Cancelled, Declined, Dialogue
+from modules.terminal.asking.quoting import on_one_line, quoted
 
 ATTEMPTS_MAX: Final = 5
 """So often a field is asked before we take it that nobody means to answer."""

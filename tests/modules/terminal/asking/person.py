@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.mcp.hooks import Question, Reply
 from core.values import Json, JsonObject
-from modules.terminal.dialogue import Declined, Interrupted
-from modules.terminal.questions import Questions
+from modules.terminal.asking.dialogue import Declined, Interrupted
+from modules.terminal.asking.questions import Questions
 
 CTRL_C = Interrupted()
 CTRL_D = Declined()

@@ -6,9 +6,9 @@ import pytest
 
 from core.provenance.checks import Doubt
 from core.values import JsonObject
-from modules.terminal.questions import URL_CHARACTERS_MAX, Questions
-from modules.terminal.quoting import ARGUMENTS_MAX
-from tests.modules.terminal.person import CTRL_D, Person
+from modules.terminal.asking.questions import URL_CHARACTERS_MAX, Questions
+from modules.terminal.asking.quoting import ARGUMENTS_MAX
+from tests.modules.terminal.asking.person import CTRL_D, Person
 
 URL = Doubt("url", "http://u@n\u0435ws.example/\u202e\x1b[2J\u200b?d=1", "key")
 

@@ -6,8 +6,8 @@ import pytest
 
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
-from modules.terminal.questions import Questions
-from tests.modules.terminal.person import CTRL_D, Person, ask
+from modules.terminal.asking.questions import Questions
+from tests.modules.terminal.asking.person import CTRL_D, Person, ask
 
 
 class TestPages:

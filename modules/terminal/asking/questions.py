@@ -18,7 +18,7 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
-from modules.terminal.dialogue import (
+from modules.terminal.asking.dialogue import (
     Cancelled,
     Declined,
     Dialogue,
@@ -26,8 +26,8 @@ from modules.terminal.dialogue import (
     Interrupted,
     TerminalDialogue,
 )
-from modules.terminal.forms import filled_in, is_confirmed
-from modules.terminal.quoting import (
+from modules.terminal.asking.forms import filled_in, is_confirmed
+from modules.terminal.asking.quoting import (
     ARGUMENTS_MAX,
     call_arguments,
     changes_text,

@@ -21,7 +21,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from modules.terminal.dialogue import (
+from modules.terminal.asking.dialogue import (
     HELD_TEXTS_MAX,
     Cancelled,
     Declined,
@@ -243,8 +243,8 @@ import sys
 
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question
-from modules.terminal.dialogue import HeldStream
-from modules.terminal.questions import terminal_questions
+from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.asking.questions import terminal_questions
 
 def say(stage, text):
     print(f"[{stage}] {text}", file=sys.stderr)
@@ -270,8 +270,8 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none
 
 from core.mcp.hooks import Question
-from modules.terminal.dialogue import HeldStream
-from modules.terminal.questions import terminal_questions
+from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.asking.questions import terminal_questions
 
 async def main():
     questions = terminal_questions(sys.stdin, HeldStream(sys.stderr), print)

@@ -10,15 +10,15 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.values import JsonObject
-from modules.terminal.dialogue import HeldStream
-from modules.terminal.forms import ATTEMPTS_MAX
-from modules.terminal.questions import (
+from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.asking.forms import ATTEMPTS_MAX
+from modules.terminal.asking.questions import (
     MESSAGE_CHARACTERS_MAX,
     WAITING_MAX,
     Questions,
     terminal_questions,
 )
-from tests.modules.terminal.person import CTRL_C, CTRL_D, Person, ask, form, question
+from tests.modules.terminal.asking.person import CTRL_C, CTRL_D, Person, ask, form, question
 
 
 class TestForms:

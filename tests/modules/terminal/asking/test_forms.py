@@ -4,7 +4,7 @@ import pytest
 
 from core.mcp.form import FormField, read_form
 from core.values import Json, JsonObject
-from modules.terminal.forms import expectation, fitting_answer
+from modules.terminal.asking.forms import expectation, fitting_answer
 
 OPTIONS: list[Json] = [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]
 TITLED: JsonObject = {"oneOf": OPTIONS}

@@ -1,0 +1,1 @@
+"""What servers, plans and doubts ask the person at the terminal: forms, pages, a yes or no."""
