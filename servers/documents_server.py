@@ -2,69 +2,23 @@
 
 Runs alone, over stdio: `python -m servers.documents_server`, or as a file from anywhere; with `dev`
 it says how to try it by hand. It answers at once; documents are indexed and watched in the
-background. `servers.rag.library.options` says what it reads and where its index lies.
+background. `servers.rag.library.options` says what it reads and where its index lies. Nothing heavy
+is imported at the top, because `servers.shared.bootstrap` has a say in how imports happen.
 """
 
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from servers.rag.library.async_library import AsyncLibrary
-    from servers.rag.library.library_protocol import Library
-    from servers.web.client import Web
-
 
 def build_server() -> "MCPServer":
-    """The server with its tools; imports the MCP SDK (about a second), opens no document."""
-    from servers.rag.errors import OptionsError
-    from servers.rag.library.async_library import AsyncLibrary
-    from servers.rag.library.options import read_options
-    from servers.shared.bootstrap import EXIT_UNUSABLE
-    from servers.web import options as web_options
-    from servers.web.client import WebClient
+    """The server with its tools; imports the MCP SDK (about a second)."""
+    from servers.documents_tools import build_server
 
-    try:
-        options, of_web = read_options(), web_options.read_options()
-    except (OptionsError, web_options.OptionsError) as error:
-        sys.stderr.write(f"documents server: {error}\n")
-        sys.exit(EXIT_UNUSABLE)
-
-    def open_library() -> "Library":
-        from servers.rag.library.library import DocumentLibrary
-
-        return DocumentLibrary.open(options)
-
-    return server_at(AsyncLibrary(open_library, options.folders), WebClient(of_web))
-
-
-def server_at(library: "AsyncLibrary", web: "Web") -> "MCPServer":
-    """The server over a library and a web, which it closes when it ends."""
-    from mcp.server.mcpserver import MCPServer
-
-    from servers.documents_tools import document_tools
-
-    @asynccontextmanager
-    async def until_closed(server: "MCPServer") -> AsyncGenerator[None]:
-        library.begin()
-        try:
-            yield
-        finally:
-            await library.aclose()
-            await web.aclose()
-
-    return MCPServer(
-        "documents",
-        title="Cortex-R documents server",
-        instructions="The user's own documents. Quote them, and name the sources.",
-        tools=document_tools(library, web),
-        lifespan=until_closed,
-        log_level="WARNING",
-    )
+    return build_server()
 
 
 def main() -> None:

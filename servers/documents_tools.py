@@ -4,15 +4,19 @@ A docstring here is the tool's description: planners read it and rank tools by i
 stands beside the server's script because cached tool lists are valid while those files are.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 
+from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
 from core.base.text import one_line
-from servers.rag.errors import RagError
+from servers.rag.errors import OptionsError, RagError
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary, Tell
+from servers.rag.library.library_protocol import Library
+from servers.rag.library.options import read_options
 from servers.rag.library.wording import document_text, documents_text, passages_text, source_mark
 from servers.reading.source import ExtractionError
 from servers.schemas import (
@@ -23,9 +27,11 @@ from servers.schemas import (
     TextOutput,
     WebpageInput,
 )
+from servers.shared.bootstrap import EXIT_UNUSABLE
 from servers.shared.errors import ToolInputError
 from servers.tooling import read_only_tools
-from servers.web.client import Web
+from servers.web import options as web_options
+from servers.web.client import Web, WebClient
 from servers.web_tooling import ToolContext, on_the_web, web_tool
 
 PDF_CHARACTERS_MAX = 400_000
@@ -82,6 +88,48 @@ class DocumentTools:
         with on_the_web(context, input.url):
             text = await self._web.page(input.url, input.offset, PAGE_CHARACTERS_MAX)
         return TextOutput(result=text)
+
+
+def build_server() -> MCPServer:
+    """The server with its tools, as the environment says; opens no document.
+
+    Raises:
+        SystemExit: the options can't be used; what is wrong is on stderr.
+    """
+    try:
+        options, of_web = read_options(), web_options.read_options()
+    except (OptionsError, web_options.OptionsError) as error:
+        sys.stderr.write(f"documents server: {error}\n")
+        sys.exit(EXIT_UNUSABLE)
+
+    def open_library() -> Library:
+        from servers.rag.library.library import DocumentLibrary  # 0.3 s, on a thread of its own
+
+        return DocumentLibrary.open(options)
+
+    return server_at(AsyncLibrary(open_library, options.folders), WebClient(of_web))
+
+
+def server_at(library: AsyncLibrary, web: Web) -> MCPServer:
+    """The server over a library and a web, which it closes when it ends."""
+
+    @asynccontextmanager
+    async def until_closed(server: MCPServer) -> AsyncGenerator[None]:
+        library.begin()
+        try:
+            yield
+        finally:
+            await library.aclose()
+            await web.aclose()
+
+    return MCPServer(
+        "documents",
+        title="Cortex-R documents server",
+        instructions="The user's own documents. Quote them, and name the sources.",
+        tools=document_tools(library, web),
+        lifespan=until_closed,
+        log_level="WARNING",
+    )
 
 
 def document_tools(library: AsyncLibrary, web: Web) -> list[Tool]:

@@ -15,17 +15,9 @@ if TYPE_CHECKING:
 
 def build_server() -> "MCPServer":
     """The server with its tools; imports the MCP SDK (about a second)."""
-    from mcp.server.mcpserver import MCPServer
+    from servers.math_tools import build_server
 
-    from servers.math_tools import math_tools
-
-    return MCPServer(
-        "math",
-        title="Cortex-R math server",
-        instructions="Exact whole-number and decimal arithmetic; angles are in radians.",
-        tools=math_tools(),
-        log_level="WARNING",
-    )
+    return build_server()
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ SDK runs them at once and not on a worker thread; each ends within milliseconds.
 import base64
 from typing import Annotated
 
+from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ImageContent, TextContent
 
@@ -152,4 +153,15 @@ def math_tools() -> list[Tool]:
             fibonacci_numbers,
             create_thumbnail,
         ]
+    )
+
+
+def build_server() -> MCPServer:
+    """The server with its tools."""
+    return MCPServer(
+        "math",
+        title="Cortex-R math server",
+        instructions="Exact whole-number and decimal arithmetic; angles are in radians.",
+        tools=math_tools(),
+        log_level="WARNING",
     )

@@ -8,33 +8,32 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mcp_types import Tool
+from mcp_types import Tool
+
+from servers import documents_tools, websearch_tools
+from servers.rag.library.async_library import AsyncLibrary
+from servers.rag.library.library_protocol import Library
+from servers.web.client import WebClient
+from servers.web.options import WebOptions
 
 
 async def tool_lists() -> dict[str, list[dict[str, object]]]:
-    """The tools by server id; imports the MCP SDK, opens no document or connection."""
-    from servers import documents_server, websearch_server
-    from servers.rag.library.async_library import AsyncLibrary
-    from servers.rag.library.library_protocol import Library
-    from servers.web.client import WebClient
-    from servers.web.options import WebOptions
+    """The tools by server id; opens no document or connection."""
 
     def never() -> Library:
         raise RuntimeError("nothing is opened to list tools")
 
     web = WebClient(WebOptions(), {})
-    documents = documents_server.server_at(AsyncLibrary(never, ()), web)
-    websearch = websearch_server.server_at(web)
+    documents = documents_tools.server_at(AsyncLibrary(never, ()), web)
+    websearch = websearch_tools.server_at(web)
     return {
         "documents": _entries(await documents.list_tools()),
         "websearch": _entries(await websearch.list_tools()),
     }
 
 
-def _entries(listed: "Sequence[Tool]") -> list[dict[str, object]]:
+def _entries(listed: Sequence[Tool]) -> list[dict[str, object]]:
     return [
         {
             "name": tool.name,

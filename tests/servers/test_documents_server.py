@@ -41,7 +41,7 @@ async def connected(
     """A client of a server over this library, and over the real web if no other is given."""
     from mcp import Client
 
-    from servers.documents_server import server_at
+    from servers.documents_tools import server_at
 
     desk = AsyncLibrary(lambda: library, [folder], files_wait_seconds=5, vectors_wait_seconds=0)
     async with Client(server_at(desk, web or real_web()), mode="legacy") as client:
@@ -180,7 +180,7 @@ async def test_what_goes_wrong_in_the_engine_is_one_line_for_the_caller(
 async def test_the_library_begins_with_the_server_and_ends_with_it(tmp_path: Path) -> None:
     from mcp import Client
 
-    from servers.documents_server import server_at
+    from servers.documents_tools import server_at
 
     library = FakeLibrary()
     desk = AsyncLibrary(lambda: library, [tmp_path])

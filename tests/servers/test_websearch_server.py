@@ -21,7 +21,7 @@ async def connected(web: FakeWeb) -> AsyncGenerator["Client"]:
     """A client of a server over this web."""
     from mcp import Client
 
-    from servers.websearch_server import server_at
+    from servers.websearch_tools import server_at
 
     async with Client(server_at(web), mode="legacy") as client:
         yield client
@@ -126,10 +126,10 @@ async def test_wrong_arguments_are_explained_and_nothing_is_asked(
 async def test_options_that_cannot_be_read_end_the_server_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from servers import documents_server, websearch_server
+    from servers import documents_tools, websearch_tools
 
     monkeypatch.setenv("CORTEX_WEB", '{"search": "google"}')
-    for build in (websearch_server.build_server, documents_server.build_server):
+    for build in (websearch_tools.build_server, documents_tools.build_server):
         with pytest.raises(SystemExit) as ended:
             build()
         assert ended.value.code == 2
