@@ -65,9 +65,9 @@ def drop_hidden(tree: Element) -> int:
     return count
 
 
-def hides(style: str) -> bool:
+def _hides(style: str) -> bool:
     """Whether declarations of CSS hide what they are for, colours aside."""
-    rules = declarations(style)
+    rules = _declarations(style)
     return (
         rules.get("display") == "none"
         or rules.get("visibility") in ("hidden", "collapse")
@@ -80,14 +80,14 @@ def hides(style: str) -> bool:
     )
 
 
-def declarations(style: str) -> dict[str, str]:
+def _declarations(style: str) -> dict[str, str]:
     """The declarations of a style, the last of each property, in lower case."""
     plain = _COMMENT.sub("", style).lower().replace("!important", "")
     pairs = (each.partition(":") for each in plain.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
 
 
-def colour_of(value: str) -> Colour | None:
+def _colour_of(value: str) -> Colour | None:
     """The colour that a value names; None for none that is known."""
     value = value.strip().lower()
     if found := _HEX.search(value):
@@ -118,7 +118,7 @@ def _is_hidden(each: Element) -> bool:
     if (each.get("aria-hidden") or "").strip().lower() == "true":
         return True
     style = each.get("style")
-    if style and hides(style):
+    if style and _hides(style):
         return True
     return (bool(style and "color" in style.lower()) or each.get("color") is not None) and (
         _is_in_colour_of_ground(each)
@@ -126,11 +126,11 @@ def _is_hidden(each: Element) -> bool:
 
 
 def _is_in_colour_of_ground(each: Element) -> bool:
-    rules = declarations(each.get("style") or "")
+    rules = _declarations(each.get("style") or "")
     value = rules.get("color") or rules.get("-webkit-text-fill-color") or each.get("color") or ""
     if _is_see_through(value):
         return not _has_painted_letters(rules)
-    colour = colour_of(value)
+    colour = _colour_of(value)
     ground = _ground_of(each)
     if colour is None or ground is None:
         return False
@@ -145,13 +145,13 @@ def _has_painted_letters(rules: dict[str, str]) -> bool:
 def _ground_of(each: Element) -> Colour | None:
     """The colour behind an element: white if nothing tells; None behind a picture."""
     for around in (each, *each.iterancestors()):
-        rules = declarations(around.get("style") or "")
+        rules = _declarations(around.get("style") or "")
         value = rules.get("background-color") or rules.get("background") or ""
         value = value or around.get("bgcolor") or ""
         if "url(" in value or "gradient(" in value or "background-image" in rules:
             return None
         if value and "transparent" not in value and "none" not in value.split():
-            return colour_of(value)
+            return _colour_of(value)
     return WHITE
 
 
@@ -208,7 +208,7 @@ def _hidden_names(tree: Element) -> tuple[set[str], set[str]]:
     for sheet in tree.iter("style"):
         plain = _outside_of_blocks(_COMMENT.sub("", (sheet.text or "")[:STYLE_CHARS_MAX]))
         for selectors, body in _RULE.findall(plain)[:STYLE_RULES_MAX]:
-            if hides(body):
+            if _hides(body):
                 _collect(selectors.split(","), classes, ids)
     return classes, ids
 

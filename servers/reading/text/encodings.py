@@ -89,7 +89,7 @@ def text_of(data: bytes, charset: str = "") -> str:
     if (settled := _settled(data)) is not None:
         return settled
     for codec in (said, own):
-        if codec and (text := _attempt(data, codec)) is not None and not is_odd(text):
+        if codec and (text := _attempt(data, codec)) is not None and not _is_odd(text):
             return text
     guess = _guess(data)
     if guess and (text := _attempt(data, guess)) is not None:
@@ -120,7 +120,7 @@ def is_text(data: bytes) -> bool:
     return "\0" not in sample and controls <= CONTROL_SHARE_MAX * max(len(sample), 1)
 
 
-def is_odd(text: str) -> bool:
+def _is_odd(text: str) -> bool:
     """Whether text holds what no language writes; by its beginning that is beyond ASCII."""
     beyond = _LETTER_BEYOND.findall(text)
     sample = text[:200_000]
@@ -194,7 +194,7 @@ def _guess(data: bytes) -> str:
         words = data
     if len(_BEYOND_ASCII.findall(words)) < BEYOND_ASCII_MIN:
         latin = _attempt(data, "cp1252")
-        if latin is not None and not is_odd(latin):
+        if latin is not None and not _is_odd(latin):
             return "cp1252"
     sample = b" ".join(_lines_beyond_ascii(words))[:GUESSED_FROM_BYTES]
     best = charset_normalizer.from_bytes(sample, cp_isolation=list(GUESSED)).best()

@@ -1,19 +1,14 @@
-"""What a file is told by, which files are left alone, and how bytes become text."""
+"""What a file is told by, and which files are left alone."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from servers.reading.files import FileExtractor, read_file
 from servers.reading.kinds import kind_of, supported
-from servers.reading.limits import Limits
-from servers.reading.process.messages import Request
 from servers.reading.source import ExtractionError, Source
-from servers.reading.text.encodings import is_text, text_of
 from tests.evals.extraction.office_files import packed
 
-TEXTS = {"shift_jis": "羊飼い", "koi8-r": "Овцы", "cp1250": "Zażółć gęślą"}
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -59,11 +54,6 @@ def test_what_is_not_read_says_why_and_what_to_do(name: str, data: bytes, reason
         kind_of(Source(name, data))
 
 
-def test_an_archive_is_refused_by_its_name_without_being_read(tmp_path: Path) -> None:
-    with pytest.raises(ExtractionError, match="zip files are not read"):
-        FileExtractor().extract(Request(tmp_path / "missing.ZIP"))
-
-
 def test_only_files_with_an_unknown_end_of_their_name_are_looked_into(tmp_path: Path) -> None:
     assert supported(tmp_path / "missing.pdf")
     assert supported(tmp_path / "missing.doc")  # so that reading it says what to save it as
@@ -76,51 +66,3 @@ def test_only_files_with_an_unknown_end_of_their_name_are_looked_into(tmp_path: 
     assert supported(tmp_path / "a.unknown")
     assert not supported(tmp_path / "b.unknown")
     assert not supported(tmp_path / "pipe.unknown")
-
-
-@pytest.mark.parametrize(
-    ("data", "charset"),
-    [
-        ("größer".encode("utf-8-sig"), ""),
-        ("größer".encode("utf-16"), ""),
-        ("größer".encode("utf-16-le"), ""),
-        ("größer".encode("utf-32"), ""),
-        ("größer".encode("cp1252"), ""),
-        ("größer".encode("latin-1"), "iso-8859-1"),
-        ("größer".encode(), "iso-8859-1"),
-        ("größer".encode("cp1250"), "windows-1250"),
-        ("größer".encode("utf-7"), "utf-7"),
-        ("größer".encode("cp1252"), "no-such-charset"),
-        ("größer".encode("cp1252"), "rot13"),
-    ],
-)
-def test_text_is_decoded_by_its_mark_its_bytes_and_its_label(data: bytes, charset: str) -> None:
-    assert text_of(data, charset) == "größer"
-
-
-def test_the_label_is_found_in_pages_xml_and_source() -> None:
-    for head, charset in (
-        ("<html><meta charset=shift_jis>", "shift_jis"),
-        ("<?xml version='1.0' encoding='koi8-r'?>", "koi8-r"),
-        ("#!/bin/python\n# -*- coding: cp1250 -*-", "cp1250"),
-    ):
-        text = f"{head}\n{TEXTS[charset]}"
-        assert text_of(text.encode(charset)) == text
-    assert not is_text(b"text with \0 inside")
-
-
-def test_a_file_is_read_only_if_it_is_one_and_not_too_large(tmp_path: Path) -> None:
-    small = Limits(file_bytes=10)
-    (tmp_path / "large.txt").write_bytes(b"x" * 11)
-    (tmp_path / "empty.txt").touch()
-    os.mkfifo(tmp_path / "pipe.txt")
-    for name, reason in (
-        ("large.txt", "more than the 0 MB"),
-        ("pipe.txt", "no regular file"),
-        ("missing.txt", "No such file"),
-    ):
-        with pytest.raises(ExtractionError, match=reason):
-            read_file(tmp_path / name, small)
-    with pytest.raises(ExtractionError):
-        read_file(tmp_path, small)
-    assert FileExtractor().extract(Request(tmp_path / "empty.txt")).notes == ("the file is empty",)

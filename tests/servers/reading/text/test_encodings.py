@@ -2,7 +2,7 @@
 
 import pytest
 
-from servers.reading.text.encodings import is_odd, text_of
+from servers.reading.text.encodings import is_text, text_of
 
 TEXTS = {
     "windows-1252": "Die Straße nach Köln führt über die Brücke, sagt Frau Müller – „für 5 €“.",
@@ -58,9 +58,35 @@ def test_any_bytes_become_some_text() -> None:
     assert text_of(bytes(range(256)) * 4, "nonsense")
 
 
-def test_text_that_no_language_writes_is_told() -> None:
-    russian = TEXTS["koi8-r"]
-    assert is_odd(russian.encode("koi8-r").decode("cp1251"))
-    assert is_odd(TEXTS["gb18030"].encode("gb18030").decode("latin-1"))
-    assert not any(is_odd(text) for text in TEXTS.values())
-    assert not is_odd("An iPhone, a façade, the naïve café; McDonald’s – 100 %.")
+SHORT = {"shift_jis": "羊飼い", "koi8-r": "Овцы", "cp1250": "Zażółć gęślą"}
+
+
+@pytest.mark.parametrize(
+    ("data", "charset"),
+    [
+        ("größer".encode("utf-8-sig"), ""),
+        ("größer".encode("utf-16"), ""),
+        ("größer".encode("utf-16-le"), ""),
+        ("größer".encode("utf-32"), ""),
+        ("größer".encode("cp1252"), ""),
+        ("größer".encode("latin-1"), "iso-8859-1"),
+        ("größer".encode(), "iso-8859-1"),
+        ("größer".encode("cp1250"), "windows-1250"),
+        ("größer".encode("utf-7"), "utf-7"),
+        ("größer".encode("cp1252"), "no-such-charset"),
+        ("größer".encode("cp1252"), "rot13"),
+    ],
+)
+def test_text_is_decoded_by_its_mark_its_bytes_and_its_label(data: bytes, charset: str) -> None:
+    assert text_of(data, charset) == "größer"
+
+
+def test_the_label_is_found_in_pages_xml_and_source() -> None:
+    for head, charset in (
+        ("<html><meta charset=shift_jis>", "shift_jis"),
+        ("<?xml version='1.0' encoding='koi8-r'?>", "koi8-r"),
+        ("#!/bin/python\n# -*- coding: cp1250 -*-", "cp1250"),
+    ):
+        text = f"{head}\n{SHORT[charset]}"
+        assert text_of(text.encode(charset)) == text
+    assert not is_text(b"text with \0 inside")

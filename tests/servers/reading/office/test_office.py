@@ -1,18 +1,14 @@
-"""Web pages, Office files, books: content, structure and pictures; trafilatura, markitdown, pptx.
-
-Importing these libraries is what costs time, so all their tests stand here.
-"""
+"""Word, PowerPoint, Excel and books: content, structure and pictures."""
 
 import io
 import zipfile
 
 import pytest
 
-from servers.reading.html.structure import Outline, loses_structure
 from servers.reading.limits import Limits
 from servers.reading.pictures.captioner import CaptionerUnavailable
 from servers.reading.source import ExtractionError
-from tests.evals.extraction import office_files, text_files
+from tests.evals.extraction import office_files
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import docx_of, packed
 from tests.evals.extraction.scoring import scores_of
@@ -25,8 +21,6 @@ ALL = frozenset({"cells", "headings", "code"})
 @pytest.mark.parametrize(
     ("name", "data", "parts"),
     [
-        ("a.html", text_files.as_html(KNOWN), ALL),
-        ("a.eml", text_files.as_mail(KNOWN), ALL),
         ("a.docx", office_files.as_docx(KNOWN), ALL),
         ("a.epub", office_files.as_epub(KNOWN), ALL),
     ],
@@ -39,54 +33,12 @@ def test_known_content_comes_back(name: str, data: bytes, parts: frozenset[str])
     assert found.title == KNOWN.title
 
 
-def test_what_stands_around_a_page_is_left_out() -> None:
-    found = extracted("a.html", text_files.as_html(KNOWN))
-    assert "All rights reserved" not in found.markdown
-    assert "¶" not in found.markdown
-
-
-POWERS = """<html><body><main><h1>Sums</h1><p>There are 2<sup>48</sup> of them, the 1<sup>st</sup>
-of <i>x</i><sup><b>n+1</b></sup>, H<sub>2</sub>O<sup><a href="#n">[3]</a></sup>.</p></main>"""
 RAISED = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
 
 
-def test_powers_are_no_longer_numbers_and_no_tags() -> None:
-    page = extracted("a.html", POWERS.encode()).markdown.replace("*", "").replace("\n", " ")
-    assert page.endswith("There are 2^48 of them, the 1st of x^(n+1), H2O[3].")
+def test_powers_in_documents_are_no_longer_numbers() -> None:
     runs = f"<w:r><w:t>There are 2</w:t></w:r><w:r>{RAISED}<w:t>48</w:t></w:r>"
     assert extracted("a.docx", docx_of(f"<w:p>{runs}</w:p>")).markdown == "There are 2^48"
-
-
-LISTING = """<html><body><main><h1>Guide</h1><dl><dt>f(x)</dt><dd><p>Gives f.</p>
-<table class="highlighttable"><tr><td class="linenos"><pre>1
-2</pre></td><td class="code"><pre class="language-python">def f(x):
-    return x
-</pre></td></tr></table></dd></dl></main></body></html>"""
-
-
-def test_code_beside_its_line_numbers_and_in_definitions_is_code() -> None:
-    found = extracted("a.html", LISTING.encode()).markdown.replace("```python", "```")
-    assert found == "# Guide\n\nf(x)\n\nGives f.\n\n```\ndef f(x):\n    return x\n```"
-
-
-def test_markdown_that_lost_its_headings_code_cells_or_words_is_told() -> None:
-    whole = "# Guide\n\n## Use\n\n```\nx = 1\n```\n\n| a | b |\n| --- | --- |\n| c | d |\n"
-    outline = Outline(("Guide", "Use"), ("x = 1\n",), 4, 8)
-    assert not loses_structure(whole, outline, is_main=True)
-    for gone in ("## ", "```\n", "| c | d |", whole[20:]):
-        assert loses_structure(whole.replace(gone, ""), outline, is_main=True)
-
-
-@pytest.mark.parametrize("page", [b"<html></html>", b"<!-- -->", b"<html><script>x</script>"])
-def test_a_page_without_content_is_empty_and_no_error(page: bytes) -> None:
-    assert extracted("a.html", page).markdown == ""
-
-
-def test_cells_with_bars_and_deep_nesting_do_no_harm() -> None:
-    page = "<main><h1>T</h1><table><tr><td>a|b</td><td>c</td></tr></table></main>"
-    assert "| a\\|b | c |" in extracted("a.html", page.encode()).markdown
-    deep = "<div>" * 50_000 + "word" + "</div>" * 50_000
-    extracted("a.html", f"<html>{deep}".encode())  # whatever is kept of it
 
 
 PICTURE = (
@@ -234,20 +186,3 @@ def test_a_protected_book_and_an_encrypted_package_say_so() -> None:
     encrypted[encrypted.rindex(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(ExtractionError, match="password"):
         extracted("a.docx", bytes(encrypted))
-
-
-def test_pictures_that_are_documents_give_what_they_say() -> None:
-    found = extracted("red_barn.png", png(), ScriptedCaptioner(["A barn"]))
-    assert (found.markdown, found.title) == ("A barn", "red_barn.png")
-    unread = extracted("red_barn.png", png())
-    assert unread.markdown == "[Picture: red barn]"
-    assert "nothing here reads pictures" in unread.notes[0]
-    with pytest.raises(ExtractionError, match="more than the"):
-        extracted("a.png", png(), limits=Limits(picture_pixels_max=10_000))
-    with pytest.raises(ExtractionError, match="damaged"):
-        extracted("a.png", png()[:60])
-    captioner = ScriptedCaptioner(["x"])
-    extracted("a.png", png(400, 200), captioner, Limits(picture_pixels=20_000))
-    from PIL import Image
-
-    assert Image.open(io.BytesIO(captioner.images[0])).size == (200, 100)
