@@ -4,11 +4,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 from urllib.parse import urlencode
 
+from core.base.retry_after import retry_after_seconds
 from servers.web.errors import AddressRefused, PageUnavailable
 from servers.web.fetching.targets import Target, redirected, shown_url
 
@@ -76,30 +75,17 @@ class Answer:
 
     @property
     def pause_seconds(self) -> float | None:
-        """The pause that Retry-After asks for (RFC 9110, 10.2.3); None if it asks for none.
-
-        A date counts from the server's own Date, so that clocks need not agree.
-        """
-        asked = self.header(b"retry-after").strip()
-        if asked.isdigit():
-            return float(asked[:9])
-        until, now = _moment(asked), _moment(self.header(b"date"))
-        return max(0.0, (until - now).total_seconds()) if until and now else None
+        """The pause that Retry-After asks for; None if it asks for none."""
+        names = ("retry-after", "date")
+        return retry_after_seconds(
+            {name: self.header(name.encode()).decode("latin-1") for name in names}
+        )
 
 
 def status_error(shown: str, status: int) -> PageUnavailable:
     """An answer without success as an error that says what to try."""
     advice = _ADVICE.get(status) or _ADVICE_BY_KIND.get(status // 100, _ADVICE_BY_KIND[5])
     return PageUnavailable(f"{shown} answered with status {status}: {advice}", status)
-
-
-def _moment(text: bytes) -> datetime | None:
-    """An HTTP date; None if it is none."""
-    try:
-        moment = parsedate_to_datetime(text[:60].decode("ascii"))
-    except (ValueError, TypeError, UnicodeDecodeError, OverflowError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
