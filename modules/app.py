@@ -21,7 +21,7 @@ from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer, terminate
 from core.version import __version__
 from modules.cli.arguments import Arguments, parse_arguments
-from modules.cli.finding import find_command
+from modules.cli.commands import find_command, parse_command, run_command
 from modules.prespawn import prespawn
 from modules.session.request import clean_request, read_request
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
@@ -45,13 +45,10 @@ def run_agent(argv: Sequence[str]) -> int:
     program = Path(sys.argv[0]).name or "agent.py"
     try:
         if (words := find_command(argv, program)) is not None:
-            from modules.cli.parser import parse_command
-            from modules.cli.run import run_command
-
             with writing_stdout():
-                command = parse_command(words, program)
+                found = parse_command(words, program)
             places = find_places(os.environ)
-            return int(run_command(command, places, complaints, os.environ))
+            return int(run_command(found, places, complaints, os.environ))
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
@@ -94,7 +91,7 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         with waits.during("loop", "its own parts to load"):
             from modules.interaction import Setting, answer  # late: all that answers requests
 
-        setting = Setting(arguments, places, complaints, profile_file, profile, servers, spawned)
+        setting = Setting(arguments, places, complaints, profile, servers, spawned)
         return answer(request, setting, waits)
     finally:
         _end_unused(spawned)

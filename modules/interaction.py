@@ -54,7 +54,6 @@ class Setting:
     arguments: Arguments
     places: Places
     complaints: Complaints
-    profile_file: Path
     profile: AgentProfile
     servers: ServerList
     spawned: Mapping[str, SpawnedServer]
@@ -208,7 +207,7 @@ class Interaction:
 
     def _prompt_commands(self) -> PromptCommands:
         setting, progress = self._setting, self.progress
-        documents = PromptDocuments(setting.places, setting.profile_file, os.environ, progress.say)
+        documents = PromptDocuments(setting.places, setting.profile, os.environ, progress.say)
 
         async def manage_documents(words: str) -> ExitCode:
             with progress.during("docs", "your documents"):

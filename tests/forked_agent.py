@@ -37,7 +37,7 @@ PRELOADED = (
     "core.session",
     "modules.app",
     "modules.cli.slash_commands",
-    "modules.cli.run",
+    "modules.cli.mcp",
     "modules.composition",
     "modules.conversation",
     "modules.interaction",

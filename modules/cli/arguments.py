@@ -43,6 +43,14 @@ COMMANDS = {
 }
 """First words that make a command of the command line, and what each is for."""
 
+ACTIONS = {
+    "mcp": ("list", "tools", "status", "add", "remove", "enable", "disable", "test", "logs"),
+    "models": ("list", "pull"),
+    "auth": ("set", "list", "remove"),
+    "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
+}
+"""The second words of those commands that have several."""
+
 _COMMANDS_HELP = """\
 commands (as the first word, options aside; quoted with others, or behind --, it is a request):
 """ + "".join(

@@ -1,20 +1,31 @@
 """`auth set`, `auth list` and `auth remove`: keys of models' services in the system's keyring."""
 
+import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TextIO, assert_never
+from typing import Final, TextIO
 
-from config.models_file import ModelsFile, load_models
-from config.server_list import ServerList
-from config.settings import Places
+from config.models_file import ModelsFile
 from core.errors import ExitCode, UsageError
 from core.values import Json
-from modules.cli.auth_command import AuthCommand, ListKeys, RemoveKey, SetKey
+from modules.cli.parser import Action, CommandParser, add_actions, command_parser
 from modules.cli.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
-from modules.terminal.streams import Complaints
+
+_HELP: Final = """\
+Keys of models' services, kept in the system's own keyring: macOS Keychain, Secret Service,
+KWallet. A variable of the environment, such as GEMINI_API_KEY, counts before the keyring, and
+works where there is none. No file of Cortex-R ever holds a key.
+
+NAME is a name from config/models.json, a service (gemini, anthropic, openai), or the variable
+that would hold the key.
+
+examples:
+  agent.py auth set gemini
+  agent.py auth list
+  agent.py auth remove gemini"""
 
 KEY_CHARACTERS_MIN: Final = 8
 """Every service's keys are longer; shorter ones could not be kept out of what is shown either."""
@@ -22,6 +33,29 @@ KEY_CHARACTERS_MIN: Final = 8
 STDIN_CHARACTERS_MAX: Final = 64 * 1024
 _NAME_CHARACTERS_SHOWN: Final = 24
 """Longer than this, a name may be a key that was put in its place, and is not repeated."""
+
+
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `auth`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    whole = command_parser(program, "auth", _HELP)
+    add_actions(whole, _ACTIONS)
+    found, unknown = whole.parse_known_args(words)
+    if unknown:
+        # Not repeated: one of the words may be a key.
+        told = "takes no more words"
+        if found.action == "set":
+            told = "takes a name alone: the key is asked for, or read from stdin"
+        parser: CommandParser = found.parser
+        parser.error(f"auth {found.action} {told}")
+    return found
+
+
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a model's name, a service, or a variable")
 
 
 def ask_hidden(prompt: str) -> str:
@@ -85,17 +119,13 @@ class KeySource:
             raise UsageError(f"stdin can't be read: {error.strerror or error}") from error
 
 
-def run_auth(
-    command: AuthCommand,
-    places: Places,
-    complaints: Complaints,
-    environ: Mapping[str, str],
+def set_key(
+    found: argparse.Namespace,
+    around: Surroundings,
     source: KeySource | None = None,
     open_backend: OpenBackend = system_backend,
 ) -> ExitCode:
-    """Do what the command says.
-
-    `source` is where a key comes from, by default the process's own stdin.
+    """Read a key, and put it into the keyring; it comes from `source`, by default our stdin.
 
     Raises:
         SettingsError: models.json can't be used.
@@ -103,18 +133,57 @@ def run_auth(
         StorageError: the list of keys can't be written.
         StdoutLost: nobody reads the output.
     """
-    models = load_models(places.config_file("models.json"))
-    around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
-    keys = _Keys(models, KeyringStore(places.home, open_backend), environ, around)
-    match command:
-        case SetKey():
-            return keys.set(command, source or KeySource(sys.stdin))
-        case ListKeys():
-            return keys.list(command)
-        case RemoveKey():
-            return keys.remove(command)
-        case _:
-            assert_never(command)
+    store = KeyringStore(around.places.home, open_backend)
+    variable = _variable(found.name, around.models, store)
+    store.require_keyring(variable)
+    key = (source or KeySource(sys.stdin)).read(variable)
+    around.redactor.learn([key])
+    store.keep(variable, key)
+    if _is_set(variable, around) and not around.options.quiet:
+        around.complaints.say(
+            "auth", f"{variable} is set in the environment too, and counts before the keyring"
+        )
+    return _tell(around, variable, "kept in the keyring", is_kept=True)
+
+
+def remove_key(
+    found: argparse.Namespace, around: Surroundings, open_backend: OpenBackend = system_backend
+) -> ExitCode:
+    """Take a key out of the keyring; raises as `set_key`."""
+    store = KeyringStore(around.places.home, open_backend)
+    variable = _variable(found.name, around.models, store)
+    if variable not in store.names():
+        where = "; it stands in the environment" if _is_set(variable, around) else ""
+        raise UsageError(f"no key for {variable} is kept in the keyring{where}")
+    was_there = store.remove(variable)
+    done = "removed from the keyring" if was_there else "was gone from the keyring already"
+    return _tell(around, variable, done, is_kept=False)
+
+
+def list_keys(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    """Tell of each key whether it is there, and where; raises as `set_key`."""
+    kept = KeyringStore(around.places.home).names()
+    known = known_variables(around.models)
+    if _is_set(GOOGLE_KEY, around):
+        known.setdefault(GOOGLE_KEY, ("gemini, if asked for",))
+    rows = [*known.items(), *((variable, ()) for variable in kept if variable not in known)]
+    if around.options.json:
+        documents: list[Json] = [
+            {
+                "variable": variable,
+                "models": [*names],
+                "environment": _is_set(variable, around),
+                "keyring": variable in kept,
+            }
+            for variable, names in rows
+        ]
+        around.print_json(documents)
+        return ExitCode.ANSWERED
+    width = max(len(variable) for variable, _ in rows)
+    for variable, names in rows:
+        used = f"  ({', '.join(names)})" if names else "  (no model uses it)"
+        around.print(f"{variable.ljust(width)}  {_where(variable, kept, around)}{used}")
+    return ExitCode.ANSWERED
 
 
 def known_variables(models: ModelsFile) -> dict[str, tuple[str, ...]]:
@@ -128,101 +197,78 @@ def known_variables(models: ModelsFile) -> dict[str, tuple[str, ...]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    models: ModelsFile
-    store: KeyringStore
-    environ: Mapping[str, str]
-    around: Surroundings
+def _where(variable: str, kept: Sequence[str], around: Surroundings) -> str:
+    if _is_set(variable, around):
+        also = ", and in the keyring, which is not asked" if variable in kept else ""
+        return f"in the environment{also}"
+    return "in the keyring" if variable in kept else "not set"
 
-    def set(self, command: SetKey, source: KeySource) -> ExitCode:
-        """Read a key, and put it into the keyring."""
-        variable = self._variable(command.name)
-        self.store.require_keyring(variable)
-        key = source.read(variable)
-        self.around.redactor.learn([key])
-        self.store.keep(variable, key)
-        if self._is_set(variable) and not command.options.quiet:
-            self.around.complaints.say(
-                "auth", f"{variable} is set in the environment too, and counts before the keyring"
-            )
-        return self._tell(command, variable, "kept in the keyring")
 
-    def remove(self, command: RemoveKey) -> ExitCode:
-        """Take a key out of the keyring."""
-        variable = self._variable(command.name)
-        if variable not in self.store.names():
-            where = "; it stands in the environment" if self._is_set(variable) else ""
-            raise UsageError(f"no key for {variable} is kept in the keyring{where}")
-        was_there = self.store.remove(variable)
-        return self._tell(
-            command,
-            variable,
-            "removed from the keyring" if was_there else "was gone from the keyring already",
+def _is_set(variable: str, around: Surroundings) -> bool:
+    return bool(around.environ.get(variable, "").strip())
+
+
+def _tell(around: Surroundings, variable: str, done: str, *, is_kept: bool) -> ExitCode:
+    if around.options.json:
+        around.print_json({"variable": variable, "keyring": is_kept})
+    else:
+        around.print(f"{variable}: {done}")
+    return ExitCode.ANSWERED
+
+
+def _variable(name: str, models: ModelsFile, store: KeyringStore) -> str:
+    """The variable that a name stands for.
+
+    Raises:
+        UsageError: it is no name of a model or service with a key.
+    """
+    known = known_variables(models)
+    if name in known or name in store.names():
+        return name
+    entry = models.models.get(name)
+    if entry is None:
+        variable = next((v for backend, v in USUAL_VARIABLES.items() if backend == name), None)
+    else:
+        variable = key_variable(entry)
+    if variable is not None:
+        return variable
+    there = ", ".join(dict.fromkeys([*(n for names in known.values() for n in names), *known]))
+    if entry is not None or name in ("ollama", "local", "offline"):
+        raise UsageError(
+            f"{name} needs no key; for a server of your own that wants one, name a variable "
+            f"as api_key_env in models.json. Names with keys: {there}"
         )
+    shown = f" {name!r}" if len(name) <= _NAME_CHARACTERS_SHOWN else " (a key is no name)"
+    raise UsageError(f"there is nothing with a key of that name{shown}; there are: {there}")
 
-    def list(self, command: ListKeys) -> ExitCode:
-        """Tell of each key whether it is there, and where."""
-        kept = self.store.names()
-        known = known_variables(self.models)
-        if self._is_set(GOOGLE_KEY):
-            known.setdefault(GOOGLE_KEY, ("gemini, if asked for",))
-        rows = [*known.items(), *((variable, ()) for variable in kept if variable not in known)]
-        if command.options.json:
-            documents: list[Json] = [
-                {
-                    "variable": variable,
-                    "models": [*names],
-                    "environment": self._is_set(variable),
-                    "keyring": variable in kept,
-                }
-                for variable, names in rows
-            ]
-            self.around.print_json(documents)
-            return ExitCode.ANSWERED
-        width = max(len(variable) for variable, _ in rows)
-        for variable, names in rows:
-            used = f"  ({', '.join(names)})" if names else "  (no model uses it)"
-            self.around.print(f"{variable.ljust(width)}  {self._where(variable, kept)}{used}")
-        return ExitCode.ANSWERED
 
-    def _where(self, variable: str, kept: tuple[str, ...]) -> str:
-        if self._is_set(variable):
-            also = ", and in the keyring, which is not asked" if variable in kept else ""
-            return f"in the environment{also}"
-        return "in the keyring" if variable in kept else "not set"
+_ACTIONS: Final = {
+    "set": Action(
+        "keep a key in the system's keyring",
+        """\
+Asks for the key without showing it; where stdin is no terminal, it is the key. An argument it
+can't be: it would stay in the shell's history, and every process could read it.
 
-    def _is_set(self, variable: str) -> bool:
-        return bool(self.environ.get(variable, "").strip())
-
-    def _tell(self, command: SetKey | RemoveKey, variable: str, done: str) -> ExitCode:
-        if command.options.json:
-            is_kept = isinstance(command, SetKey)
-            self.around.print_json({"variable": variable, "keyring": is_kept})
-        else:
-            self.around.print(f"{variable}: {done}")
-        return ExitCode.ANSWERED
-
-    def _variable(self, name: str) -> str:
-        """The variable that a name stands for.
-
-        Raises:
-            UsageError: it is no name of a model or service with a key.
-        """
-        known = known_variables(self.models)
-        if name in known or name in self.store.names():
-            return name
-        entry = self.models.models.get(name)
-        variable = key_variable(entry) if entry is not None else None
-        if entry is None:
-            variable = next((v for backend, v in USUAL_VARIABLES.items() if backend == name), None)
-        if variable is not None:
-            return variable
-        there = ", ".join(dict.fromkeys([*(n for names in known.values() for n in names), *known]))
-        if entry is not None or name in ("ollama", "local", "offline"):
-            raise UsageError(
-                f"{name} needs no key; for a server of your own that wants one, name a variable "
-                f"as api_key_env in models.json. Names with keys: {there}"
-            )
-        shown = f" {name!r}" if len(name) <= _NAME_CHARACTERS_SHOWN else " (a key is no name)"
-        raise UsageError(f"there is nothing with a key of that name{shown}; there are: {there}")
+examples:
+  agent.py auth set gemini
+  pass show openai | agent.py auth set openai""",
+        set_key,
+        _add_name,
+    ),
+    "list": Action(
+        "which keys are there, and where; never what they are",
+        """\
+examples:
+  agent.py auth list
+  agent.py auth list --json | jq '.[] | select(.keyring).variable'""",
+        list_keys,
+    ),
+    "remove": Action(
+        "take a key out of the keyring",
+        """\
+examples:
+  agent.py auth remove gemini""",
+        remove_key,
+        _add_name,
+    ),
+}

@@ -1,12 +1,14 @@
 """`call`: one tool called by hand, on the one server that has it."""
 
+import argparse
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
-from config.servers import ServerSpec, plan_name
+from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, plan_name
 from core.dispatch.known_tools import ShippedToolCache
 from core.errors import CallRefused, ExitCode, ServerError, ToolTimeout, UsageError
 from core.events import ToolCallFinished, ToolCallProgress, ToolCallStarted
@@ -16,18 +18,66 @@ from core.tools.spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
 from modules.cli.call_arguments import read_input, read_pairs
-from modules.cli.command import CallTool
 from modules.cli.mcp_list import NOTHING_CONFIGURED
+from modules.cli.parser import command_parser, read_words, seconds
 from modules.cli.result_output import call_document, result_text, write_output
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import tool_signature
 from modules.terminal.progress import Progress
 
+_HELP: Final = """\
+Call one tool, with no model involved. Only the server that has it is started.
+
+A value of key=value is read by the tool's schema: as a number, true or false, JSON where an
+array or object belongs, else as text. key:=JSON is JSON whatever the schema says.
+
+The result goes to stdout: text as it is, anything else as JSON; of an image or a sound a line
+that describes it, and --output writes it. With --json it is one object: tool, ok, is_error,
+value, content, structured, seconds, omitted_bytes, error.
+
+examples:
+  agent.py call add a=5 b=7
+  agent.py call math.int_list_to_exponential_sum numbers='[73, 78]'
+  agent.py call add --input '{"a": 5, "b": 7}'
+  echo '{"a": 5, "b": 7}' | agent.py call add --input - --json | jq .value"""
+
 _CALL_ID: Final = 1
 
 
-async def call_tool(command: CallTool, around: Surroundings) -> ExitCode:
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `call`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    parser = command_parser(program, "call", _HELP)
+    parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
+    parser.add_argument(
+        "pairs", metavar="key=value", nargs="*", default=[], help="arguments of the tool"
+    )
+    parser.add_argument(
+        "--input", metavar="JSON", help="all arguments as one JSON object; - reads it from stdin"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help="write images, sounds and other data here"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
+    )
+    parser.set_defaults(run=call)
+    found = read_words(parser, words, is_mixed=True)
+    if found.input is not None and found.pairs:
+        parser.error("arguments come from --input or as key=value pairs, not both")
+    if (odd := next((pair for pair in found.pairs if "=" not in pair), None)) is not None:
+        parser.error(f"'{odd}' is not of the form key=value")
+    return found
+
+
+def call(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Call the tool and print its result; a tool's error goes to stderr and is code 4.
 
     Raises:
@@ -35,33 +85,47 @@ async def call_tool(command: CallTool, around: Surroundings) -> ExitCode:
         ServerError: the server did not start, died, or did not answer in time.
         StorageError: the output file can't be written.
     """
-    given = read_input(command.input, sys.stdin.buffer) if command.input is not None else None
-    if command.output is not None and not command.output.parent.is_dir():
-        raise UsageError(f"--output {command.output}: there is no folder {command.output.parent}")
+    name: str = found.tool
+    output: Path | None = found.output
+    around.tell_notes(to_users=True)
+    given = read_input(found.input, sys.stdin.buffer) if found.input is not None else None
+    if output is not None and not output.parent.is_dir():
+        raise UsageError(f"--output {output}: there is no folder {output.parent}")
     if not around.servers.specs and not around.servers.disabled:
-        raise UsageError(f"there is no tool '{command.tool}': {NOTHING_CONFIGURED}")
-    chosen = _choose(command.tool, around)
-    display = display_for(around, command.options)
-    if chosen.unknown and not command.options.quiet:
+        raise UsageError(f"there is no tool '{name}': {NOTHING_CONFIGURED}")
+    return around.run(_call(name, given, found.pairs, output, found.timeout, around))
+
+
+async def _call(
+    name: str,
+    given: JsonObject | None,
+    pairs: Sequence[str],
+    output: Path | None,
+    limit_seconds: float | None,
+    around: Surroundings,
+) -> ExitCode:
+    options = around.options
+    chosen = _choose(name, around)
+    display = display_for(around)
+    if chosen.unknown and not options.quiet:
         names = ", ".join(chosen.unknown)
         display.progress.say("mcp", f"tools not known yet, and so not looked at: {names}")
-    specs = [_with_timeout(spec, command.timeout_seconds) for spec in chosen.specs]
+    specs = [_with_timeout(spec, limit_seconds) for spec in chosen.specs]
     is_named = len(specs) == 1
-    async with opened(specs, around, command.options, display, tries_all=is_named) as dispatcher:
-        name, progress = command.tool, display.progress
+    async with opened(specs, around, display, tries_all=is_named) as dispatcher:
         try:
             await dispatcher.initialize()
             tool = await _find(name, dispatcher)
             name = tool.qualified_name
-            arguments = _bound(tool, given, command.pairs, dispatcher)
-            call = _Call(tool, arguments, dispatcher, progress, is_told=command.options.verbose)
-            result, seconds = await call.send()
+            arguments = _bound(tool, given, pairs, dispatcher)
+            sending = _Call(tool, arguments, dispatcher, display.progress, is_told=options.verbose)
+            result, took = await sending.send()
         except ServerError as error:
-            told = _with_limit(error, chosen.specs, command.timeout_seconds)
-            if command.options.json:
+            told = _with_limit(error, chosen.specs, limit_seconds)
+            if options.json:
                 around.print_json(call_document(name, None, None, around.redactor.text(str(told))))
             raise told from error
-        return _report(command, tool, result, seconds, around)
+        return _report(output, tool, result, took, around)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,19 +256,19 @@ class _Call:
 
 
 def _report(
-    command: CallTool, tool: ToolSpec, result: ToolResult, seconds: float, around: Surroundings
+    output: Path | None, tool: ToolSpec, result: ToolResult, seconds: float, around: Surroundings
 ) -> ExitCode:
     """The result where it belongs."""
     error = result_text(result) or "(no text)" if result.is_error else None
-    if command.options.json:
+    if around.options.json:
         around.print_json(call_document(tool.qualified_name, result, seconds, error))
     if error is not None:
         message = f"'{tool.qualified_name}' answered with an error: {error}"
         return around.complaints.fail(message, ExitCode.TOOL_FAILED)
-    if command.output is not None:
-        for line in write_output(result, command.output):
-            if not command.options.quiet:
+    if output is not None:
+        for line in write_output(result, output):
+            if not around.options.quiet:
                 around.complaints.say("tool", line)
-    elif not command.options.json:
+    elif not around.options.json:
         around.print(result_text(result))
     return ExitCode.ANSWERED

@@ -4,23 +4,37 @@ On the command line it takes this process's place: the terminal, Ctrl-C and the 
 then its own, and nothing is left behind whatever happens to it. At the prompt it is a child.
 """
 
+import argparse
 import asyncio
+import json
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 from config.bundled import documents_environment, web_environment
-from config.schema import load_profile
+from config.schema import AgentProfile
 from config.settings import Places
 from core.errors import ExitCode
-from modules.cli.docs_command import ManageDocuments
-from modules.cli.docs_parser import parse_docs
+from modules.cli.parser import Action, CommandParser, add_actions, command_parser, read_action
+from modules.cli.surroundings import Surroundings
+
+_HELP: Final = """\
+Your documents, by hand, with no model involved: what lies in the folders of the profile's
+documents section (documents/ under CORTEX_HOME by default) is indexed and searched, always with
+its source. Answers go to stdout, progress to stderr.
+
+examples:
+  agent.py docs add report.pdf notes/
+  agent.py docs search "notice period of the lease"
+  agent.py docs status"""
+
+PASSAGES_MAX: Final = 50
 
 PROGRAM: Final = Path("servers") / "rag" / "command.py"
 SHOWN_BYTES: Final = 256 * 1024
@@ -32,6 +46,12 @@ TIED: Final = "--tied"
 END_SECONDS: Final = 5.0
 """How long a child that was asked to end may take."""
 
+_TOLD: Final = (
+    *("action", "json", "quiet", "verbose"),
+    *("paths", "query", "top_k", "file", "mode", "yes"),
+)
+"""What the program is told of a command line."""
+
 _KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 """They go along only where the profile's documents or web section names Gemini."""
 
@@ -39,11 +59,25 @@ Replace: TypeAlias = Callable[[str, list[str], Mapping[str, str]], NoReturn]
 """`os.execve`: puts another program in this one's place."""
 
 
+def parse(words: Sequence[str], program: str = "agent.py") -> argparse.Namespace:
+    """Read the words behind `docs`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    whole = command_parser(program, "docs", _HELP)
+    add_actions(whole, _ACTIONS)
+    return read_action(whole, words)
+
+
+def task_of(found: argparse.Namespace) -> str:
+    """What was read, as the program reads it: a JSON object."""
+    said = vars(found)
+    return json.dumps({key: said[key] for key in _TOLD if key in said})
+
+
 def manage_documents(
-    command: ManageDocuments,
-    places: Places,
-    environ: Mapping[str, str],
-    replace: Replace = os.execve,
+    found: argparse.Namespace, around: Surroundings, replace: Replace = os.execve
 ) -> NoReturn:
     """Become the program that does it.
 
@@ -51,23 +85,17 @@ def manage_documents(
         SettingsError: the profile can't be used.
         OSError: there is no such program; a broken installation.
     """
-    profile_file = command.options.profile or places.config_file("profiles.yaml")
-    started = child_environment(places, profile_file, environ)
-    words = [sys.executable, str(places.root / PROGRAM), *command.words]
+    started = child_environment(around.profile, around.places, around.environ)
+    words = [sys.executable, str(around.places.root / PROGRAM), task_of(found)]
     sys.stdout.flush()
     sys.stderr.flush()
     replace(sys.executable, words, started)
 
 
 def child_environment(
-    places: Places, profile_file: Path, environ: Mapping[str, str]
+    profile: AgentProfile, places: Places, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """This environment, with what the profile says of documents and of the web in it.
-
-    Raises:
-        SettingsError: the profile can't be used.
-    """
-    profile = load_profile(profile_file)
+    """This environment, with what the profile says of documents and of the web in it."""
     usual = {name: value for name, value in environ.items() if name not in _KEYS}
     told = web_environment(profile.web, environ, searches=False)
     return usual | told | documents_environment(profile.documents, places.home, environ)
@@ -81,30 +109,25 @@ class PromptDocuments:
     """
 
     places: Places
-    profile_file: Path
+    profile: AgentProfile
     environ: Mapping[str, str]
     say: Callable[[str, str], None]
     program: Path = PROGRAM
 
     async def run(self, text: str) -> ExitCode:
-        """Do what the words behind `/docs` say; cancelling ends the child.
-
-        Raises:
-            SettingsError: the profile can't be used.
-        """
-        words = self._words(text)
-        if words is None:
+        """Do what the words behind `/docs` say; cancelling ends the child."""
+        found = self._read(text)
+        if found is None:
             return ExitCode.BAD_USAGE
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             str(self.places.root / self.program),
-            words[0],
             TIED,
-            *words[1:],
+            task_of(found),
             stdin=asyncio.subprocess.PIPE,  # it ends when this closes, however we ended
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=child_environment(self.places, self.profile_file, self.environ),
+            env=child_environment(self.profile, self.places, self.environ),
             start_new_session=True,
         )
         try:
@@ -117,20 +140,18 @@ class PromptDocuments:
         self.say("docs", "\n".join(lines) or "done")
         return ExitCode(code) if code in {each.value for each in ExitCode} else _failed(code)
 
-    def _words(self, text: str) -> tuple[str, ...] | None:
-        """The program's words; None where the mistake has been told."""
+    def _read(self, text: str) -> argparse.Namespace | None:
+        """What the words say; None where the mistake has been told."""
         try:
-            argv = ["docs", *shlex.split(text)]
+            words = shlex.split(text) or ["status"]
         except ValueError as error:
             self.say("docs", f"{error}: {text}")
             return None
-        if len(argv) == 1:
-            argv.append("status")
-        if argv[1] == "watch":
+        if words[0] == "watch":
             self.say("docs", "the documents server watches while it runs; nothing else is needed")
             return None
         try:
-            return parse_docs(argv).words
+            return parse(words)
         except SystemExit:  # argparse has told why, on stderr
             return None
 
@@ -158,3 +179,104 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 def _failed(code: int) -> ExitCode:
     return ExitCode.INTERRUPTED if code < 0 else ExitCode.WORLD_FAILED
+
+
+def _add_paths(parser: CommandParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a file, or a folder")
+
+
+def _add_search(parser: CommandParser) -> None:
+    parser.add_argument("query", metavar="WORDS", nargs="+", help="a question, or words")
+    parser.add_argument(
+        "-k", "--top-k", metavar="N", type=_passages, default=5, help="passages (5)"
+    )
+    parser.add_argument("--file", metavar="FILE", help="only in this document, as listed")
+    parser.add_argument(
+        "--mode",
+        choices=["hybrid", "words", "vectors"],
+        default="hybrid",
+        help="by words, by meaning (vectors), or by both",
+    )
+
+
+def _add_removal(parser: CommandParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a document, as listed")
+    parser.add_argument("--yes", action="store_true", help="don't ask")
+
+
+def _passages(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PASSAGES_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PASSAGES_MAX}")
+    return int(text)
+
+
+_ACTIONS: Final = {
+    "add": Action(
+        "copy files into the first document folder, and index them",
+        """\
+A folder is copied with all that is in it. A file whose name is taken by another one is refused,
+never overwritten. Ctrl-C stops indexing; what is left is done by the next run.
+
+examples:
+  agent.py docs add report.pdf
+  agent.py docs add ~/papers""",
+        manage_documents,
+        _add_paths,
+    ),
+    "list": Action(
+        "every document, and why one can't be searched",
+        """\
+examples:
+  agent.py docs list
+  agent.py docs list --json | jq -r '.[] | select(.status == "failed").file'""",
+        manage_documents,
+    ),
+    "status": Action(
+        "folders, index, embedder, and what went wrong",
+        """\
+examples:
+  agent.py docs status
+  agent.py docs status --json | jq .chunks""",
+        manage_documents,
+    ),
+    "search": Action(
+        "the passages that fit best, with their sources",
+        """\
+Changes in the folders are indexed first. Exits with 3 where nothing fits.
+
+examples:
+  agent.py docs search "how long is the warranty?"
+  agent.py docs search warranty --file manual.pdf --mode words -k 3""",
+        manage_documents,
+        _add_search,
+    ),
+    "reindex": Action(
+        "read every document anew",
+        """\
+Searching works meanwhile, on what was there before.
+
+examples:
+  agent.py docs reindex""",
+        manage_documents,
+    ),
+    "remove": Action(
+        "delete a document from its folder, and from the index",
+        """\
+The file itself is deleted, so you are asked first, or say --yes.
+
+examples:
+  agent.py docs remove report.pdf
+  agent.py docs remove old/report.pdf --yes""",
+        manage_documents,
+        _add_removal,
+    ),
+    "watch": Action(
+        "index changes as they happen, until Ctrl-C",
+        """\
+The documents server does the same while it runs.
+
+examples:
+  agent.py docs watch""",
+        manage_documents,
+    ),
+}

@@ -1,18 +1,17 @@
 """`doctor`: what works here and what doesn't, found out without starting a server."""
 
+import argparse
 import platform
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from config.server_list import ServerList, secret_values
-from config.settings import Places
+from config.schema import AgentProfile
+from config.server_list import ServerList
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from core.version import __version__
-from modules.cli.command import Diagnose
 from modules.cli.doctor_configuration import (
     file_checks,
     read_models,
@@ -25,25 +24,44 @@ from modules.cli.doctor_findings import Check, check_document, checks_text, exit
 from modules.cli.doctor_models import model_checks
 from modules.cli.doctor_sandbox import Examine, limits_check, sandbox_checks
 from modules.cli.doctor_web import web_checks
+from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Surroundings
 from modules.composition import sandbox_limits
 from modules.sandbox import SandboxLimits
-from modules.terminal.streams import Complaints
-from modules.terminal.waits import Waits
 
-if TYPE_CHECKING:
-    from config.schema import AgentProfile
+_HELP = """\
+Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
+the profile, the model that would answer, your documents, the configured servers. Starts no server,
+writes no file, and shows whether keys are set, never what they are.
+
+A wall that is missing is a finding; it counts as broken where sandbox.require in the profile
+names it. With --json it is one object: ok, exit_code, version, python, platform and checks (area,
+name, state, detail, advice; a state is ok, note, missing or broken).
+
+Exits with 0 where all works that is needed, 2 where the configuration has to be corrected, else
+1 where something is broken: the sandbox does not start, or a wall is missing that is required.
+
+examples:
+  agent.py doctor
+  agent.py doctor --json | jq '.checks[] | select(.state != "ok")'"""
 
 MOST_COLUMNS = 100
 """Wider terminals get lines of this width; pipes get them whole."""
 
 
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `doctor`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    parser = command_parser(program, "doctor", _HELP)
+    parser.set_defaults(run=diagnose)
+    return read_words(parser, words, "; doctor takes options only")
+
+
 def diagnose(
-    command: Diagnose,
-    places: Places,
-    complaints: Complaints,
-    environ: Mapping[str, str],
-    examine: Examine | None = None,
+    found: argparse.Namespace, around: Surroundings, examine: Examine | None = None
 ) -> ExitCode:
     """Look at everything and tell it on stdout; a broken configuration is a finding too.
 
@@ -52,25 +70,18 @@ def diagnose(
     Raises:
         StdoutLost: nobody reads it.
     """
-    options = command.options
-    profile_file = options.profile or places.config_file("profiles.yaml")
-    profile, of_profile = read_profile(profile_file)
-    models, of_models = read_models(places.config_file("models.json"))
+    places, environ = around.places, around.environ
+    profile, of_profile = read_profile(around)
+    models, of_models = read_models(around)
     configuration = [of_profile, of_models]
     servers: ServerList | None = None
     if profile is not None:
-        servers, of_servers = read_servers(
-            profile, places, profile_file, options.mcp_config, environ
-        )
+        servers, of_servers = read_servers(around)
         configuration += of_servers
-    listed = servers or ServerList((), (), ())
-    complaints.redactor.learn(secret_values((*listed.specs, *listed.disabled)))
-    verbose, quiet = options.verbose, options.quiet
-    waits = Waits(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
-    with waits.during("doctor", "the checks"):
+    with around.waits().during("doctor", "the checks"):
         checks = [
             *_program(),
-            *_sandbox(profile, examine, is_verbose=options.verbose),
+            *_sandbox(profile, examine, is_verbose=around.options.verbose),
             *file_checks(places, profile, environ),
             *configuration,
         ]
@@ -81,8 +92,7 @@ def diagnose(
             checks += web_checks(profile, environ)
         if servers is not None:
             checks += server_checks(servers, StartFailures(places.failures_file))
-    around = Surroundings(places, listed, sys.stdout, sys.stderr, complaints)
-    if options.json:
+    if around.options.json:
         around.print_json(around.redactor.object(_document(checks)))
     else:
         around.print(around.redactor.text(checks_text(checks, _columns())))
@@ -96,7 +106,7 @@ def _program() -> Iterator[Check]:
 
 
 def _sandbox(
-    profile: "AgentProfile | None", examine: Examine | None, *, is_verbose: bool
+    profile: AgentProfile | None, examine: Examine | None, *, is_verbose: bool
 ) -> Iterator[Check]:
     """The sandbox under the profile's limits, under those by default where there is no profile."""
     section = profile.sandbox if profile is not None else None

@@ -1,56 +1,47 @@
 """What `doctor` finds out about the configuration: profile, model, servers, places on disk."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from config.models_file import load_models
-from config.schema import load_profile
-from config.server_list import ServerList, server_list
+from config.models_file import ModelsFile
+from config.schema import AgentProfile
+from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
 from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind
 from modules.cli.doctor_findings import Check
-from modules.cli.mcp_list import NOTHING_CONFIGURED
-from modules.cli.shown_servers import kind_of, shown_origin
-
-if TYPE_CHECKING:
-    from config.models_file import ModelsFile
-    from config.schema import AgentProfile
+from modules.cli.mcp_list import NOTHING_CONFIGURED, kind_of, shown_origin
+from modules.cli.surroundings import Surroundings
 
 _CORRECT_IT: Final = "nothing is answered before this is corrected"
 
 
-def read_profile(path: Path) -> "tuple[AgentProfile | None, Check]":
+def read_profile(around: Surroundings) -> tuple[AgentProfile | None, Check]:
     """The profile, None if it can't be used, and what there is to say of it."""
     try:
-        profile = load_profile(path)
+        profile = around.profile
     except SettingsError as error:
         return None, Check("configuration", "profile", "broken", str(error), _CORRECT_IT)
-    return profile, Check("configuration", "profile", "ok", str(path))
+    return profile, Check("configuration", "profile", "ok", str(around.profile_file))
 
 
-def read_models(path: Path) -> "tuple[ModelsFile | None, Check]":
+def read_models(around: Surroundings) -> tuple[ModelsFile | None, Check]:
     """The models, None if the file can't be used, and what there is to say of it."""
     try:
-        models = load_models(path)
+        models = around.models
     except SettingsError as error:
         return None, Check("configuration", "models", "broken", str(error), _CORRECT_IT)
+    path = around.places.config_file("models.json")
     return models, Check("configuration", "models", "ok", str(path))
 
 
-def read_servers(
-    profile: "AgentProfile",
-    places: Places,
-    profile_file: Path,
-    mcp_files: Sequence[Path],
-    environ: Mapping[str, str],
-) -> tuple[ServerList | None, list[Check]]:
+def read_servers(around: Surroundings) -> tuple[ServerList | None, list[Check]]:
     """The configured servers, None if a file with servers can't be used, and why it can't."""
     try:
-        return server_list(profile, places, profile_file, mcp_files, environ), []
+        return around.servers, []
     except SettingsError as error:
         return None, [Check("configuration", "servers", "broken", str(error), _CORRECT_IT)]
 
@@ -74,7 +65,7 @@ def server_checks(servers: ServerList, failures: StartFailures) -> Iterator[Chec
 
 
 def file_checks(
-    places: Places, profile: "AgentProfile | None", environ: Mapping[str, str]
+    places: Places, profile: AgentProfile | None, environ: Mapping[str, str]
 ) -> Iterator[Check]:
     """Where things are kept, and whether they can be; nothing is written to find out."""
     yield _home(places, environ)
@@ -97,7 +88,7 @@ def _home(places: Places, environ: Mapping[str, str]) -> Check:
     return Check("files", "home", "missing", told, f"set {HOME_VARIABLE} to a folder of your own")
 
 
-def _sessions(places: Places, profile: "AgentProfile") -> Check:
+def _sessions(places: Places, profile: AgentProfile) -> Check:
     if not profile.memory.memory_service:
         return Check("files", "sessions", "note", "not kept: memory_service is off in the profile")
     folder = places.home / profile.memory.storage.base_dir

@@ -1,5 +1,7 @@
 """`mcp add`, `remove`, `enable`, `disable`: servers kept in `config/mcp.json` under CORTEX_HOME."""
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from config.http_address import may_hold_credentials
@@ -10,81 +12,93 @@ from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode, UsageError
 from core.tools.spec import as_identifier
 from core.values import Json, JsonObject
-from modules.cli.command import AddServer, RemoveServer, SwitchServer
 from modules.cli.surroundings import Surroundings
 
 
-def add(command: AddServer, around: Surroundings) -> ExitCode:
+def add(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Write a server's entry, and say where it stands and how to try it.
 
     Raises:
         UsageError: another configured server has the name.
         SettingsError: the name is no name, or the file can't be changed.
     """
-    file = around.places.mcp_file
-    if (taken := _configured(command.name, around)) is not None:
+    around.tell_notes()
+    file, name = around.places.mcp_file, str(found.name)
+    if (taken := _configured(name, around)) is not None:
         raise UsageError(
             f"there is a server '{taken.id}' already, {taken.origin}; "
             "choose another name, or remove that one first"
         )
-    add_server(file, command.name, _entry(command))
-    if not command.options.quiet and (names := _secrets_written_out(command)):
+    add_server(file, name, _entry(found))
+    if not around.options.quiet and (names := _secrets_written_out(found)):
         around.complaints.say(
             "mcp", f"{' and '.join(names)}: the value stands in {file}; ${{VARIABLE}} keeps it out"
         )
-    if command.options.json:
-        around.print_json({"id": command.name, "file": str(file)})
+    if around.options.json:
+        around.print_json({"id": name, "file": str(file)})
     else:
-        tip = "" if command.options.quiet else f"; try it: agent.py mcp test {command.name}"
-        around.print(f"added '{command.name}' to {file}{tip}")
+        tip = "" if around.options.quiet else f"; try it: agent.py mcp test {name}"
+        around.print(f"added '{name}' to {file}{tip}")
     return ExitCode.ANSWERED
 
 
-def remove(command: RemoveServer, around: Surroundings) -> ExitCode:
+def remove(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Take a server's entry out of the file that `add` writes.
 
     Raises:
         UsageError: no server has the name, or its entry stands in a file that is not ours.
         SettingsError: the file can't be changed.
     """
-    file, spec = around.places.mcp_file, around.find(command.name)
+    around.tell_notes(to_users=True)
+    file, name = around.places.mcp_file, str(found.name)
+    spec = around.find(name)
     if spec.origin != f"in {file}":
         raise UsageError(
             f"'{spec.id}' stands {spec.origin}, which is yours to edit: take it out there; "
             f"mcp remove changes {file} alone"
         )
-    remove_server(file, command.name)
+    remove_server(file, name)
     StartFailures(around.places.failures_file).forget(spec.id)  # one of that name begins anew
-    if command.options.json:
-        around.print_json({"id": command.name, "file": str(file)})
+    if around.options.json:
+        around.print_json({"id": name, "file": str(file)})
     else:
-        around.print(f"removed '{command.name}' from {file}")
+        around.print(f"removed '{name}' from {file}")
     return ExitCode.ANSWERED
 
 
-def switch(command: SwitchServer, around: Surroundings) -> ExitCode:
-    """Switch a server on or off; one that was set aside is brought back as well.
+def enable(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    """Switch a server on; one that was set aside is brought back as well. Raises as `disable`."""
+    return _switch(found.name, around, on=True)
+
+
+def disable(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    """Switch a server off.
 
     Raises:
         UsageError: no server has the name, or its entry stands in a file that is not ours.
         SettingsError: the file can't be changed.
     """
-    file, spec = around.places.mcp_file, around.find(command.name)
+    return _switch(found.name, around, on=False)
+
+
+def _switch(name: str, around: Surroundings, *, on: bool) -> ExitCode:
+    around.tell_notes(to_users=True)
+    file, spec = around.places.mcp_file, around.find(name)
     is_on = spec not in around.servers.disabled
-    is_changed = is_on is not command.on
+    is_changed = is_on is not on
     if is_changed:
         if spec.origin != f"in {file}":
-            key = "take out 'disabled: true'" if command.on else "set 'disabled: true'"
-            word = "enable" if command.on else "disable"
+            key = "take out 'disabled: true'" if on else "set 'disabled: true'"
+            word = "enable" if on else "disable"
             raise UsageError(
                 f"'{spec.id}' stands {spec.origin}, which is yours to edit: {key} there; "
                 f"mcp {word} changes {file} alone"
             )
-        switch_server(file, command.name, on=command.on)
-    if command.on:
+        switch_server(file, name, on=on)
+    if on:
         is_changed |= StartFailures(around.places.failures_file).forget(spec.id)
-    state = "enabled" if command.on else "disabled"
-    if command.options.json:
+    state = "enabled" if on else "disabled"
+    if around.options.json:
         around.print_json({"id": spec.id, "state": state, "changed": is_changed})
     else:
         done = f"{state} '{spec.id}'"
@@ -99,30 +113,31 @@ def _configured(name: str, around: Surroundings) -> ServerSpec | None:
     return next((spec for spec in everyone if as_identifier(spec.id) == plan_name), None)
 
 
-def _entry(command: AddServer) -> JsonObject:
+def _entry(found: argparse.Namespace) -> JsonObject:
     """The entry in the form that other programs read too."""
     entry: JsonObject = {}
-    if command.url is not None:
-        entry |= {"type": "http", "url": command.url}
+    program: Sequence[str] = found.program
+    if found.url is not None:
+        entry |= {"type": "http", "url": found.url}
     else:
-        words: list[Json] = [*command.command[1:]]
-        entry |= {"command": command.command[0], "args": words}
-        if any(_is_here(word) for word in command.command):
+        words: list[Json] = [*program[1:]]
+        entry |= {"command": program[0], "args": words}
+        if any(map(_is_here, program)):
             entry["cwd"] = str(Path.cwd())  # it starts elsewhere otherwise, and finds no such file
-    for key, pairs in (("headers", command.headers), ("env", command.env)):
+    for key, pairs in (("headers", found.header), ("env", found.env)):
         if pairs:
             entry[key] = dict(pairs)
-    if command.description:
-        entry["description"] = command.description
-    if command.start_seconds is not None:
-        entry["start_timeout_seconds"] = command.start_seconds
+    if found.description:
+        entry["description"] = found.description
+    if found.timeout is not None:
+        entry["start_timeout_seconds"] = found.timeout
     return entry
 
 
-def _secrets_written_out(command: AddServer) -> list[str]:
+def _secrets_written_out(found: argparse.Namespace) -> list[str]:
     """The headers and variables that most likely hold a secret, and not the name of one."""
-    secret = [(name, value) for name, value in command.headers if may_hold_credentials(name)]
-    secret += [(name, value) for name, value in command.env if names_a_secret(name)]
+    secret = [(name, value) for name, value in found.header if may_hold_credentials(name)]
+    secret += [(name, value) for name, value in found.env if names_a_secret(name)]
     return [name for name, value in secret if "${" not in value]
 
 

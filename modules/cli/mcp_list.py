@@ -1,21 +1,34 @@
-"""`mcp list`: every configured server, with nothing started. Light: imports no engine."""
+"""`mcp list`: every configured server, with nothing started, and how its entry is shown."""
 
-from collections.abc import Iterator
+import argparse
+import re
+import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
+from core.base.redaction import names_a_secret
 from core.dispatch.known_tools import ShippedToolCache
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
-from modules.cli.command import ListServers
-from modules.cli.shown_servers import kind_of, shown_command, shown_origin, shown_start, shown_url
 from modules.cli.surroundings import Surroundings
 from modules.terminal.printing import shortened, table
 
 START_CHARACTERS = 60
 """How much of a command a row shows; --verbose and --json show all."""
+
+Kind: TypeAlias = Literal["stdio", "http", "per call"]
+
+HIDDEN = "…"
+"""Stands where a secret stood."""
+
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_SETTING = re.compile(r"([\w-]+)=(?=.)")
+_AUTHORIZATION = re.compile(r"(authorization:\s*(?:\w+\s+)?|\bbearer\s+)\S+", re.I)
 
 NOTHING_CONFIGURED = "no server is configured; to add one: agent.py mcp add --help"
 _HEAD = ("NAME", "KIND", "STATE", "TOOLS", "STARTS OR ANSWERS AT", "STANDS IN")
@@ -31,15 +44,16 @@ class _Row:
     tools: int | None
 
 
-def list_servers(command: ListServers, around: Surroundings) -> ExitCode:
+def list_servers(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Print all servers, those that are switched off behind the others."""
+    around.tell_notes()
     rows = list(_rows(around))
-    if command.options.json:
+    if around.options.json:
         around.print_json([_document(row, around) for row in rows])
     elif not rows:
         around.print(NOTHING_CONFIGURED)
     else:
-        around.print(around.redactor.text(_text(rows, verbose=command.options.verbose)))
+        around.print(around.redactor.text(_text(rows, verbose=around.options.verbose)))
     return ExitCode.ANSWERED
 
 
@@ -104,3 +118,58 @@ def _document(row: _Row, around: Surroundings) -> JsonObject:
             "cached_tools": row.tools,
         }
     )
+
+
+def kind_of(spec: ServerSpec) -> Kind:
+    """How it is spoken to: over stdio, over HTTP, or by a process (or session) for each call."""
+    if spec.connection == "per_call":
+        return "per call"
+    return "http" if spec.url is not None else "stdio"
+
+
+def shown_start(spec: ServerSpec) -> str:
+    """The command as one would type it, or the URL."""
+    if spec.url is not None:
+        return shown_url(spec.url)
+    words = shown_command(spec.command)
+    return " ".join(word if word == HIDDEN else shlex.quote(word) for word in words)
+
+
+def shown_command(words: Iterable[str]) -> list[str]:
+    """The words of a command; what stands where keys and passwords usually do is hidden."""
+    return list(_without_secrets(words))
+
+
+def shown_url(url: str) -> str:
+    """The URL without user, password, query and fragment, any of which may be a secret."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        query = HIDDEN if parts.query else ""
+        return urlunsplit((parts.scheme, host, parts.path, query, ""))
+    except ValueError:  # brackets that make no address
+        return HIDDEN
+
+
+def shown_origin(spec: ServerSpec) -> str:
+    """Where its entry stands: the file, as far as it is known."""
+    return spec.origin.removeprefix("under mcp_servers ").removeprefix("in ")
+
+
+def _without_secrets(words: Iterable[str]) -> Iterator[str]:
+    is_secret = False
+    for word in words:
+        if is_secret and not word.startswith("-"):
+            is_secret = False
+            yield HIDDEN
+            continue
+        is_secret = _OPTION.fullmatch(word) is not None and names_a_secret(word)
+        yield _AUTHORIZATION.sub(rf"\1{HIDDEN}", _without_setting(word))
+
+
+def _without_setting(word: str) -> str:
+    """`NAME=value` without the value, if the name is that of a secret."""
+    for setting in _SETTING.finditer(word):
+        if names_a_secret(setting[1]):
+            return f"{word[: setting.end()]}{HIDDEN}"
+    return word

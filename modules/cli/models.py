@@ -1,23 +1,20 @@
-"""`models list`: which models could answer, what they cost, and which one would."""
+"""`models`: which models could answer, what they cost, and which one would; fetching one."""
 
-import sys
-from collections.abc import Mapping, Sequence
+import argparse
+from collections.abc import Sequence
+from typing import Final
 
-from config.models_file import ModelsFile, Price, load_models
-from config.schema import load_profile
-from config.server_list import ServerList
-from config.settings import Places
+from config.models_file import ModelsFile, Price
 from core.base.text import size_text
 from core.errors import ExitCode, UserError
 from core.values import Json, JsonObject
 from modules.cli.doctor_models import KEYRING_SECONDS
-from modules.cli.models_command import ListModels
+from modules.cli.models_pull import pull_model
 from modules.cli.models_rows import ModelRow, model_rows
+from modules.cli.parser import Action, CommandParser, add_actions, command_parser, read_action
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened, table
-from modules.terminal.streams import Complaints
-from modules.terminal.waits import Waits
 
 NAME_CHARACTERS = 60
 STATE_CHARACTERS = 70
@@ -27,9 +24,37 @@ MARK = "*"
 _HEAD = ("", "NAME", "MODEL", "STATE", "PRICE")
 
 
-def list_models(
-    command: ListModels, places: Places, complaints: Complaints, environ: Mapping[str, str]
-) -> ExitCode:
+_HELP: Final = """\
+Models that can answer here, and which one does if --model does not say: those of
+config/models.json, those that Ollama has installed, a llama.cpp server that runs, and GGUF files
+under CORTEX_HOME/models. Without an action: list.
+
+examples:
+  agent.py models
+  agent.py models pull qwen3:4b
+  agent.py --model ollama:qwen3:4b "15% of 80\""""
+
+_HELP_OPTIONS: Final = frozenset({"-h", "--help"})
+
+
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `models`; without an action, `list` is meant.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
+        words = ["list", *words]
+    whole = command_parser(program, "models", _HELP)
+    add_actions(whole, _ACTIONS)
+    return read_action(whole, words)
+
+
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the model, such as qwen3:4b")
+
+
+def list_models(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Print all models; what answers is marked, with the reason under the table.
 
     A choice in the profile that can't be used is told there too: the list shows what could be.
@@ -38,20 +63,14 @@ def list_models(
         SettingsError: the profile or models.json can't be used.
         StdoutLost: nobody reads the output.
     """
-    options = command.options
-    profile_file = options.profile or places.config_file("profiles.yaml")
-    profile = load_profile(profile_file)
-    models = load_models(places.config_file("models.json"))
-    around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
-    verbose, quiet = options.verbose, options.quiet
-    waits = Waits(sys.stderr, complaints.say, environ, verbose=verbose, quiet=quiet)
+    options, environ, home = around.options, around.environ, around.places.home
+    wanted, models = around.profile.llm.text_generation, around.models
     choice: Choice | UserError
-    with waits.during("models", "keys and services that may be there"):
-        rows = model_rows(models, environ, places.home)
+    with around.waits().during("models", "keys and services that may be there"):
+        rows = model_rows(models, environ, home)
         try:
-            wanted = profile.llm.text_generation
             choice = choose_models(
-                None, wanted, models, environ, places.home, keyring_seconds=KEYRING_SECONDS
+                None, wanted, models, environ, home, keyring_seconds=KEYRING_SECONDS
             )
         except UserError as error:
             choice = error
@@ -160,3 +179,32 @@ def _row_document(row: ModelRow, *, is_answering: bool) -> JsonObject:
         "parameters": row.parameters or None,
         "quantisation": row.quantisation or None,
     }
+
+
+_ACTIONS: Final = {
+    "list": Action(
+        "every model, with what it costs and whether it could answer now",
+        """\
+NAME is what --model takes; * marks the model that answers where nothing is said. Prices are US
+dollars for a million tokens, read and written. Whether keys are set is shown, never what they
+are. With --json it is one object: answers (model, reason, notes), models (name, source, backend,
+model, ready, state, answers, price, size_bytes, parameters, quantisation) and prices_as_of.
+
+examples:
+  agent.py models list
+  agent.py models list --json | jq -r '.models[] | select(.ready).name'""",
+        list_models,
+    ),
+    "pull": Action(
+        "have Ollama download a model",
+        """\
+NAME is one of https://ollama.com/library, or one of config/models.json that Ollama answers.
+Progress goes to stderr. Ctrl-C stops the download; the next pull goes on where it was.
+
+examples:
+  agent.py models pull qwen3:4b
+  agent.py models pull qwen3:4b --json | jq .size_bytes""",
+        pull_model,
+        _add_name,
+    ),
+}

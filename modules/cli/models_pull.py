@@ -1,23 +1,19 @@
 """`models pull`: have Ollama download a model, and tell how far it is."""
 
+import argparse
 import asyncio
 import re
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import aclosing
 
-from config.models_file import ModelEntry, ModelsFile, load_models
-from config.server_list import ServerList
-from config.settings import Places
+from config.models_file import ModelEntry, ModelsFile
 from core.base.text import size_text
 from core.errors import ExitCode, UsageError
-from modules.cli.models_command import PullModel
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
 from modules.models.credentials.keys import find_key
 from modules.models.ollama.api import OllamaApi, PullProgress
-from modules.terminal.streams import Complaints
 from modules.terminal.waits import LiveLine
 
 STAGE = "models"
@@ -31,10 +27,13 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w./:-]{0,199}", re.ASCII)
 """A model's name as Ollama takes it (types/model/name.go), roughly; the server checks it."""
 
 
-async def pull_model(
-    command: PullModel, places: Places, complaints: Complaints, environ: Mapping[str, str]
-) -> ExitCode:
-    """Download it, telling progress on stderr; cancelling stops the download.
+def pull_model(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    """`pull` of the named model, until it is there or interrupted."""
+    return around.run(pull(found.name, around))
+
+
+async def pull(name: str, around: Surroundings) -> ExitCode:
+    """Download a model, telling progress on stderr; cancelling stops the download.
 
     Raises:
         SettingsError: models.json can't be used.
@@ -42,13 +41,10 @@ async def pull_model(
         ModelUnavailable: Ollama can't be reached, or failed.
         StdoutLost: nobody reads the output.
     """
-    options = command.options
-    models = load_models(places.config_file("models.json"))
-    entry = _entry(command.name, models)
-    api = OllamaApi(
-        entry.model or "", environ, entry.base_url, find_key(entry, environ, places.home)
-    )
-    around = Surroundings(places, ServerList((), (), ()), sys.stdout, sys.stderr, complaints)
+    entry = _entry(name, around.models)
+    options, environ = around.options, around.environ
+    key = find_key(entry, environ, around.places.home)
+    api = OllamaApi(entry.model or "", environ, entry.base_url, key)
     report = _report_for(around, is_quiet=options.quiet)
     began = time.monotonic()
     try:
@@ -57,7 +53,7 @@ async def pull_model(
                 report.tell(progress)
     except asyncio.CancelledError:
         report.end()
-        complaints.say(STAGE, "the download has stopped; the next pull goes on where it was")
+        around.complaints.say(STAGE, "the download has stopped; the next pull goes on where it was")
         raise
     finally:
         report.end()

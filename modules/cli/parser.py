@@ -1,154 +1,131 @@
-"""Command lines that begin with a command's word, read into commands. Light: imports no engine."""
+"""What the parsers of all commands share: messages, options, and how options are read."""
 
-from collections.abc import Callable, Collection, Sequence
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NoReturn
 
-from config.servers import CALL_TIMEOUT_SECONDS
-from modules.cli.arguments import EXIT_CODES_HELP, add_approve_option
-from modules.cli.command import CallTool, Command, Diagnose, RunPlanFile, ShowPrompt
-from modules.cli.help import ACTION_HELP, CALL_HELP, DOCTOR_HELP, PROMPT_HELP, RUN_PLAN_HELP
-from modules.cli.parser_parts import (
-    CommandParser,
-    add_options,
-    command_parser,
-    read_options,
-    seconds,
+from config.servers import MAX_SECONDS
+from modules.cli.arguments import (
+    EXIT_CODES_HELP,
+    OptionsParser,
+    add_loudness_options,
+    add_source_options,
 )
+from modules.cli.surroundings import Run
+
+
+class CommandParser(OptionsParser):
+    """Says how a request is told from a command, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2; `prog` is the program, the command, and for some its action."""
+        program, command, *_ = self.prog.split()
+        super().error(
+            f"{message}\nhelp: {self.prog} --help; "
+            f"a request that begins with this word goes behind --: {program} -- {command} …"
+        )
+
+
+def command_parser(
+    program: str, command: str, description: str, epilog: str = EXIT_CODES_HELP
+) -> CommandParser:
+    """A parser whose help is printed as it is written, `program` standing for `agent.py`."""
+    return CommandParser(
+        prog=f"{program} {command}",
+        description=description.replace("agent.py", program),
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def read_words(
+    parser: CommandParser, words: Sequence[str], more: str = "", *, is_mixed: bool = False
+) -> argparse.Namespace:
+    """What the words say to a command without actions; with `is_mixed`, options go anywhere.
+
+    Raises:
+        SystemExit: code 2 with a message, which `more` ends, or 0 after `--help`.
+    """
+    add_options(parser)
+    read = parser.parse_known_intermixed_args if is_mixed else parser.parse_known_args
+    found, unknown = read(words)
+    if unknown:
+        parser.refuse(unknown, more)
+    return found
+
+
+def _no_arguments(parser: CommandParser) -> None:
+    """Add nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """How a command is read: its parser takes the words behind its own, and the program's name."""
+class Action:
+    """One action of a command: its help, as a summary and the rest, what does it, what it takes.
 
-    parse: Callable[[Sequence[str], str], Command]
-    actions: Collection[str] = ()
+    `arguments` adds those that it has for itself; options it has as every command.
+    """
+
+    summary: str
+    details: str
+    run: Run
+    arguments: Callable[[CommandParser], None] = _no_arguments
 
 
-def parse_command(argv: Sequence[str], program: str = "agent.py") -> Command:
-    """Parse `argv`, whose first word is one of `modules.cli.arguments.COMMANDS`.
+def add_actions(whole: CommandParser, actions: Mapping[str, Action]) -> None:
+    """Make the command's first argument one of these; `parser` is that of the chosen one."""
+    program = whole.prog.partition(" ")[0]
+    words = whole.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=CommandParser
+    )
+    for name, action in actions.items():
+        told = f"{action.summary[0].upper()}{action.summary[1:]}.\n\n{action.details}"
+        parser = words.add_parser(
+            name,
+            help=action.summary,
+            description=told.replace("agent.py", program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        action.arguments(parser)
+        add_options(parser)
+        parser.set_defaults(run=action.run, parser=parser)
+
+
+def read_action(whole: CommandParser, words: Sequence[str]) -> argparse.Namespace:
+    """What the words say to a command with actions.
 
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help`.
     """
-    return _entry(argv[0]).parse(argv, program)
-
-
-def actions_of(command: str) -> Collection[str]:
-    """The actions of one of `modules.cli.arguments.COMMANDS`; not every command has some."""
-    return _entry(command).actions
-
-
-def _entry(command: str) -> _Entry:
-    match command:
-        case "call":
-            return _Entry(_parse_call)
-        case "run-plan":
-            return _Entry(_parse_run_plan)
-        case "doctor":
-            return _Entry(_parse_doctor)
-        case "prompt":
-            return _Entry(_parse_prompt)
-        case "models":
-            from modules.cli.models_parser import MODELS_ACTION_HELP, parse_models
-
-            return _Entry(parse_models, MODELS_ACTION_HELP)
-        case "docs":
-            from modules.cli.docs_parser import DOCS_ACTION_HELP, parse_docs
-
-            return _Entry(parse_docs, DOCS_ACTION_HELP)
-        case "auth":
-            from modules.cli.auth_parser import AUTH_ACTION_HELP, parse_auth
-
-            return _Entry(parse_auth, AUTH_ACTION_HELP)
-        case _:
-            from modules.cli.mcp_parser import parse_mcp  # as long as all the others
-
-            return _Entry(parse_mcp, ACTION_HELP)
-
-
-def _parse_call(argv: Sequence[str], program: str) -> CallTool:
-    parser = _parser("call", CALL_HELP, program)
-    parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
-    parser.add_argument(
-        "pairs", metavar="key=value", nargs="*", default=[], help="arguments of the tool"
-    )
-    parser.add_argument(
-        "--input", metavar="JSON", help="all arguments as one JSON object; - reads it from stdin"
-    )
-    parser.add_argument(
-        "--output", metavar="FILE", type=Path, help="write images, sounds and other data here"
-    )
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=seconds,
-        help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
-    )
-    add_options(parser)
-    found, unknown = parser.parse_known_intermixed_args(argv[1:])
+    found, unknown = whole.parse_known_args(words)
     if unknown:
+        parser: CommandParser = found.parser
         parser.refuse(unknown)
-    if found.input is not None and found.pairs:
-        parser.error("arguments come from --input or as key=value pairs, not both")
-    if (odd := next((pair for pair in found.pairs if "=" not in pair), None)) is not None:
-        parser.error(f"'{odd}' is not of the form key=value")
-    return CallTool(
-        read_options(found),
-        found.tool,
-        tuple(found.pairs),
-        found.input,
-        found.output,
-        found.timeout,
-    )
+    return found
 
 
-def _parse_run_plan(argv: Sequence[str], program: str) -> RunPlanFile:
-    parser = _parser("run-plan", RUN_PLAN_HELP, program)
-    parser.add_argument("file", metavar="FILE", help="the plan, Python text; - reads it from stdin")
-    parser.add_argument(
-        "--tools",
-        metavar="SERVER,...",
-        type=_names,
-        help="offer the tools of these servers only; '' offers none",
-    )
-    add_approve_option(parser)
-    add_options(parser)
-    found, unknown = parser.parse_known_args(argv[1:])
-    if unknown:
-        parser.refuse(unknown)
-    approved: list[str] = found.approve
-    return RunPlanFile(read_options(found), found.file, found.tools, tuple(approved))
+def add_options(parser: CommandParser) -> None:
+    """The options that every command takes."""
+    parser.add_argument("--json", action="store_true", help="JSON on stdout, for scripts")
+    add_source_options(parser)
+    add_loudness_options(parser, "show more")
 
 
-def _parse_doctor(argv: Sequence[str], program: str) -> Diagnose:
-    parser = _parser("doctor", DOCTOR_HELP, program)
-    add_options(parser)
-    found, unknown = parser.parse_known_args(argv[1:])
-    if unknown:
-        parser.refuse(unknown, "; doctor takes options only")
-    return Diagnose(read_options(found))
+def seconds(text: str) -> float:
+    """How long something may take.
 
-
-def _parse_prompt(argv: Sequence[str], program: str) -> ShowPrompt:
-    parser = _parser("prompt", PROMPT_HELP, program)
-    parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
-    parser.add_argument(
-        "--show", action="store_true", help="print the prompts, which is what is done anyway"
-    )
-    parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
-    add_options(parser)
-    found, unknown = parser.parse_known_intermixed_args(argv[1:])
-    if unknown:
-        parser.refuse(unknown)
-    return ShowPrompt(read_options(found), " ".join(found.request), found.model)
-
-
-def _parser(command: str, description: str, program: str) -> CommandParser:
-    told = description.replace("agent.py", program)
-    return command_parser(f"{program} {command}", told, EXIT_CODES_HELP)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """The names between commas, each once; spaces around them are no part of a name."""
-    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    Raises:
+        ArgumentTypeError: it is no number of seconds, or too many.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of seconds above 0 and at most {MAX_SECONDS:g}"
+        )
+    return found

@@ -1,14 +1,13 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
-import os
+import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 
-from config.models_file import load_models
-from config.schema import AgentProfile
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import JsonObject
-from modules.cli.command import ShowPrompt
+from modules.cli.parser import command_parser, read_words
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.conversation import Conversation
@@ -16,37 +15,63 @@ from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
 from modules.offline.welcome import asks_for_help
 from modules.sandbox import Sandbox
-from modules.terminal.waits import Waits
 
+_HELP = """\
+Show what a model would be sent for a request, to the letter: the prompts of the first step, each
+as the two messages that chat models get. No model is asked, no tool is called, nothing is kept.
 
-def chosen_model(command: ShowPrompt, around: Surroundings, profile: AgentProfile) -> ModelManager:
-    """The model that would be asked. May wait for the keyring: not for within the event loop.
+What is above the user message is the same for every request with the same tools, so that
+providers' caches hold. Perception's prompt stands first where the profile asks a model for it.
+With --json it is one object: model, and requests with purpose, system, user, images, schema and
+temperature.
 
-    Raises:
-        UserError: the model that is named can't be used.
-    """
-    models = load_models(around.places.config_file("models.json"))
-    verbose, quiet = command.options.verbose, command.options.quiet
-    say = around.complaints.say
-    waits = Waits(around.stderr, say, os.environ, verbose=verbose, quiet=quiet)
-    with waits.during("model", "keys and services that may be there"):
-        return choose_model(
-            command.model, profile.llm, models, os.environ, around.redactor, home=around.places.home
-        )
-
+examples:
+  agent.py prompt --show "what is 17 times 23?"
+  agent.py prompt "what is in @photo.png?" --model gemini
+  agent.py prompt "17 times 23" --json | jq -r .requests[0].user"""
 
 ASKS_NO_MODEL = "no model is asked for this: it gets the page of agent.py help"
 
 
-async def show_prompt(
-    command: ShowPrompt, chosen: ModelManager, around: Surroundings, profile: AgentProfile
-) -> ExitCode:
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `prompt`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    parser = command_parser(program, "prompt", _HELP)
+    parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
+    parser.add_argument(
+        "--show", action="store_true", help="print the prompts, which is what is done anyway"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
+    parser.set_defaults(run=show_prompt)
+    return read_words(parser, words, is_mixed=True)
+
+
+def show_prompt(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Print the prompts of the request's first step, in the order in which they would be sent.
 
     Raises:
-        UserError: an image that is named can't be used.
+        UserError: the model that is named, or an image, can't be used.
     """
-    if asks_for_help(command.request):
+    around.tell_notes(to_users=True)
+    # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
+    with around.waits().during("model", "keys and services that may be there"):
+        chosen = choose_model(
+            found.model,
+            around.profile.llm,
+            around.models,
+            around.environ,
+            around.redactor,
+            home=around.places.home,
+        )
+    return around.run(_show_prompt(" ".join(found.request), chosen, around))
+
+
+async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings) -> ExitCode:
+    profile = around.profile
+    if asks_for_help(request):
         await chosen.aclose()
         return around.complaints.fail(ASKS_NO_MODEL, ExitCode.BAD_USAGE)
     # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
@@ -54,9 +79,9 @@ async def show_prompt(
     traits = replace(chosen.traits, reads_text=True)
     witness = ScriptedModel({"decision": [refusal]}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
-    display = display_for(around, command.options)
+    display = display_for(around)
     unkept = profile.memory.model_copy(update={"memory_service": False})
-    async with opened(around.servers.specs, around, command.options, display) as dispatcher:
+    async with opened(around.servers.specs, around, display) as dispatcher:
         conversation = Conversation(
             profile.model_copy(update={"memory": unkept}),
             ModelManager(witness),
@@ -67,14 +92,14 @@ async def show_prompt(
         )
         async with conversation:
             await dispatcher.initialize()  # a model has them from the second request on, at least
-            outcome = await conversation.ask(command.request)
+            outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
-    if not command.options.quiet:
+    if not around.options.quiet:
         display.progress.say(
             "model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)"
         )
-    if command.options.json:
+    if around.options.json:
         documents: list[JsonObject] = [_document(request) for request in witness.requests]
         around.print_json({"model": chosen.name, "requests": [*documents]})
     else:

@@ -1,11 +1,12 @@
 """`run-plan`: a plan by hand, checked, repaired and run as the loop would run it."""
 
+import argparse
 import asyncio
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from config.schema import AgentProfile
 from config.servers import ServerSpec
 from core.context import SubtaskStatus
 from core.errors import ExitCode, ServerError, UsageError
@@ -20,8 +21,9 @@ from core.tools.spec import ToolSpec
 from core.turn import Plan
 from core.values import JsonObject
 from modules.action import run_plan
-from modules.cli.command import RunPlanFile
-from modules.cli.run_plan_file import may_call_tools
+from modules.cli.arguments import add_approve_option
+from modules.cli.parser import command_parser, read_words
+from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.run_plan_output import PlanReport, failure_text, plan_document
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
@@ -29,6 +31,33 @@ from modules.composition import sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
 from modules.session.provenance import asking_leave, provenance_policy
 from modules.terminal.progress import Progress
+
+_HELP = """\
+Run a plan by hand: checked, repaired and run in the sandbox as a model's plan would be, with the
+limits of the profile. No model is asked, and nothing is kept. A plan is Python with a solve():
+
+  async def solve():
+      total = await tools.add(a=5, b=7)
+      return f"FINAL_ANSWER: {total}"
+
+Servers are started where the plan may call tools; --tools offers those of some servers only. A call
+of a tool that may change something waits for your yes, and is refused where nobody is there to say
+it, but for tools named by --approve.
+
+The answer goes to stdout, without its prefix; so does text for FURTHER_PROCESSING_REQUIRED:, and
+any other value, with a note on stderr. Repairs, tool calls, what the plan prints and why it failed
+go to stderr. With --json it is one object, also of a plan that failed: ok, verdict (final_answer,
+further_processing, value or null), answer, value, printed, calls, repairs, failure (kind,
+message, line, text), seconds, exit_code.
+
+Exits with 0 for an answer, 3 for a plan that failed or returned nothing, 1 where that was the
+doing of a server or of the sandbox, 2 for a file that is no plan.
+
+examples:
+  agent.py run-plan plan.py
+  agent.py run-plan plan.py --tools math --json | jq .answer
+  agent.py run-plan plan.py --approve files.write_file
+  agent.py run-plan - < plan.py"""
 
 _NOTES = {
     "final_answer": "",
@@ -38,21 +67,54 @@ _NOTES = {
 }
 
 
-async def run_plan_by_hand(
-    command: RunPlanFile, source: str, around: Surroundings, profile: AgentProfile
-) -> ExitCode:
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `run-plan`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    parser = command_parser(program, "run-plan", _HELP)
+    parser.add_argument("file", metavar="FILE", help="the plan, Python text; - reads it from stdin")
+    parser.add_argument(
+        "--tools",
+        metavar="SERVER,...",
+        type=_names,
+        help="offer the tools of these servers only; '' offers none",
+    )
+    add_approve_option(parser)
+    parser.set_defaults(run=run_plan_by_hand)
+    return read_words(parser, words)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The names between commas, each once; spaces around them are no part of a name."""
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+
+def run_plan_by_hand(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     """Run the plan and print its answer; why there is none goes to stderr.
 
     The addresses and paths in the plan count as the user's words; a call that may change something
     waits for a yes all the same, for a plan may be anybody's.
 
     Raises:
-        UsageError: `--tools` names no server, or one that is disabled; nothing was run.
+        UsageError: the plan can't be read, or `--tools` names no server, or one that is disabled;
+            nothing was run.
         UserError: the profile's `sandbox.require` names a wall that doesn't stand here.
     """
-    chosen = _chosen(command.servers, around)
+    around.tell_notes(to_users=True)
+    # Read before the event loop starts: Ctrl-C ends a read of stdin at once here.
+    source = read_plan(found.file, sys.stdin.buffer, around.profile.sandbox.source_bytes)
+    return around.run(_run_plan_by_hand(found, source, around))
+
+
+async def _run_plan_by_hand(
+    found: argparse.Namespace, source: str, around: Surroundings
+) -> ExitCode:
+    profile, options = around.profile, around.options
+    chosen = _chosen(found.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
-    display = display_for(around, command.options)
+    display = display_for(around)
     limits, required = sandbox_limits(profile.sandbox), profile.sandbox.require
     sandbox = _WatchedSandbox(limits, require=required)
     waiting = sandbox.standing_still
@@ -61,25 +123,24 @@ async def run_plan_by_hand(
         opened(
             specs,
             around,
-            command.options,
             display,
             while_asking=waiting,
-            tries_all=command.servers is not None,
+            tries_all=found.tools is not None,
         ) as dispatcher,
     ):
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
-        policy = provenance_policy(profile, around.servers.specs, around.places, command.approve)
+        policy = provenance_policy(profile, around.servers.specs, around.places, found.approve)
         run = _HandRun(
             dispatcher,
             sandbox,
             display.progress,
             _guard(source, dispatcher, policy, asking_leave(display.questions, waiting)),
-            is_quiet=command.options.quiet,
+            is_quiet=options.quiet,
         )
         report = await run.run(source)
-    return _tell(command, report, around, display.progress)
+    return _tell(found.file, report, around, display.progress)
 
 
 def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[ServerSpec]:
@@ -180,20 +241,18 @@ class _HandRun:
             self._progress.say("plan", f"repaired: {'; '.join(repairs)}")
 
 
-def _tell(
-    command: RunPlanFile, report: PlanReport, around: Surroundings, progress: Progress
-) -> ExitCode:
+def _tell(file: str, report: PlanReport, around: Surroundings, progress: Progress) -> ExitCode:
     """The answer where it belongs, and everything else on stderr."""
-    if not command.options.quiet:
-        for stage, text in _remarks(report, is_verbose=command.options.verbose):
+    if not around.options.quiet:
+        for stage, text in _remarks(report, is_verbose=around.options.verbose):
             progress.say(stage, text)
-    if command.options.json:
+    if around.options.json:
         around.print_json(plan_document(report, around.redactor))
     elif report.answer is not None:
         around.print(report.answer)
     if report.failure is None:
         return report.exit_code
-    name = "stdin" if command.file == "-" else command.file
+    name = "stdin" if file == "-" else file
     return around.complaints.fail(failure_text(report.failure, name), report.exit_code)
 
 

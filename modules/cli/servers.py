@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from config.servers import ServerSpec
 from core.session import MultiMCP
-from modules.cli.command import Options
 from modules.cli.surroundings import Surroundings
 from modules.composition import Display, ServerAccess, build_dispatcher, open_display
 
@@ -15,7 +14,6 @@ from modules.composition import Display, ServerAccess, build_dispatcher, open_di
 async def opened(
     specs: Sequence[ServerSpec],
     around: Surroundings,
-    options: Options,
     display: Display,
     *,
     use_cached_tools: bool = True,
@@ -36,7 +34,7 @@ async def opened(
             await display.progress.notice(text)
 
     access = ServerAccess(
-        options.allow_tool_changes, use_cached_tools, on_notice, while_asking, tries_all
+        around.options.allow_tool_changes, use_cached_tools, on_notice, while_asking, tries_all
     )
     lazy = [replace(spec, start="lazy") for spec in specs]
     dispatcher = build_dispatcher(lazy, around.places, display, access)
@@ -44,8 +42,9 @@ async def opened(
         yield dispatcher
 
 
-def display_for(around: Surroundings, options: Options) -> Display:
+def display_for(around: Surroundings) -> Display:
     """Tells on stderr what happens meanwhile, as loudly as asked."""
+    options = around.options
     return open_display(
         around.stderr, around.redactor, verbose=options.verbose, quiet=options.quiet
     )

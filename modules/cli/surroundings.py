@@ -1,34 +1,119 @@
-"""What a command works in: the configured servers, the places on disk, the streams."""
+"""What a command works in: its options, what is configured, the places on disk, the streams."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TextIO
+import argparse
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TextIO, TypeAlias
 
-from config.server_list import ServerList
+from config.models_file import ModelsFile, load_models
+from config.schema import AgentProfile, load_profile
+from config.server_list import ServerList, secret_values, server_list
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.redaction import Redactor
 from core.base.text import near_names
-from core.errors import UsageError
+from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.terminal.printing import print_document, print_text
+from modules.terminal.repl import interrupting
 from modules.terminal.streams import Complaints, writing_stdout
+from modules.terminal.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Handed to every command; `stderr` is None where the process began without one."""
+class Options:
+    """What every command takes; the names are those of the options."""
 
+    profile: Path | None = None
+    mcp_config: tuple[Path, ...] = ()
+    allow_tool_changes: bool = False
+    json: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+
+def read_options(found: argparse.Namespace) -> Options:
+    """What was said with them."""
+    return Options(
+        profile=Path(found.profile) if found.profile is not None else None,
+        mcp_config=tuple(map(Path, found.mcp_config)),
+        allow_tool_changes=found.allow_tool_changes,
+        json=found.json,
+        verbose=found.verbose,
+        quiet=found.quiet,
+    )
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Handed to every command; `stderr` is None where the process began without one.
+
+    The configuration is read when it is first asked for.
+    """
+
+    options: Options
     places: Places
-    servers: ServerList
-    stdout: TextIO
-    stderr: TextIO | None
     complaints: Complaints
+    environ: Mapping[str, str]
+    stdout: TextIO = field(default_factory=lambda: sys.stdout)
+    stderr: TextIO | None = field(default_factory=lambda: sys.stderr)
 
     @property
     def redactor(self) -> Redactor:
         """Knows the secrets of the environment and of the servers' configuration."""
         return self.complaints.redactor
+
+    @property
+    def profile_file(self) -> Path:
+        """The profile that was named, else the usual one."""
+        return self.options.profile or self.places.config_file("profiles.yaml")
+
+    @cached_property
+    def profile(self) -> AgentProfile:
+        """The checked profile.
+
+        Raises:
+            SettingsError: it can't be used.
+        """
+        return load_profile(self.profile_file)
+
+    @cached_property
+    def models(self) -> ModelsFile:
+        """The checked models.json.
+
+        Raises:
+            SettingsError: it can't be used.
+        """
+        return load_models(self.places.config_file("models.json"))
+
+    @cached_property
+    def servers(self) -> ServerList:
+        """The configured servers, whose secrets the redactor learns.
+
+        Raises:
+            SettingsError: the profile or a file of servers can't be used.
+        """
+        places, files = self.places, self.options.mcp_config
+        found = server_list(self.profile, places, self.profile_file, files, self.environ)
+        self.redactor.learn(secret_values((*found.specs, *found.disabled)))
+        return found
+
+    def tell_notes(self, *, to_users: bool = False) -> None:
+        """Say what there is to note about the servers' configuration.
+
+        Notes are for those who look after servers. A script that calls a tool would see them
+        daily: its users get them with --verbose only.
+        """
+        options, notes = self.options, self.servers.notes
+        if options.verbose or not (to_users or options.quiet):
+            for note in notes:
+                self.complaints.say("mcp", note)
 
     def print(self, text: str) -> None:
         """Text to stdout.
@@ -59,6 +144,34 @@ class Surroundings:
         if found is None:
             raise UsageError(f"there is no server '{name}'{_nearest(name, everyone)}")
         return found
+
+    def waits(self) -> Waits:
+        """Names on stderr what is waited for outside of an event loop."""
+        verbose, quiet = self.options.verbose, self.options.quiet
+        say = self.complaints.say
+        return Waits(self.stderr, say, self.environ, verbose=verbose, quiet=quiet)
+
+    def run(self, work: Coroutine[object, object, ExitCode]) -> ExitCode:
+        """The work's exit code; Ctrl-C and SIGTERM end it in good order, its servers too."""
+        gc.freeze()
+        gc.enable()
+        return asyncio.run(self._until_interrupted(work))
+
+    async def _until_interrupted(self, work: Coroutine[object, object, ExitCode]) -> ExitCode:
+        task = asyncio.create_task(work)
+
+        def end() -> None:
+            task.cancel()
+
+        with interrupting(end, signal.SIGINT, signal.SIGTERM):
+            await asyncio.wait({task})
+        if task.cancelled():
+            return self.complaints.fail("interrupted", ExitCode.INTERRUPTED)
+        return task.result()
+
+
+Run: TypeAlias = Callable[[argparse.Namespace, Surroundings], ExitCode]
+"""Does what a command line says."""
 
 
 def _nearest(name: str, specs: Sequence[ServerSpec]) -> str:

@@ -15,8 +15,7 @@ from config.schema import AgentProfile
 from core import errors
 from core.base.json_types import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
-from modules.cli.arguments import COMMANDS
-from modules.cli.parser import actions_of
+from modules.cli.arguments import ACTIONS, COMMANDS
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
@@ -181,7 +180,7 @@ def commands_page() -> str:
     lines = ["# Commands", "", GENERATED, "", *_help()]
     for command in sorted(COMMANDS):
         lines += [f"## {command}", "", *_help(command)]
-        for action in sorted(actions_of(command)):
+        for action in sorted(ACTIONS.get(command, ())):
             lines += [f"### {command} {action}", "", *_help(command, action)]
     return "\n".join(lines)
 

@@ -15,8 +15,7 @@ from core.errors import ExitCode
 from core.session import MCP
 from core.version import __version__
 from modules.cli.arguments import EXIT_CODES_HELP, parse_arguments
-from modules.cli.finding import find_command
-from modules.cli.parser import parse_command
+from modules.cli.commands import find_command, parse_command
 from tests.command_line import (
     ROOT,
     agent,

@@ -94,7 +94,7 @@ def test_the_server_answers_at_once_searches_reads_a_page_and_ends_with_its_stdi
 
 def test_watching_ends_with_ctrl_c_and_leaves_no_traceback(home: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, str(ROOT / "servers" / "rag" / "command.py"), "watch"],
+        [sys.executable, str(ROOT / "servers" / "rag" / "command.py"), '{"action": "watch"}'],
         env=environment(home),
         cwd=home,
         stdout=subprocess.PIPE,

@@ -34,10 +34,7 @@ def test_a_spawned_server_speaks_through_its_pipes_and_leads_its_own_group() -> 
 
 
 def test_importing_the_module_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, core.process.spawn\n"
-        "print({'asyncio', 'mcp'} & {*sys.modules})"
-    )
+    code = "import sys, core.process.spawn\nprint({'asyncio', 'mcp'} & {*sys.modules})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

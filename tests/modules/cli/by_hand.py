@@ -1,5 +1,6 @@
 """Commands run in this process, with a home of their own and fixture servers."""
 
+import argparse
 import json
 import os
 import sys
@@ -12,12 +13,28 @@ import pytest
 from config.settings import ROOT, Places, SettingsError
 from core.errors import CortexError, ExitCode, UserError
 from core.values import Json, JsonObject
-from modules.cli.parser import parse_command
-from modules.cli.run import run_command
+from modules.cli.commands import parse_command, run_command
+from modules.cli.surroundings import Surroundings, read_options
 from modules.terminal.streams import Complaints
 from tests.command_line import NO_MODEL_SERVER, Finished, write_profile
 
 SERVERS = Path(__file__).parents[2] / "fixtures" / "servers"
+
+
+def said(*words: str) -> dict[str, object]:
+    """What a command line says, but for options that it leaves out."""
+    found = vars(parse_command(words))
+    left_out = {"run", "parser", "command", "action"}
+    return {key: value for key, value in found.items() if key not in left_out and value}
+
+
+def prepared(
+    home: Path, environ: Mapping[str, str], *words: str
+) -> tuple[argparse.Namespace, Surroundings]:
+    """What a command line says, and what its command works in, with all state under `home`."""
+    found = parse_command(words)
+    places = Places(ROOT, home)
+    return found, Surroundings(read_options(found), places, Complaints(environ), environ)
 
 
 @dataclass(frozen=True)
@@ -34,8 +51,8 @@ class Hand:
         try:
             end = words.index("--") if "--" in words else len(words)
             profile = ["--profile", str(self.home / "profile.yaml")]
-            command = parse_command([*words[:end], *profile, *words[end:]])
-            code = run_command(command, Places(ROOT, self.home), complaints, self.environ)
+            found = parse_command([*words[:end], *profile, *words[end:]])
+            code = run_command(found, Places(ROOT, self.home), complaints, self.environ)
         except (SettingsError, UserError) as error:
             code = complaints.fail(str(error), ExitCode.BAD_USAGE)
         except CortexError as error:

@@ -1,5 +1,6 @@
 """`auth`: keys put into the system's keyring, listed and taken out, and never shown."""
 
+import argparse
 import io
 import json
 import subprocess
@@ -10,18 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import ROOT, Places, SettingsError
+from config.settings import ROOT, SettingsError
 from core.errors import CortexError, ExitCode, UserError
-from modules.cli.auth import KeySource, run_auth
-from modules.cli.auth_command import ListKeys, RemoveKey, SetKey
-from modules.cli.auth_parser import AUTH_ACTION_HELP, parse_auth
-from modules.cli.command import Options
+from modules.cli.arguments import ACTIONS
+from modules.cli.auth import KeySource, list_keys, remove_key, set_key
+from modules.cli.commands import parse_command
+from modules.cli.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
-from modules.terminal.streams import Complaints
 from tests.command_line import Finished
+from tests.modules.cli.by_hand import prepared
 
 KEY = "the-very-secret-key-0123456789"
-PLAIN = Options()
 
 
 class MemoryKeyring:
@@ -65,11 +65,10 @@ class Auth:
         environ: Mapping[str, str] | None = None,
     ) -> Finished:
         given = environ or {}
-        complaints = Complaints(given)
-        command = parse_auth(["auth", *words])
-        places = Places(ROOT, self.home)
+        found, around = prepared(self.home, given, "auth", *words)
+        complaints = around.complaints
         try:
-            code = run_auth(command, places, complaints, given, source, self.keyring.open)
+            code = self._done(found, around, source)
         except (SettingsError, UserError) as error:
             code = complaints.fail(str(error), ExitCode.BAD_USAGE)
         except CortexError as error:
@@ -77,6 +76,17 @@ class Auth:
         told = self.capsys.readouterr()
         assert KEY not in told.out + told.err
         return Finished(int(code), told.out, told.err)
+
+    def _done(
+        self, found: argparse.Namespace, around: Surroundings, source: KeySource | None
+    ) -> ExitCode:
+        match found.action:
+            case "set":
+                return set_key(found, around, source, self.keyring.open)
+            case "remove":
+                return remove_key(found, around, self.keyring.open)
+            case _:
+                return list_keys(found, around)
 
     def set(self, name: str, key: str = KEY, *words: str) -> Finished:
         return self.run("set", name, *words, source=KeySource(io.StringIO(key)))
@@ -255,11 +265,6 @@ class TestRemoving:
 
 
 class TestTheCommandLine:
-    def test_each_action_becomes_a_value(self) -> None:
-        assert parse_auth(["auth", "set", "gemini"]) == SetKey(PLAIN, "gemini")
-        assert parse_auth(["auth", "list", "--json"]) == ListKeys(Options(json=True))
-        assert parse_auth(["auth", "remove", "x", "--quiet"]) == RemoveKey(Options(quiet=True), "x")
-
     @pytest.mark.parametrize(
         ("line", "told"),
         [
@@ -273,7 +278,7 @@ class TestTheCommandLine:
         self, capsys: pytest.CaptureFixture[str], line: str, told: str
     ) -> None:
         with pytest.raises(SystemExit) as caught:
-            parse_auth(line.split())
+            parse_command(line.split())
         assert caught.value.code == 2
         assert told in capsys.readouterr().err
 
@@ -281,17 +286,17 @@ class TestTheCommandLine:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         with pytest.raises(SystemExit):
-            parse_auth(["auth", "set", "gemini", KEY])
+            parse_command(["auth", "set", "gemini", KEY])
         err = capsys.readouterr().err
         assert "the key is asked for, or read from stdin" in err
         assert KEY not in err
 
-    @pytest.mark.parametrize("action", [[], *([action] for action in AUTH_ACTION_HELP)])
+    @pytest.mark.parametrize("action", [[], *([action] for action in ACTIONS["auth"])])
     def test_each_has_help_under_the_programs_own_name(
         self, capsys: pytest.CaptureFixture[str], action: list[str]
     ) -> None:
         with pytest.raises(SystemExit) as caught:
-            parse_auth(["auth", *action, "--help"], "cortex-r")
+            parse_command(["auth", *action, "--help"], "cortex-r")
         assert caught.value.code == 0
         out = capsys.readouterr().out
         assert "cortex-r auth" in out
@@ -303,16 +308,15 @@ def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
         "from config.settings import ROOT, Places\n"
-        "from modules.cli.auth import run_auth\n"
-        "from modules.cli.auth_parser import parse_auth\n"
+        "from modules.cli.commands import parse_command, run_command\n"
         "from modules.models.choosing.choice import choose_models\n"
         "from modules.models.credentials.keyring_store import KeyringStore\n"
         "from modules.models.choosing.names import built_in_models\n"
         "from modules.terminal.streams import Complaints\n"
         "home = Path(sys.argv[1])\n"
         "def auth(*words):\n"
-        "    command, complaints = parse_auth(['auth', *words]), Complaints({})\n"
-        "    return run_auth(command, Places(ROOT, home), complaints, os.environ)\n"
+        "    found, complaints = parse_command(['auth', *words]), Complaints({})\n"
+        "    return run_command(found, Places(ROOT, home), complaints, os.environ)\n"
         "auth('set', 'gpt')\n"
         "choice = choose_models('gpt', 'auto', built_in_models(), os.environ, home)\n"
         "print(choice.reason, len(choice.secrets[0]), KeyringStore(home).backend_name())\n"

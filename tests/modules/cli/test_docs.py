@@ -9,17 +9,15 @@ from typing import NoReturn
 
 import pytest
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, load_profile
 from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
-from modules.cli.command import Options
-from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents
-from modules.cli.docs_command import ManageDocuments
-from modules.cli.docs_parser import parse_docs
+from modules.cli.commands import parse_command
+from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents, task_of
 from modules.cli.doctor_documents import documents_checks
-from modules.cli.parser import parse_command
-from servers.rag.command import parser as child_parser
+from servers.rag.command import read_task
 from tests.command_line import write_profile
+from tests.modules.cli.by_hand import prepared
 
 BOUND_SECONDS = 20
 
@@ -29,27 +27,27 @@ class Replaced(Exception):
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "meant"),
     [
-        ("docs add a.md b", ["add", "--", "a.md", "b"]),
-        ("docs add -- -odd.md", ["add", "--", "-odd.md"]),
-        ("docs list --json", ["list", "--json"]),
-        ("docs status --verbose", ["status", "--verbose"]),
-        ("docs reindex --quiet", ["reindex", "--quiet"]),
-        ("docs remove a.md", ["remove", "--", "a.md"]),
-        ("docs remove --yes a.md", ["remove", "--yes", "--", "a.md"]),
-        ("docs watch", ["watch"]),
+        ("docs add a.md b", {"paths": [Path("a.md"), Path("b")]}),
+        ("docs add -- -odd.md", {"paths": [Path("-odd.md")]}),
+        ("docs list --json", {"json": True}),
+        ("docs status --verbose", {"verbose": True}),
+        ("docs reindex --quiet", {"quiet": True}),
+        ("docs remove a.md", {"file": "a.md"}),
+        ("docs remove --yes a.md", {"file": "a.md", "yes": True}),
+        ("docs watch", {}),
         (
             "docs search notice period -k 3 --file a.md --mode words",
-            ["search", "--top-k", "3", "--mode", "words", "--file", "a.md", "--", "notice period"],
+            {"query": ["notice", "period"], "top_k": 3, "file": "a.md", "mode": "words"},
         ),
     ],
 )
-def test_a_command_line_becomes_words_that_the_program_reads(line: str, words: list[str]) -> None:
-    command = parse_command(line.split())
-    assert isinstance(command, ManageDocuments)
-    assert [*command.words] == words
-    assert child_parser().parse_args(words).action == command.action
+def test_the_program_reads_what_a_command_line_says(line: str, meant: dict[str, object]) -> None:
+    words = line.split()
+    read = vars(read_task(task_of(parse_command(words))))
+    plain = vars(read_task(json.dumps({"action": words[1]})))
+    assert read == {**plain, **meant}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,7 @@ def test_what_cannot_be_meant_is_told(
     line: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        parse_docs(line.split())
+        parse_command(line.split())
     assert ended.value.code == ExitCode.BAD_USAGE
     assert told in capsys.readouterr().err
 
@@ -86,13 +84,14 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
         started.append((words, environ))
         raise Replaced
 
-    command = ManageDocuments(Options(profile=profile), "list", ("list", "--json"))
+    words = ["docs", "list", "--json", "--profile", str(profile)]
     environ = {"PATH": "/bin", "GEMINI_API_KEY": "sekret", "GOOGLE_API_KEY": "sekret"}
     environ["BRAVE_API_KEY"] = "its-own"
     with pytest.raises(Replaced):
-        manage_documents(command, Places(ROOT, tmp_path), environ, replace)
-    words, told = started[0]
-    assert [*words[1:]] == [str(ROOT / PROGRAM), "list", "--json"]
+        manage_documents(*prepared(tmp_path, environ, *words), replace)
+    (_, program, task), told = started[0]
+    assert program == str(ROOT / PROGRAM)
+    assert read_task(task).action == "list"
     assert told["PATH"] == "/bin"
     assert "sekret" not in told.values()
     section = json.loads(told["CORTEX_DOCUMENTS"])
@@ -101,7 +100,7 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
     assert json.loads(told["CORTEX_WEB"]) == {}
     profile.write_text("agent: 1")
     with pytest.raises(SettingsError):
-        manage_documents(command, Places(ROOT, tmp_path), environ, replace)
+        manage_documents(*prepared(tmp_path, environ, *words), replace)
 
 
 def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:
@@ -109,7 +108,7 @@ def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:
     path = tmp_path / "program.py"
     path.write_text(program)
     said: list[str] = []
-    profile = write_profile(tmp_path)
+    profile = load_profile(write_profile(tmp_path))
     places = Places(ROOT, tmp_path)
     return PromptDocuments(places, profile, {}, lambda _, text: said.append(text), path), said
 
@@ -123,8 +122,10 @@ async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) 
     documents, said = prompt(tmp_path, program)
     async with asyncio.timeout(BOUND_SECONDS):
         assert await documents.run("search 'notice period' -k 2") == ExitCode.NO_ANSWER
-    words = ["search", "--tied", "--top-k", "2", "--mode", "hybrid", "--", "notice period"]
-    assert said == [f"{words} True"]
+    (told,) = said
+    assert told.startswith('[\'--tied\', \'{"action": "search", ')
+    assert '"query": ["notice period"], "top_k": 2' in told
+    assert told.endswith("True")
 
 
 async def test_a_mistake_at_the_prompt_starts_nothing(

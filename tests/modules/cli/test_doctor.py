@@ -8,18 +8,15 @@ import pytest
 
 from config.names import WALL_NAMES, WallName
 from config.schema import AgentProfile
-from config.settings import ROOT, Places
 from core.errors import ExitCode
 from core.values import JsonObject
-from modules.cli.command import Diagnose, Options
 from modules.cli.doctor import diagnose
 from modules.cli.doctor_findings import Check, checks_text, exit_code
 from modules.cli.doctor_sandbox import sandbox_checks
 from modules.cli.doctor_web import web_checks
 from modules.sandbox import SandboxLimits
 from modules.sandbox.walls.launcher import Wall
-from modules.terminal.streams import Complaints
-from tests.modules.cli.by_hand import Hand, entry
+from tests.modules.cli.by_hand import Hand, entry, prepared
 from tests.modules.models.choosing.worlds import NOBODY
 
 AGENT = "agent: {name: Test, id: t}\n"
@@ -46,14 +43,14 @@ class Doctor:
         mcp_config: tuple[Path, ...] = (),
     ) -> tuple[int, dict[str, JsonObject]]:
         """The exit code, and the checks by their names."""
-        options = Options(profile=self.profile, mcp_config=mcp_config, json=True)
+        words = ["--json", "--profile", str(self.profile)]
+        words += [word for file in mcp_config for word in ("--mcp-config", str(file))]
         given = {**NOBODY, **(environ or {})}
 
         def examine(limits: SandboxLimits) -> tuple[Wall, ...]:
             return walls(*missing)
 
-        places = Places(ROOT, self.home)
-        code = diagnose(Diagnose(options), places, Complaints(given), given, examine)
+        code = diagnose(*prepared(self.home, given, "doctor", *words), examine)
         out = self.capsys.readouterr().out
         document = json.loads(out)
         assert document["exit_code"] == int(code)

@@ -3,10 +3,9 @@
 import pytest
 
 from core.errors import UsageError, UserError
-from modules.cli.arguments import COMMANDS
-from modules.cli.command import ListServers, Options, ShowPrompt
-from modules.cli.finding import find_command
-from modules.cli.parser import actions_of, parse_command
+from modules.cli.arguments import ACTIONS, COMMANDS
+from modules.cli.commands import find_command, parse_command
+from tests.modules.cli.by_hand import said
 
 
 @pytest.mark.parametrize(
@@ -39,10 +38,10 @@ def test_options_before_a_command_are_those_of_the_command() -> None:
     assert found is not None
     with pytest.raises(SystemExit):
         parse_command([*found, "--quiet"])
-    assert parse_command(found) == ListServers(Options(json=True, verbose=True))
+    assert said(*found) == {"json": True, "verbose": True}
     found = find_command(["--model", "blind", "prompt", "17", "times"])
     assert found is not None
-    assert parse_command(found) == ShowPrompt(Options(), "17 times", "blind")
+    assert said(*found) == {"request": ["17", "times"], "model": "blind"}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +105,7 @@ def test_every_command_is_known_by_its_own_actions() -> None:
     with_actions = 0
     for command in COMMANDS:
         mistyped = f"{command[:-1]}z"
-        for action in actions_of(command):
+        for action in ACTIONS.get(command, ()):
             with_actions += 1
             with pytest.raises(UsageError, match=f"{command} {action}"):
                 find_command([mistyped, action, "anything"])

@@ -1,19 +1,13 @@
 """`mcp logs`: the end of what a server wrote to stderr."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from config.server_list import ServerList
-from config.servers import ServerSpec
-from config.settings import ROOT, Places
-from modules.cli.command import Options, ShowLog
-from modules.cli.mcp_logs import show_log
-from modules.cli.surroundings import Surroundings
-from modules.terminal.streams import Complaints
-from tests.modules.cli.by_hand import Hand, entry
+from modules.cli.mcp_check import show_log
+from tests.command_line import write_profile
+from tests.modules.cli.by_hand import Hand, entry, prepared
 
 
 @pytest.fixture
@@ -78,9 +72,8 @@ class Interrupted(Exception):
 
 def follow(home: Path, *steps: Callable[[], object]) -> None:
     """Follow the log of `x`; each time it waits for more, the next step is taken."""
-    spec = ServerSpec("x", ("cat",), home)
-    places = Places(ROOT, home)
-    around = Surroundings(places, ServerList((spec,), (), ()), sys.stdout, None, Complaints({}))
+    profile = write_profile(home, "id: x\ncommand: cat")
+    words = ["-n", "1", "--follow", "--profile", str(profile)]
     waiting = iter(steps)
 
     def wait(seconds: float) -> None:
@@ -90,7 +83,7 @@ def follow(home: Path, *steps: Callable[[], object]) -> None:
         step()
 
     with pytest.raises(Interrupted):
-        show_log(ShowLog(Options(), "x", 1, follow=True), around, wait)
+        show_log(*prepared(home, {}, "mcp", "logs", "x", *words), wait)
 
 
 def test_following_shows_whole_lines_as_they_come_and_a_new_start_from_its_beginning(

@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import ROOT, Places
 from core.errors import ExitCode, ModelUnavailable, UsageError
 from core.values import Json, JsonObject
-from modules.cli.command import Options
+from modules.cli.commands import parse_command
 from modules.cli.models import list_models
-from modules.cli.models_command import ListModels, PullModel
-from modules.cli.models_parser import parse_models
-from modules.cli.models_pull import PullReport, pull_model
+from modules.cli.models_pull import PullReport, pull
 from modules.models.credentials.keyring_store import LIST_FILE
 from modules.models.ollama.api import PullProgress
-from modules.terminal.streams import Complaints
 from modules.terminal.waits import LiveLine
 from tests.command_line import Finished, write_profile
+from tests.modules.cli.by_hand import prepared, said
 from tests.modules.models.ollama.server import Asked, listed, ollama_server
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
@@ -36,15 +33,13 @@ class Desk:
 
     async def run(self, *words: str, environ: Mapping[str, str] | None = None) -> Finished:
         everything = {**NOWHERE, **(environ or {})}
-        complaints = Complaints(everything)
         profile = ["--profile", str(self.home / "profile.yaml")]
-        command = parse_models(["models", *words, *profile])
-        places = Places(ROOT, self.home)
+        found, around = prepared(self.home, everything, "models", *words, *profile)
         async with asyncio.timeout(10):
-            if isinstance(command, PullModel):
-                code = await pull_model(command, places, complaints, everything)
+            if found.action == "pull":
+                code = await pull(found.name, around)
             else:
-                code = await asyncio.to_thread(list_models, command, places, complaints, everything)
+                code = await asyncio.to_thread(list_models, found, around)
         told = self.capsys.readouterr()
         return Finished(int(code), told.out, told.err)
 
@@ -82,10 +77,10 @@ def rows(document: JsonObject) -> dict[str, JsonObject]:
 
 
 def test_without_an_action_models_are_listed() -> None:
-    assert parse_models(["models"]) == ListModels(Options())
-    assert parse_models(["models", "--json"]) == ListModels(Options(json=True))
-    assert parse_models(["models", "list", "--verbose"]) == ListModels(Options(verbose=True))
-    assert parse_models(["models", "pull", "a:1b"]) == PullModel(Options(), "a:1b")
+    for words in ([], ["--json"], ["list", "--verbose"]):
+        assert parse_command(["models", *words]).run is list_models
+    assert said("models", "--json") == {"json": True}
+    assert said("models", "pull", "a:1b") == {"name": "a:1b"}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +97,7 @@ def test_a_command_line_that_makes_no_sense_is_refused(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        parse_models(["models", *words])
+        parse_command(["models", *words])
     assert caught.value.code == 2
     assert told in capsys.readouterr().err
 
@@ -112,7 +107,7 @@ def test_help_names_the_program_as_it_was_called(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        parse_models(["models", *words], "cortex-r")
+        parse_command(["models", *words], "cortex-r")
     assert caught.value.code == 0
     shown = capsys.readouterr().out
     assert "cortex-r models" in shown
@@ -300,9 +295,9 @@ async def test_a_name_means_what_it_means_elsewhere(desk: Desk, name: str, asked
     ],
 )
 async def test_a_name_that_ollama_can_not_pull_is_refused(desk: Desk, name: str, told: str) -> None:
-    command = PullModel(Options(), name)
+    _, around = prepared(desk.home, NOWHERE, "models")
     with pytest.raises(UsageError, match=told) as caught:
-        await pull_model(command, Places(ROOT, desk.home), Complaints({}), NOWHERE)
+        await pull(name, around)
     assert "\x1b" not in str(caught.value)
 
 

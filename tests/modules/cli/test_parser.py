@@ -3,103 +3,86 @@
 import re
 import textwrap
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from core.errors import ExitCode
 from core.tools.catalog import ToolCatalog
-from modules.cli.arguments import COMMANDS, help_text
-from modules.cli.command import (
-    AddServer,
-    CallTool,
-    CheckServer,
-    Command,
-    Diagnose,
-    ListServers,
-    ListTools,
-    Options,
-    RemoveServer,
-    RunPlanFile,
-    ShowLog,
-    ShowStatus,
-)
-from modules.cli.help import Action
-from modules.cli.mcp_parser import LOG_LINES_SHOWN
-from modules.cli.parser import parse_command
+from modules.cli.arguments import ACTIONS, COMMANDS, help_text
+from modules.cli.commands import parse_command
+from modules.cli.mcp import LOG_LINES_SHOWN
+from modules.cli.surroundings import Options, read_options
 from modules.planning.preparation import prepare_plan
+from tests.modules.cli.by_hand import said
 from tests.modules.sandbox.sandbox_tools import spec
-
-PLAIN = Options()
 
 
 @pytest.mark.parametrize(
-    ("line", "command"),
+    ("line", "meant"),
     [
-        ("mcp list", ListServers(PLAIN)),
-        ("mcp list --json --quiet", ListServers(Options(json=True, quiet=True))),
-        ("mcp tools", ListTools(PLAIN, None)),
-        ("mcp tools math --verbose", ListTools(Options(verbose=True), "math")),
-        ("mcp status --json", ShowStatus(Options(json=True))),
-        ("mcp remove math", RemoveServer(PLAIN, "math")),
-        ("mcp test math", CheckServer(PLAIN, "math")),
-        ("mcp logs math", ShowLog(PLAIN, "math", LOG_LINES_SHOWN, follow=False)),
-        ("mcp logs -n 5 math --follow", ShowLog(PLAIN, "math", 5, follow=True)),
-        ("call add a=1 b=2", CallTool(PLAIN, "add", ("a=1", "b=2"), None, None, None)),
-        ("call add --input -", CallTool(PLAIN, "add", (), "-", None, None)),
+        ("mcp list --json --quiet", {"json": True, "quiet": True}),
+        ("mcp tools math --verbose", {"server": "math", "verbose": True}),
+        ("mcp remove math", {"name": "math"}),
+        ("mcp logs math", {"name": "math", "lines": LOG_LINES_SHOWN}),
+        ("mcp logs -n 5 math --follow", {"name": "math", "lines": 5, "follow": True}),
+        ("call add a=1 b=2", {"tool": "add", "pairs": ["a=1", "b=2"]}),
+        ("call add --input -", {"tool": "add", "input": "-"}),
         (
             "call add a=-1 --json b:=[2] --timeout 0.5 --output x.png",
-            CallTool(Options(json=True), "add", ("a=-1", "b:=[2]"), None, Path("x.png"), 0.5),
+            {
+                "tool": "add",
+                "pairs": ["a=-1", "b:=[2]"],
+                "json": True,
+                "timeout": 0.5,
+                "output": Path("x.png"),
+            },
         ),
-        ("run-plan plan.py", RunPlanFile(PLAIN, "plan.py", None)),
-        ("run-plan - --json", RunPlanFile(Options(json=True), "-", None)),
-        ("run-plan --tools math,,web,math plan.py", RunPlanFile(PLAIN, "plan.py", ("math", "web"))),
-        ("run-plan plan.py --tools=", RunPlanFile(PLAIN, "plan.py", ())),
-        ("run-plan -- --odd.py", RunPlanFile(PLAIN, "--odd.py", None)),
-        ("doctor", Diagnose(PLAIN)),
-        ("doctor --json --verbose", Diagnose(Options(json=True, verbose=True))),
+        ("run-plan plan.py", {"file": "plan.py"}),
+        ("run-plan - --json", {"file": "-", "json": True}),
+        (
+            "run-plan --tools math,,web,math plan.py",
+            {"file": "plan.py", "tools": ("math", "web")},
+        ),
+        ("run-plan -- --odd.py", {"file": "--odd.py"}),
+        ("prompt --show 17 times --model m", {"request": ["17", "times"], "model": "m", "show": 1}),
+        ("doctor --json --verbose", {"json": True, "verbose": True}),
+        ("auth set gemini --quiet", {"name": "gemini", "quiet": True}),
     ],
 )
-def test_each_command_becomes_a_value(line: str, command: Command) -> None:
-    assert parse_command(line.split()) == command
+def test_each_command_line_is_read(line: str, meant: dict[str, object]) -> None:
+    assert said(*line.split()) == meant
 
 
-def test_every_command_says_where_servers_are_configured() -> None:
+def test_no_tools_are_none_that_are_offered() -> None:
+    assert parse_command(["run-plan", "plan.py", "--tools="]).tools == ()
+    assert parse_command(["run-plan", "plan.py"]).tools is None
+
+
+@pytest.mark.parametrize("line", ["mcp status", "call add", "run-plan plan.py", "doctor"])
+def test_every_command_says_where_servers_are_configured(line: str) -> None:
     words = ["--profile", "p.yaml", "--mcp-config", "a.json", "--mcp-config", "b.json"]
-    words.append("--allow-tool-changes")
-    expected = Options(Path("p.yaml"), (Path("a.json"), Path("b.json")), allow_tool_changes=True)
-    assert parse_command(["mcp", "status", *words]).options == expected
-    assert parse_command(["call", "add", *words]).options == expected
-    assert parse_command(["run-plan", "plan.py", *words]).options == expected
-    assert parse_command(["doctor", *words]).options == expected
+    found = parse_command([*line.split(), *words, "--allow-tool-changes"])
+    files = (Path("a.json"), Path("b.json"))
+    assert read_options(found) == Options(Path("p.yaml"), files, allow_tool_changes=True)
 
 
 def test_a_program_to_add_stands_behind_two_dashes_with_its_own_options() -> None:
     line = "mcp add time --env TZ=UTC --env A=b=c --description Clock -- npx -y server --json -- x"
-    assert parse_command(line.split()) == AddServer(
-        PLAIN,
-        "time",
-        ("npx", "-y", "server", "--json", "--", "x"),
-        None,
-        (),
-        (("TZ", "UTC"), ("A", "b=c")),
-        "Clock",
-    )
+    assert said(*line.split()) == {
+        "name": "time",
+        "program": ["npx", "-y", "server", "--json", "--", "x"],
+        "env": [("TZ", "UTC"), ("A", "b=c")],
+        "description": "Clock",
+    }
 
 
 def test_a_url_to_add_may_have_headers() -> None:
-    words = [
-        "mcp",
-        "add",
-        "docs",
-        "--url",
-        "https://a/mcp",
-        "--header",
-        "Authorization: Bearer x:y",
-    ]
-    assert parse_command(words) == AddServer(
-        PLAIN, "docs", (), "https://a/mcp", (("Authorization", "Bearer x:y"),), (), ""
-    )
+    words = ["mcp", "add", "docs", "--url", "https://a/mcp"]
+    assert said(*words, "--header", "Authorization: Bearer x:y") == {
+        "name": "docs",
+        "url": "https://a/mcp",
+        "header": [("Authorization", "Bearer x:y")],
+    }
 
 
 @pytest.mark.parametrize(
@@ -175,10 +158,10 @@ class TestHelp:
     ) -> None:
         lines = help_of(capsys, "mcp").splitlines()
         first_words = {line.split()[0] for line in lines if line.strip()}
-        assert {*get_args(Action)} <= first_words
+        assert {*ACTIONS["mcp"]} <= first_words
         assert {str(int(code)) for code in ExitCode} <= first_words
 
-    @pytest.mark.parametrize("words", [("mcp", action) for action in get_args(Action)], ids=str)
+    @pytest.mark.parametrize("words", [("mcp", action) for action in ACTIONS["mcp"]], ids=str)
     def test_every_action_says_what_it_does_and_shows_an_example(
         self, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -212,7 +195,7 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         "words",
-        [*((word,) for word in COMMANDS), *(("mcp", action) for action in get_args(Action))],
+        [*((word,) for word in COMMANDS), *(("mcp", action) for action in ACTIONS["mcp"])],
         ids=str,
     )
     def test_help_fits_a_line_of_100_characters_and_any_encoding(

@@ -10,8 +10,6 @@ import pytest
 from PIL import Image
 
 from core.errors import ExitCode
-from modules.cli.command import ShowPrompt
-from modules.cli.parser import parse_command
 from modules.models.credentials.keys import LIST_FILE
 from tests.command_line import ROOT, environment
 from tests.modules.cli.by_hand import Hand, entry
@@ -52,14 +50,6 @@ def photo(tmp_path: Path) -> Path:
     file = tmp_path / "photo.png"
     Image.new("RGB", (6, 4)).save(file)
     return file
-
-
-def test_the_command_line_becomes_a_value() -> None:
-    command = parse_command(["prompt", "--show", "17", "times", "23", "--model", "blind"])
-    assert isinstance(command, ShowPrompt)
-    assert (command.request, command.model) == ("17 times 23", "blind")
-    with pytest.raises(SystemExit):
-        parse_command(["prompt"])
 
 
 def test_both_messages_are_shown_with_the_tools_of_a_server(desk: Hand) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from modules.cli.shown_servers import kind_of, shown_origin, shown_start
+from modules.cli.mcp_list import kind_of, shown_origin, shown_start
 
 HERE = Path()
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, parser, run
+from modules.cli.commands import parse_command
+from modules.cli.docs import task_of
+from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, read_task, run
 from servers.rag.indexing.progress import FileNoted, IndexNoted, IndexProgress, OnEvent, SyncReport
 from servers.rag.library.management import Refused, manage
 from servers.rag.library.options import DocumentOptions
@@ -34,9 +36,8 @@ class Place:
         def open_library(_: DocumentOptions, __: OnEvent) -> FakeLibrary:
             return self.library
 
-        code = manage(
-            parser().parse_args(words), options, Reporter(self.out, self.err), open_library
-        )
+        found = read_task(task_of(parse_command(["docs", *words])))
+        code = manage(found, options, Reporter(self.out, self.err), open_library)
         assert self.library.closed
         return code
 
@@ -156,7 +157,7 @@ def test_options_that_cannot_be_used_are_bad_usage(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CORTEX_DOCUMENTS", '{"folders": []}')
-    assert run(["status"]) == EXIT_USAGE
+    assert run(read_task('{"action": "status"}')) == EXIT_USAGE
     assert "CORTEX_DOCUMENTS" in capsys.readouterr().err
 
 

@@ -1,0 +1,240 @@
+"""`mcp`: servers by hand. Its actions, and how their words are read."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Final
+
+from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS
+from modules.cli.arguments import END_OF_OPTIONS
+from modules.cli.mcp_check import check_server, show_log
+from modules.cli.mcp_edit import add, disable, enable, remove
+from modules.cli.mcp_list import list_servers
+from modules.cli.mcp_tools import list_tools, show_status
+from modules.cli.parser import (
+    Action,
+    CommandParser,
+    add_actions,
+    command_parser,
+    read_action,
+    seconds,
+)
+
+LOG_LINES_SHOWN: Final = 20
+"""How much of a log `mcp logs` shows unless told otherwise."""
+
+LOG_LINES_MAX: Final = 100_000
+
+_HELP: Final = """\
+MCP servers, by hand. They come from the profile's mcp_servers, from config/mcp.json under
+CORTEX_HOME, and from files given with --mcp-config; of two with one name the first counts.
+
+examples:
+  agent.py mcp list
+  agent.py mcp add time -- uvx mcp-server-time
+  agent.py mcp test time
+  agent.py mcp tools time"""
+
+
+def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+    """Read the words behind `mcp`; for `add`, `program` is the command of the server.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    # Behind -- stands a program of somebody else, with options of its own.
+    end = words.index(END_OF_OPTIONS) if END_OF_OPTIONS in words else len(words)
+    behind = [*words[end + 1 :]]
+    whole = command_parser(program, "mcp", _HELP)
+    add_actions(whole, _ACTIONS)
+    found = read_action(whole, words[:end])
+    found.program = behind
+    parser: CommandParser = found.parser
+    if found.action == "add":
+        _check_entry(parser, found)
+    elif behind:
+        parser.error(f"'{behind[0]}' behind -- is not understood; only `mcp add` takes a command")
+    return found
+
+
+def _check_entry(parser: CommandParser, found: argparse.Namespace) -> None:
+    if found.words:
+        words = " ".join(found.words)
+        parser.error(f"the command goes behind --: {parser.prog} {found.name} -- {words}")
+    if found.url is None and not found.program:
+        parser.error("say what to start behind --, or where the server is with --url")
+    if found.url is not None and found.program:
+        parser.error("a server has a --url or a command behind --, not both")
+    if found.url is None and found.header:
+        parser.error("--header goes with --url; a command gets --env")
+    if found.url is not None and found.env:
+        parser.error("--env goes with a command; a URL gets --header")
+
+
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the server, as `mcp list` names it")
+
+
+def _add_server(parser: CommandParser) -> None:
+    parser.add_argument("server", metavar="SERVER", nargs="?", help="only the tools of this one")
+
+
+def _add_log(parser: CommandParser) -> None:
+    _add_name(parser)
+    parser.add_argument(
+        "-n",
+        "--lines",
+        metavar="LINES",
+        type=_line_count,
+        default=LOG_LINES_SHOWN,
+        help=f"how many lines ({LOG_LINES_SHOWN})",
+    )
+    parser.add_argument("--follow", action="store_true", help="show what comes, until Ctrl-C")
+
+
+def _add_entry(parser: CommandParser) -> None:
+    parser.usage = "%(prog)s NAME [options] -- COMMAND...\n       %(prog)s NAME --url URL [options]"
+    parser.add_argument("name", metavar="NAME", help="a letter, then letters, digits, - and _")
+    parser.add_argument("--url", help="where a server answers over Streamable HTTP")
+    parser.add_argument(
+        "--header",
+        metavar="'K: V'",
+        action="append",
+        type=_header,
+        default=[],
+        help="sent with every request to the URL; may be given again",
+    )
+    parser.add_argument(
+        "--env",
+        metavar="K=V",
+        action="append",
+        type=_variable,
+        default=[],
+        help="a variable for the command; may be given again",
+    )
+    parser.add_argument("--description", metavar="TEXT", default="", help="what it is for")
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"how long its start may take ({START_TIMEOUT_SECONDS:g}; "
+        f"{FIRST_FETCH_SECONDS:g} at first where npx, uvx or the like download it)",
+    )
+    # A command without its --. With no default, argparse would name it as missing.
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise argparse.ArgumentTypeError("a header is 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError("a variable is NAME=value")
+    return name, value
+
+
+def _line_count(text: str) -> int:
+    if not text.isdecimal() or len(text) > len(str(LOG_LINES_MAX)) or int(text) > LOG_LINES_MAX:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of lines from 0 to {LOG_LINES_MAX:,}"
+        )
+    return int(text)
+
+
+_ACTIONS: Final = {
+    "list": Action(
+        "every configured server; starts none",
+        """\
+examples:
+  agent.py mcp list
+  agent.py mcp list --json | jq '.[].id'""",
+        list_servers,
+    ),
+    "tools": Action(
+        "the tools, as the planner sees them",
+        """\
+Servers whose tools are not cached are started. With --verbose each tool is shown with all
+that is known of its arguments.
+
+examples:
+  agent.py mcp tools
+  agent.py mcp tools math --verbose""",
+        list_tools,
+        _add_server,
+    ),
+    "status": Action(
+        "start every server and say how each fares",
+        """\
+Exits with 1 if one failed.
+
+examples:
+  agent.py mcp status
+  agent.py mcp status --json | jq '.[] | select(.state == "failed")'""",
+        show_status,
+    ),
+    "add": Action(
+        "keep a server in config/mcp.json",
+        """\
+Values may hold ${VAR}, which is read from the environment at each start: in single quotes
+the shell leaves it alone, and no secret ends in the file.
+
+examples:
+  agent.py mcp add time --env TZ=Europe/Vienna -- uvx mcp-server-time
+  agent.py mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer ${KEY}'
+  agent.py mcp add big --timeout 300 -- docker run -i --rm example/mcp-server""",
+        add,
+        _add_entry,
+    ),
+    "remove": Action(
+        "take a server out of config/mcp.json",
+        """\
+examples:
+  agent.py mcp remove time""",
+        remove,
+        _add_name,
+    ),
+    "enable": Action(
+        "switch a server on again; one that was set aside is brought back",
+        """\
+A server that fails to start is left alone for a minute, after a second failure for ten; after
+three in a row it is set aside, until it is enabled, its entry changes, or `mcp test` works.
+
+examples:
+  agent.py mcp enable time""",
+        enable,
+        _add_name,
+    ),
+    "disable": Action(
+        "switch a server off, and keep it in config/mcp.json",
+        """\
+examples:
+  agent.py mcp disable time
+  agent.py mcp list""",
+        disable,
+        _add_name,
+    ),
+    "test": Action(
+        "start one server, list its tools, ping it",
+        """\
+Tells each step on stderr and a verdict on stdout; exits with 1, and the end of the server's
+log, where it fails. A disabled server can be tried too.
+
+examples:
+  agent.py mcp test time""",
+        check_server,
+        _add_name,
+    ),
+    "logs": Action(
+        "the end of what a server wrote to stderr",
+        """\
+examples:
+  agent.py mcp logs time -n 100
+  agent.py mcp logs time --follow""",
+        show_log,
+        _add_log,
+    ),
+}
