@@ -18,7 +18,7 @@ from tests.evals.retrieval.ranking import Worth, gain, worth
 from tests.evals.retrieval.report import answers_lines, ranking_table, tuning_table
 from tests.evals.retrieval.vector_cache import CachedEmbedder
 from tests.evals.retrieval.whole import BUDGET_WORDS, Read, holds, read_answers
-from tests.servers.rag.search.memory_index import WordCountEmbedder
+from tests.servers.rag.search.shelf import WordCountEmbedder
 
 
 def test_ndcg_is_what_a_hand_computes():

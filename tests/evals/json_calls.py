@@ -10,6 +10,7 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from core.errors import CallRefused, ModelUnavailable, ServerError
 from core.ports import CountingModel, Dispatcher, ModelRequest
@@ -38,10 +39,18 @@ ENOUGH = "You have these results already. Write the answer now, in one sentence,
 """What helps a small model out of making the same calls for ever."""
 
 
+class Tools(Dispatcher, Protocol):
+    """A dispatcher that says what it offers."""
+
+    def get_all_tools(self) -> list[ToolSpec]:
+        """Every tool of every server."""
+        ...
+
+
 class JsonWay:
     """One model and one dispatcher, both open, under a name."""
 
-    def __init__(self, name: str, model: CountingModel, dispatcher: Dispatcher, form: Form) -> None:
+    def __init__(self, name: str, model: CountingModel, dispatcher: Tools, form: Form) -> None:
         """Talk with `model` in the `form` that it knows best."""
         self.name = name
         self._model = model
