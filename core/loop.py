@@ -7,10 +7,11 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from core.base.clock import Clock
 from core.context import AgentContext
 from core.errors import BudgetSpent, WorldError
 from core.events import (
@@ -87,7 +88,7 @@ class AgentLoop:
     def __init__(
         self,
         context: AgentContext,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Clock = time.perf_counter,
         borders: Borders | None = None,
     ) -> None:
         """Work on `context`.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from config.models_file import ModelsFile
 from config.schema import LlmSection
+from core.base.backoff import Timing
 from core.base.redaction import Redactor
-from core.dispatch.pacing import Pace
 from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
@@ -49,12 +49,12 @@ class ModelManager:
         secrets: Sequence[str] = (),
         retries: int = RETRIES,
         limits: RunLimits = NO_LIMITS,
-        pace: Pace | None = None,
+        timing: Timing | None = None,
     ) -> None:
         """Take a model or a chain as it is, or choose one.
 
         `redactor` takes secrets out of errors, and learns those in `secrets`.
-        `retries` are further tries of a request; `limits` bound a run; `pace` is what time and
+        `retries` are further tries of a request; `limits` bound a run; `timing` is what time and
         chance pauses go by.
 
         Raises:
@@ -80,7 +80,7 @@ class ModelManager:
         redactor = redactor or Redactor({})
         redactor.learn(secrets)
         self._watched = tuple(
-            WatchedModel(chosen, redactor.text, retries, pace) for chosen in chain
+            WatchedModel(chosen, redactor.text, retries, timing) for chosen in chain
         )
         self._outside = self._run = ModelRun(limits=limits)
 

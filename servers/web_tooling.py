@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
+from core.base.clock import Clock
 from core.base.text import one_line
 from servers.shared.errors import ToolInputError
 from servers.tooling import ExplainedTool
@@ -46,9 +47,7 @@ def web_tool(function: Callable[..., object]) -> Tool:
 
 
 @contextmanager
-def on_the_web(
-    context: Reports, what: str, clock: Callable[[], float] = time.monotonic
-) -> Generator[None]:
+def on_the_web(context: Reports, what: str, clock: Clock = time.monotonic) -> Generator[None]:
     """Work on the web: its faults become messages for the caller, its progress is reported.
 
     `what` is the query or address, which each report names. Progress counts the seconds since

@@ -57,7 +57,7 @@ class ServerConnection:
         self._spawned = spawned and guarded(spawned, settings.watchdog)
         self._on_tools = on_tools
         self._check = check
-        self._starter = Starter(spec, settings.pace, self._begin_life)
+        self._starter = Starter(spec, settings.timing, self._begin_life)
         self._closed = False
 
     @property

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from config.servers import ServerSpec
+from core.base.backoff import Timing
 from core.dispatch.call_errors import evidence
-from core.dispatch.pacing import Pace
 from core.errors import EntryUnusable, ServerStartError
 from core.mcp.client import McpClient, SessionRefused
 from core.mcp.hooks import SessionHooks
@@ -100,7 +100,7 @@ class ConnectionSettings:
     log_folder: Path | None
     grace: StopGrace
     hooks: SessionHooks
-    pace: Pace = field(default_factory=Pace)
+    timing: Timing = field(default_factory=Timing)
     watchdog: Watchdog = field(default_factory=Watchdog)
 
 
@@ -162,7 +162,7 @@ class Life:
         """Whether it answered something, or stayed up for a while with nothing to do."""
         if self._up_since is None:
             return False
-        return self.has_answered or self._settings.pace.now() - self._up_since > HEALTHY_SECONDS
+        return self.has_answered or self._settings.timing.now() - self._up_since > HEALTHY_SECONDS
 
     async def end(self) -> None:
         """Close the session and end the server; bounded by the graces."""
@@ -236,7 +236,7 @@ class Life:
             _marks.debug("connected")
             await self._on_tools(self.tools, tuple(client.skipped))
             self.start_seconds = time.perf_counter() - started
-            self._up_since = self._settings.pace.now()
+            self._up_since = self._settings.timing.now()
             self.opened.set_result(None)
             self._relisting.begin()
             await self._until_over(transport)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from core.base.clock import Clock
 from core.base.files import (
     LOCK_TIMEOUT_SECONDS,
     folder_locked,
@@ -54,7 +55,7 @@ class PinFile:
     def __init__(
         self,
         path: Path,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
     ) -> None:
         """Touch nothing yet; `clock` dates the names of damaged files."""

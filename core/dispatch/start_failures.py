@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.base.clock import Clock
 from core.base.files import folder_locked, read_regular, write_atomically
 from core.base.text import seconds_text
 from core.values import Json, JsonObject
@@ -77,9 +78,7 @@ class StartFailure:
 class StartFailures:
     """The failures in one file; every method blocks for a moment."""
 
-    def __init__(
-        self, file: Path, clock: Callable[[], float] = time.time, *, is_heeded: bool = True
-    ) -> None:
+    def __init__(self, file: Path, clock: Clock = time.time, *, is_heeded: bool = True) -> None:
         """Touch nothing yet; `clock` counts seconds since 1970.
 
         With `is_heeded` off, failures are kept, and no server is left alone for them.

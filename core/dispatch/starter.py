@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from config.servers import ServerSpec
+from core.base.backoff import Backoff, Timing
 from core.dispatch.life import Life
-from core.dispatch.pacing import Backoff, Pace
 from core.errors import EntryUnusable, ServerStartError
 
 FAILURES_MAX = 3
@@ -23,16 +23,16 @@ class Starter:
     server has ever been up, a failure is reported at once: what is wrong then seldom mends itself.
     """
 
-    def __init__(self, spec: ServerSpec, pace: Pace, begin: BeginLife) -> None:
+    def __init__(self, spec: ServerSpec, timing: Timing, begin: BeginLife) -> None:
         """Start nothing yet."""
         self.life: Life | None = None
         """The life that is, or the last one that was."""
         self.problem: ServerStartError | None = None
         """Why the last start failed; None once one succeeds."""
         self._spec = spec
-        self._pace = pace
+        self._timing = timing
         self._begin = begin
-        self._backoff = Backoff(pace.draw)
+        self._backoff = Backoff(timing.draw)
         self._has_been_up = False
         self._starting: asyncio.Task[Life] | None = None
 
@@ -73,11 +73,11 @@ class Starter:
 
     async def _start(self) -> Life:
         causes = await self._last_end()
-        deadline = self._pace.now() + self._spec.start_timeout_seconds
+        deadline = self._timing.now() + self._spec.start_timeout_seconds
         while True:
-            if wait := min(self._backoff.seconds(), deadline - self._pace.now()):
-                await self._pace.sleep(max(0.0, wait))
-            life = self.life = self._begin(deadline - self._pace.now())
+            if wait := min(self._backoff.seconds(), deadline - self._timing.now()):
+                await self._timing.sleep(max(0.0, wait))
+            life = self.life = self._begin(deadline - self._timing.now())
             try:
                 await asyncio.shield(life.opened)
             except EntryUnusable:
@@ -112,7 +112,7 @@ class Starter:
         Raises:
             ServerStartError: enough is enough.
         """
-        out_of_time = self._pace.now() >= deadline
+        out_of_time = self._timing.now() >= deadline
         if self._has_been_up and not out_of_time and len(causes) < FAILURES_MAX:
             await asyncio.wait({life.owner})
             return

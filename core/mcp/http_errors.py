@@ -11,15 +11,13 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
 from config.servers import ServerSpec
+from core.base.http_status import may_pass, status_text
 from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.values import Json
 
 QUOTE_CHARACTERS_MAX = 200
 """How much of a server's text an error quotes."""
-
-_PASSING = (408, 429, 500, 502, 503, 504)
-"""Statuses that say more of the moment than of the request (RFC 9110, 15; RFC 6585, 4)."""
 
 _REFUSING = (401, 403, 404, 405, 429)
 """Statuses that a request gets before anything is done about it."""
@@ -86,7 +84,7 @@ class FaultWriter:
         `resumes` where the request asked for the rest of a stream that was cut: then the address
         has proved right.
         """
-        parts = [_named(status)]
+        parts = [f"answered {status_text(status)}"]
         is_about_address = status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
         if resumes and is_about_address:
             parts.append("it keeps nothing of a stream that was cut")
@@ -97,7 +95,7 @@ class FaultWriter:
         if (said := self.quote(body)) is not None:
             parts.append(f"it says {said}")
         text = parts[0] + (": " if parts[1:] else "") + "; ".join(parts[1:])
-        return (PassingFault if status in _PASSING else HttpFault)(text, status, body)
+        return (PassingFault if may_pass(status) else HttpFault)(text, status, body)
 
     def redirect(self, status: int, target: str, *, is_same_origin: bool) -> HttpFault:
         """A redirect that is not followed.
@@ -110,7 +108,7 @@ class FaultWriter:
         if is_same_origin:
             why = "a message can't follow a redirect of this kind, which asks for its page only"
         return HttpFault(
-            f"{_named(status)}: it points{where}, and {why}; "
+            f"answered {status_text(status)}: it points{where}, and {why}; "
             f"if that is the server you mean, set it as {self.key('url')}",
             status,
         )
@@ -118,8 +116,8 @@ class FaultWriter:
     def circle(self, status: int, redirects: int) -> HttpFault:
         """One redirect too many."""
         return HttpFault(
-            f"{_named(status)}: it redirects over and over, {redirects} times were followed; "
-            f"check {self.key('url')}",
+            f"answered {status_text(status)}: it redirects over and over, {redirects} times were "
+            f"followed; check {self.key('url')}",
             status,
         )
 
@@ -171,13 +169,6 @@ def _query(url: str | None) -> str:
         return urlsplit(url or "").query
     except ValueError:  # no address at all, which is told elsewhere
         return ""
-
-
-def _named(status: int) -> str:
-    try:
-        return f"answered HTTP {status} ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return f"answered HTTP {status}"
 
 
 def _error_message(body: bytes) -> str | None:

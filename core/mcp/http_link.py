@@ -17,7 +17,7 @@ import httpx2
 from config.http_address import is_loopback
 from config.servers import ServerSpec
 from core.base.causes import causes
-from core.base.retry_after import retry_after_seconds
+from core.base.http_status import PAUSE_STATUSES, retry_after_seconds
 from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault, SessionExpired
 from core.version import __version__
 
@@ -186,7 +186,6 @@ COOKIES_MAX = 50
 """A jar with more is emptied; load balancers that pin a session need one or two."""
 
 _RESENT_WITH_BODY = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
-_ASKS_FOR_A_PAUSE = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 Method: TypeAlias = Literal["GET", "POST", "DELETE"]
 
@@ -440,6 +439,6 @@ def _encoded(value: str | bytes) -> bytes:
 
 def _pause_seconds(response: httpx2.Response) -> float | None:
     """What Retry-After asks for, where it counts."""
-    if response.status_code not in _ASKS_FOR_A_PAUSE:
+    if response.status_code not in PAUSE_STATUSES:
         return None
     return retry_after_seconds(response.headers)

@@ -10,11 +10,12 @@ import codecs
 import json
 import re
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 from pydantic_core import from_json, to_json
 
+from core.base.clock import Clock
 from core.values import Json, JsonObject
 
 MESSAGE_PARTS_MAX = 200_000
@@ -368,8 +369,8 @@ class ReadingBudget:
 
     def __init__(
         self,
-        clock: Callable[[], float] = time.monotonic,
-        cpu_clock: Callable[[], float] = time.thread_time,
+        clock: Clock = time.monotonic,
+        cpu_clock: Clock = time.thread_time,
     ) -> None:
         """Have the burst to spend."""
         self._clock = clock

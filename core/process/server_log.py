@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from core.base.clock import Clock
 from core.base.files import make_private_folder, open_private
 
 LOG_BYTES_MAX: Final = 1024 * 1024
@@ -47,9 +48,7 @@ Redact = Callable[[str], str]
 class ServerLog:
     """Writes what comes through a pipe to a file, until its writers have closed it."""
 
-    def __init__(
-        self, path: Path, redact: Redact, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, path: Path, redact: Redact, clock: Clock = time.monotonic) -> None:
         """Empty the file, made with its folder if need be, and begin.
 
         `stderr` is then the end of the pipe for the server; the caller closes it. `clock` gives
@@ -105,7 +104,7 @@ class ServerLog:
 class _Flow:
     """Cuts a stream where no secret is torn apart, and bounds it in time."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._pending = b""
         self._skipped = 0

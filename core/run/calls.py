@@ -14,10 +14,11 @@ is still busy with an earlier one, only the newest is told; none is told after i
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from core.base.clock import Clock
 from core.context import SubtaskStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
 from core.events import (
@@ -70,7 +71,7 @@ class RunCalls:
     def __init__(
         self,
         context: CallContext,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Clock = time.perf_counter,
         guard: ProvenanceGuard | None = None,
     ):
         """Send through the context's dispatcher; `clock` gives seconds for durations.

@@ -13,11 +13,12 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from core.base.clock import Clock
 from core.base.files import DRAFT_SUFFIX, folder_locked, reserve_damaged_name, write_atomically
 from core.errors import StorageError
 from core.turn import MemoryItem
@@ -63,7 +64,7 @@ class MemoryFile:
         self,
         path: Path,
         max_bytes: int = MAX_FILE_BYTES,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
     ) -> None:
         """Only remember the path; `clock` dates the names of damaged files."""

@@ -3,10 +3,11 @@
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
+from core.base.clock import Clock
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import JsonObject
 from modules.session.file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
@@ -30,7 +31,7 @@ class MemoryManager:
         enabled: bool = True,
         structure: Structure = "date",
         max_file_bytes: int = MAX_FILE_BYTES,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
     ) -> None:
         """Only remember where things go; `enabled=False` keeps items in this process alone.
 

@@ -4,12 +4,13 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import assert_never
 
 from config.schema import MemorySection
+from core.base.clock import Clock
 from core.base.redaction import Redactor
 from core.base.text import sentence
 from core.errors import StorageError
@@ -89,7 +90,7 @@ class SessionRecorder:
         self,
         memory: MemoryManager,
         settings: MemorySection,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         redactor: Redactor | None = None,
     ) -> None:
         """Record into `memory`.

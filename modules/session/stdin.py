@@ -9,11 +9,11 @@ import os
 import select
 import stat
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.base.clock import Clock
 from core.errors import UsageError
 from core.ports import TextInput
 from modules.session.request import StdinUse
@@ -53,7 +53,7 @@ class StdinReader:
     descriptor: int
     silent_seconds: float = SILENT_SECONDS
     end_seconds: float = END_SECONDS
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     processes: Path = Path("/proc")
 
     def read(self, wanted: StdinUse = "auto") -> Beside:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import Final, Literal, TypeAlias
 
+from core.base.clock import Clock
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.events import (
@@ -81,7 +82,7 @@ class Progress:
         redactor: Redactor | None = None,
         *,
         is_held: Callable[[], bool] = lambda: False,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.

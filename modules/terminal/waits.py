@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from core.base.clock import Clock
 from core.base.text import seconds_text
 from modules.terminal.streams import TextSink
 
@@ -146,7 +147,7 @@ class Waits:
         verbose: bool = False,
         quiet: bool = False,
         is_held: Callable[[], bool] = lambda: False,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
     ) -> None:
         """Wait for nothing yet.

@@ -15,6 +15,7 @@ from weakref import WeakSet
 import httpx2
 from pydantic import BaseModel, ValidationError
 
+from core.base.http_status import may_pass, retry_after_seconds
 from core.base.text import clause, one_line
 
 WAITS_SECONDS = (1.0, 4.0, 15.0)
@@ -29,9 +30,6 @@ ANSWER_SECONDS = 120.0
 
 REPLY_BYTES_MAX = 64 * 1024 * 1024
 QUOTE_CHARACTERS_MAX = 200
-
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-"""Statuses that may be gone in a moment (RFC 9110, 15.5 and 15.6; RFC 6585, 4)."""
 
 Method: TypeAlias = Literal["GET", "POST"]
 FormT = TypeVar("FormT", bound=BaseModel)
@@ -131,7 +129,7 @@ class JsonService:
             pause = wait_seconds
             if pause is not None and answer.pause_seconds is not None:
                 pause = max(pause, answer.pause_seconds)
-            if pause is None or pause > WAIT_SECONDS_MAX or answer.status not in _PASSING:
+            if pause is None or pause > WAIT_SECONDS_MAX or not may_pass(answer.status):
                 raise self._refused(answer)
             if self._closed.wait(pause):
                 raise self.unavailable("was closed while it was asked")
@@ -184,9 +182,7 @@ class JsonService:
         return b"".join(pieces)
 
     def _refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> _Refusal:
-        pause = headers.get("retry-after", "")
-        seconds = float(pause) if pause.isdecimal() and len(pause) < 7 else None
-        return _Refusal(status, self._quoted(body), seconds)
+        return _Refusal(status, self._quoted(body), retry_after_seconds(headers))
 
     def _refused(self, refusal: _Refusal) -> Exception:
         said = f": {clause(refusal.message)}" if refusal.message else ""

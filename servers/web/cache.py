@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from core.base.clock import Clock
+
 KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
@@ -31,7 +33,7 @@ class SharedCache(Generic[KeyT, ValueT]):
         seconds: Callable[[ValueT], float],
         entries_max: int,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         size: Callable[[ValueT], int] = lambda value: 1,
         size_max: int | None = None,
     ) -> None:

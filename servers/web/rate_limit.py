@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from core.base.clock import Clock
 from servers.web.errors import RateLimited
 from servers.web.progress import tell
 
@@ -28,7 +29,7 @@ class RateLimiter:
         requests_per_minute: int = 30,
         *,
         wait_seconds_max: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """A slot is waited for at most so long, if a bound is given.

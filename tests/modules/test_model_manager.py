@@ -61,11 +61,11 @@ async def test_a_model_that_fails_for_good_is_replaced_for_the_rest_of_the_run()
 async def test_what_may_pass_is_tried_again_before_another_model_stands_in() -> None:
     clock = HandClock()
     manager = ModelManager(
-        [chosen("a", transient(), transient(), "late"), chosen("b")], pace=clock.pace
+        [chosen("a", transient(), transient(), "late"), chosen("b")], timing=clock.timing
     )
     assert (await manager.generate(DECISION)).text == "late"
     hurried = ModelManager(
-        [chosen("a", transient("busy", 3600)), chosen("b", "at once")], pace=clock.pace
+        [chosen("a", transient("busy", 3600)), chosen("b", "at once")], timing=clock.timing
     )
     assert (await hurried.generate(DECISION)).text == "at once"
     assert len(clock.pauses) == 2
@@ -248,7 +248,7 @@ async def test_a_spent_budget_stops_retries_and_stand_ins() -> None:
     model = HeldModel()
     costly = ModelReply("x", Usage(1, 200, 0))
     chain = [ChosenModel(model, FREE), chosen("b", costly, "never")]
-    manager = ModelManager(chain, limits=RunLimits(max_tokens=100), pace=HandClock().pace)
+    manager = ModelManager(chain, limits=RunLimits(max_tokens=100), timing=HandClock().timing)
     with manager.telling(Heard()):
         model.put(DOWN)
         await manager.generate(DECISION)

@@ -158,7 +158,7 @@ async def test_the_manager_waits_as_long_as_it_is_asked_to_and_then_gets_its_ans
 ) -> None:
     clock = HandClock()
     async with model_of(mock, backend) as model:
-        manager = ModelManager(model, pace=clock.pace)
+        manager = ModelManager(model, timing=clock.timing)
         asked = ModelRequest("text", f"{replies.FLAKY}: {backend}")
         assert (await manager.generate(asked)).text == "Now."
     (pause,) = clock.pauses

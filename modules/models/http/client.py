@@ -20,7 +20,7 @@ import httpx2
 
 from config.http_address import is_loopback
 from core.base.causes import causes
-from core.base.retry_after import retry_after_seconds
+from core.base.http_status import retry_after_seconds
 from core.errors import ModelUnavailable
 from core.version import __version__
 from modules.models.http.error_document import ErrorDocument, error_document

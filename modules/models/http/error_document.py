@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.base.retry_after import PAUSE_SECONDS_MAX
+from core.base.http_status import PAUSE_SECONDS_MAX
 from core.values import Json, JsonObject
 
 MESSAGE_CHARACTERS_MAX = 4_000

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from config.models_file import ModelEntry
 from core.base.causes import causes
+from core.base.http_status import may_pass
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
@@ -25,10 +26,6 @@ QUOTE_CHARACTERS_MAX = 300
 """How much of what a service says a message shows."""
 
 ELSEWHERE = "or choose another model with --model"
-
-_PASSING: Final = frozenset({408, 409, 425, 429})
-"""Statuses below 500 that say more of the moment than of the request (RFC 9110, 15.5; RFC 8470,
-5.2; RFC 6585, 4); 409 is what OpenAI's own clients try again as well."""
 
 _HTML: Final = re.compile(rb"\A\s*(?:<!doctype\s+html|<html)\b", re.IGNORECASE)
 
@@ -220,8 +217,7 @@ class ServiceErrors:
     ) -> ServiceError:
         """A status that is no success; `is_final`: the service says that no other try helps."""
         is_spent = said.is_spent or status == HTTPStatus.PAYMENT_REQUIRED
-        may_pass = status in _PASSING or status >= 500
-        transient = may_pass and not is_spent and not is_final
+        transient = may_pass(status) and not is_spent and not is_final
         pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
         return self._error(
             self._why_refused(status, said, is_spent),
@@ -277,7 +273,7 @@ class ServiceErrors:
             )
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return f"is asked too often{quoted}; wait a minute, {ELSEWHERE}"
-        if status in _PASSING or status >= 500:
+        if may_pass(status):
             return f"is in trouble (HTTP {status}){quoted}; try again in a moment, {ELSEWHERE}"
         return f"refused the request (HTTP {status}){quoted}; {ELSEWHERE.removeprefix('or ')}"
 

@@ -1,9 +1,9 @@
 """One run, as its models see it, and the watch over one request of it."""
 
 import asyncio
-from collections.abc import Callable
 from typing import assert_never
 
+from core.base.clock import Clock
 from core.events import Emit, ModelAnswered, ModelAsked, ModelEvent, ModelWriting
 from core.ports import (
     ModelReply,
@@ -45,9 +45,7 @@ TELLING_SECONDS = 0.1
 class RequestWatch:
     """One request that is being sent, from `asked` to `answered`; close it in any case."""
 
-    def __init__(
-        self, model: str, purpose: ModelPurpose, run: ModelRun, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, model: str, purpose: ModelPurpose, run: ModelRun, now: Clock) -> None:
         """Tell the run; `now` gives seconds."""
         self._model = model
         self._purpose: ModelPurpose = purpose

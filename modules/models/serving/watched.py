@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
-from core.dispatch.pacing import Backoff, Pace
+from core.base.backoff import Backoff, Timing
 from core.errors import ModelUnavailable
 from core.events import ModelRetried
 from core.ports import ModelReply, ModelRequest, TextModel
@@ -65,14 +65,14 @@ class WatchedModel:
         chosen: ChosenModel,
         redact: Callable[[str], str],
         retries: int = RETRIES,
-        pace: Pace | None = None,
+        timing: Timing | None = None,
     ) -> None:
-        """Take a backend; `redact` takes secrets out of its errors, pauses go by `pace`."""
+        """Take a backend; `redact` takes secrets out of its errors, pauses go by `timing`."""
         self.chosen = chosen
         self.usage = Usage()
         self._redact = redact
         self._retries = retries
-        self._pace = pace or Pace()
+        self._timing = timing or Timing()
         self._slots = asyncio.Semaphore(chosen.concurrent_requests)
 
     @property
@@ -89,7 +89,7 @@ class WatchedModel:
             ModelUnavailable: none did, for a reason without secrets in it.
             BudgetSpent: the run may use no more.
         """
-        backoff, tries = Backoff(self._pace.draw), 0
+        backoff, tries = Backoff(self._timing.draw), 0
         while True:
             tries += 1
             try:
@@ -107,7 +107,7 @@ class WatchedModel:
                     # A cause could hold what the redactor takes out.
                     raise spent or self._given_up(error, reason, tries) from None
             await run.tell(ModelRetried(self.name, reason, tries, pause))
-            await self._pace.sleep(pause)
+            await self._timing.sleep(pause)
 
     def _given_up(self, error: ModelUnavailable, reason: str, tries: int) -> ModelUnavailable:
         """The error that says why no further request is sent."""
@@ -125,7 +125,7 @@ class WatchedModel:
 
     async def _ask(self, request: ModelRequest, run: ModelRun) -> ModelReply:
         """Send one request as soon as the backend has room for it."""
-        watch = RequestWatch(self.name, request.purpose, run, self._pace.now)
+        watch = RequestWatch(self.name, request.purpose, run, self._timing.now)
         async with contextlib.aclosing(watch):
             try:
                 async with self._slots:

@@ -8,10 +8,11 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, TextIO, assert_never
 
+from core.base.clock import Clock
 from core.base.text import one_line
 from servers.rag.indexing.progress import (
     FileNoted,
@@ -49,7 +50,7 @@ class Reporter:
         is_quiet: bool = False,
         is_verbose: bool = False,
         wait_shown_seconds: float = WAIT_SHOWN_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         """Write nothing yet."""
         self._stdout = stdout

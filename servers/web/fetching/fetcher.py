@@ -10,20 +10,22 @@ from functools import cache
 
 import httpcore2
 
+from core.base.backoff import Timing
+from core.base.clock import Clock
+from core.base.http_status import PAUSE_STATUSES
 from servers.web.cache import SharedCache
 from servers.web.errors import AddressRefused, PageUnavailable, RateLimited
 from servers.web.fetching.guard import AddressGuard, Resolver, system_resolver
 from servers.web.fetching.http_messages import (
     PRODUCT,
     REDIRECT_STATUSES,
-    RETRY_STATUSES,
     Answer,
     Request,
     first_request,
     next_request,
     status_error,
 )
-from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Attempts, Timing
+from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Attempts
 from servers.web.fetching.robots import (
     ALLOW_ALL,
     REFUSE_ALL,
@@ -124,7 +126,7 @@ class GuardedFetcher:
                 if pause is None:
                     raise
             else:
-                if answer.status not in RETRY_STATUSES:
+                if answer.status not in PAUSE_STATUSES:
                     return answer
                 pause = attempts.pause(answer.pause_seconds)
                 if pause is None:
@@ -205,7 +207,7 @@ def open_fetcher(
     resolver: Resolver = system_resolver,
     connector: Connector = system_connector,
     trust: Callable[[], ssl.SSLContext] = httpcore2.default_ssl_context,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Clock = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     draw: Callable[[], float] = random.random,
 ) -> GuardedFetcher:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import urlencode
 
-from core.base.retry_after import retry_after_seconds
+from core.base.http_status import retry_after_seconds
 from servers.web.errors import AddressRefused, PageUnavailable
 from servers.web.fetching.targets import Target, redirected, shown_url
-
-RETRY_STATUSES = frozenset({429, 503})
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,80}")
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:-]{1,40})", re.ASCII | re.IGNORECASE)

@@ -1,10 +1,6 @@
 """How long, and how often, a fetch goes on: its deadline, its retries, and the pauses between."""
 
-import asyncio
-import random
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from core.base.backoff import Timing
 
 RETRIES_MAX = 2
 """Of one fetch, redirects included."""
@@ -18,18 +14,6 @@ WHOLE_PER_ATTEMPT = 1.5
 and can say why, before a tool call is given up after 60 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """What time and chance go by; tests bring their own.
-
-    `clock` counts seconds, `sleep` waits for some, `draw` gives a number from 0 to 1.
-    """
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    draw: Callable[[], float] = random.random
-
-
 class Attempts:
     """What is left to one fetch."""
 
@@ -37,12 +21,12 @@ class Attempts:
         """The time begins now."""
         self._attempt_seconds = attempt_seconds
         self._timing = timing
-        self._deadline = timing.clock() + attempt_seconds * WHOLE_PER_ATTEMPT
+        self._deadline = timing.now() + attempt_seconds * WHOLE_PER_ATTEMPT
         self._retries = 0
 
     def attempt_seconds(self) -> float:
         """What one attempt that begins now may take."""
-        return max(0.0, min(self._attempt_seconds, self._deadline - self._timing.clock()))
+        return max(0.0, min(self._attempt_seconds, self._deadline - self._timing.now()))
 
     def pause(self, asked: float | None = None) -> float | None:
         """How long to wait before the next try; None if there is none left, or no time for it.
@@ -57,7 +41,7 @@ class Attempts:
             pause = FIRST_PAUSE_SECONDS * 2**self._retries * (0.5 + self._timing.draw() / 2)
         else:
             pause = asked * (1 + self._timing.draw() / 10)
-        left = self._deadline - self._timing.clock()
+        left = self._deadline - self._timing.now()
         return pause if pause <= min(PAUSE_SECONDS_MAX, left) else None
 
     async def wait(self, seconds: float) -> None:

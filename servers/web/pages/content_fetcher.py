@@ -1,9 +1,9 @@
 """From an address to the text a model is shown."""
 
 import time
-from collections.abc import Callable
 from urllib.parse import urldefrag
 
+from core.base.clock import Clock
 from core.base.text import size_text
 from servers.web.cache import SharedCache
 from servers.web.pages.window import WINDOW_CHARACTERS, page_window
@@ -29,7 +29,7 @@ class WebContentFetcher:
         *,
         limiter: RateLimiter | None = None,
         cache_seconds: float = CACHE_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         """`limiter` is asked before each fetch, not for a page that is kept."""
         self._fetcher = fetcher

@@ -2,9 +2,9 @@
 
 import time
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.base.clock import Clock
 from servers.web.cache import SharedCache
 from servers.web.errors import SearchUnavailable
 from servers.web.ports import SearchProvider, SearchResult
@@ -38,7 +38,7 @@ class CachedProvider:
         keep_seconds: float,
         *,
         max_queries: int = MAX_CACHED_QUERIES,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._provider = provider
         self._found = SharedCache[str, _Found](lambda found: keep_seconds, max_queries, clock=clock)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.servers import ServerSpec
+from core.base.backoff import Timing
 from core.dispatch.connections import ServerConnection, ignore_tools
 from core.dispatch.life import ConnectionSettings, OnTools
-from core.dispatch.pacing import Pace
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
 from core.tools.spec import ToolSpec
@@ -28,8 +28,8 @@ class Clock:
         self.sleeps.append(seconds)
         self.seconds += seconds
 
-    def pace(self) -> Pace:
-        return Pace(lambda: self.seconds, self.sleep, lambda: 1.0)
+    def timing(self) -> Timing:
+        return Timing(lambda: self.seconds, self.sleep, lambda: 1.0)
 
 
 @asynccontextmanager
@@ -40,8 +40,8 @@ async def connected(
     on_tools: OnTools = ignore_tools,
     hooks: SessionHooks | None = None,
 ) -> AsyncGenerator[ServerConnection]:
-    pace = (clock or Clock()).pace()
-    settings = ConnectionSettings(logs, QUICK, hooks or SessionHooks(), pace, Watchdog(QUICK))
+    timing = (clock or Clock()).timing()
+    settings = ConnectionSettings(logs, QUICK, hooks or SessionHooks(), timing, Watchdog(QUICK))
     connection = ServerConnection(spec, settings, on_tools=on_tools)
     async with asyncio.timeout(20):
         try:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.backoff import FIRST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS, Backoff
 from core.dispatch.life import Relisting
-from core.dispatch.pacing import FIRST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS, Backoff, Turns
+from core.dispatch.pacing import Turns
 from core.mcp.hooks import Question, Reply, SessionHooks
 
 

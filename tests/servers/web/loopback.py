@@ -23,6 +23,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from core.base.clock import Clock
+
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
 
@@ -129,7 +131,7 @@ class LoopbackWeb:
         return await system_connector("127.0.0.1", self.port, seconds)
 
     def public_fetcher(
-        self, options: "WebOptions | None" = None, clock: Callable[[], float] = time.monotonic
+        self, options: "WebOptions | None" = None, clock: Clock = time.monotonic
     ) -> "GuardedFetcher":
         """A fetcher that finds this server at every public name, without waits between tries."""
         from servers.web.fetching.fetcher import open_fetcher

@@ -139,9 +139,9 @@ async def test_errors_are_replayed_with_what_decides_about_another_try(tmp_path:
 async def test_a_run_with_retries_is_replayed_as_it_was(tmp_path: Path) -> None:
     script = ScriptedModel([transient(), ModelReply("x", Usage(1, 5, 5, cost=1.0))])
     recorder = RecordingModel(script, tmp_path / "r", NO_SECRETS)
-    await ModelManager(recorder, pace=HandClock().pace).generate(DECISION)
+    await ModelManager(recorder, timing=HandClock().timing).generate(DECISION)
     clock = HandClock()
-    manager = ModelManager(ReplayedModel(tmp_path / "r", NO_SECRETS), pace=clock.pace)
+    manager = ModelManager(ReplayedModel(tmp_path / "r", NO_SECRETS), timing=clock.timing)
     assert (await manager.generate(DECISION)).text == "x"
     assert manager.usage == Usage(1, 5, 5)  # a replay costs nothing
     assert len(clock.pauses) == 1
@@ -154,7 +154,7 @@ async def test_a_chain_is_replayed_as_it_answered(tmp_path: Path) -> None:
         ScriptedModel(["from b", "later from b"], "b"),
     ]
     chain = [ChosenModel(RecordingModel(script, file, NO_SECRETS), FREE) for script in scripts]
-    manager = ModelManager(chain, pace=HandClock().pace)
+    manager = ModelManager(chain, timing=HandClock().timing)
     with manager.telling(Heard()):
         said = [(await manager.generate(asked)).text for asked in (DECISION, later)]
     assert len(lines(file)) == 4

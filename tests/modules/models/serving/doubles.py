@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from core.dispatch.pacing import Pace
+from core.base.backoff import Timing
 from core.errors import ModelUnavailable
 from core.events import Event
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
@@ -61,9 +61,9 @@ class HandClock:
     pauses: list[float] = field(default_factory=list[float])
 
     @property
-    def pace(self) -> Pace:
+    def timing(self) -> Timing:
         """What a manager is given."""
-        return Pace(now=lambda: self.seconds, sleep=self._sleep, draw=lambda: self.drawn)
+        return Timing(now=lambda: self.seconds, sleep=self._sleep, draw=lambda: self.drawn)
 
     async def _sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)

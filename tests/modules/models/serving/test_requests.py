@@ -37,7 +37,7 @@ async def settle() -> None:
 async def test_a_failure_that_may_pass_is_tried_again_after_growing_pauses() -> None:
     clock, heard = HandClock(), Heard()
     model = ScriptedModel([transient("a"), transient("b"), transient("c"), "answer"])
-    manager = ModelManager(model, pace=clock.pace)
+    manager = ModelManager(model, timing=clock.timing)
     with manager.telling(heard):
         assert (await manager.generate(DECISION)).text == "answer"
     assert clock.pauses == [0.5, 1.0, 2.0]
@@ -51,14 +51,14 @@ async def test_a_failure_that_may_pass_is_tried_again_after_growing_pauses() -> 
 
 async def test_pauses_are_drawn_from_the_whole_window() -> None:
     clock = HandClock(drawn=0.25)
-    await ModelManager(ScriptedModel([transient(), "x"]), pace=clock.pace).generate(DECISION)
+    await ModelManager(ScriptedModel([transient(), "x"]), timing=clock.timing).generate(DECISION)
     assert clock.pauses == [0.125]
 
 
 async def test_tries_are_counted_out_and_the_error_says_how_many() -> None:
     clock = HandClock()
     model = ScriptedModel([transient("down")] * 3 + ["never"])
-    manager = ModelManager(model, retries=2, pace=clock.pace)
+    manager = ModelManager(model, retries=2, timing=clock.timing)
     with pytest.raises(ModelUnavailable, match=r"^down \(asked 3 times\)$") as caught:
         await manager.generate(DECISION)
     assert caught.value.transient
@@ -70,7 +70,7 @@ async def test_a_failure_that_stays_is_not_tried_again() -> None:
     clock = HandClock()
     model = ScriptedModel([ModelUnavailable("no key"), "never"])
     with pytest.raises(ModelUnavailable, match=r"^no key$"):
-        await ModelManager(model, pace=clock.pace).generate(DECISION)
+        await ModelManager(model, timing=clock.timing).generate(DECISION)
     assert model.leftover == 1
     assert not clock.pauses
 
@@ -78,7 +78,7 @@ async def test_a_failure_that_stays_is_not_tried_again() -> None:
 async def test_the_pause_that_a_service_asks_for_is_kept() -> None:
     clock = HandClock(drawn=0.0)
     model = ScriptedModel([transient(wait_seconds=20), transient(wait_seconds=-5), "x"])
-    await ModelManager(model, pace=clock.pace).generate(DECISION)
+    await ModelManager(model, timing=clock.timing).generate(DECISION)
     assert clock.pauses == [20, 0]
 
 
@@ -87,7 +87,7 @@ async def test_a_pause_that_is_too_long_is_not_waited_for(seconds: float) -> Non
     clock = HandClock()
     model = ScriptedModel([transient("busy", seconds), "never"])
     with pytest.raises(ModelUnavailable, match=r"busy \(it asks to wait .* 60 s are not waited"):
-        await ModelManager(model, pace=clock.pace).generate(DECISION)
+        await ModelManager(model, timing=clock.timing).generate(DECISION)
     assert not clock.pauses
 
 
@@ -100,7 +100,7 @@ async def test_what_was_written_before_a_failure_is_thrown_away() -> None:
     clock, model, heard = HandClock(), HeldModel(), Heard()
     model.put(TextDelta("half an ans"), transient("cut"))
     model.put(TextDelta("who"), TextDelta("le"), ReplyEnd(Usage(1, 5, 2)), None)
-    manager = ModelManager([ChosenModel(model, FREE)], pace=clock.pace)
+    manager = ModelManager([ChosenModel(model, FREE)], timing=clock.timing)
     with manager.telling(heard):
         reply = await manager.generate(DECISION)
     assert reply == ModelReply("whole", Usage(1, 5, 2), model="held")
@@ -110,7 +110,7 @@ async def test_what_was_written_before_a_failure_is_thrown_away() -> None:
 async def test_a_stream_that_just_ends_is_tried_again() -> None:
     clock, model = HandClock(), HeldModel()
     model.put(TextDelta("half"), None, TextDelta("whole"), ReplyEnd(), None)
-    assert (await ModelManager(model, pace=clock.pace).generate(DECISION)).text == "whole"
+    assert (await ModelManager(model, timing=clock.timing).generate(DECISION)).text == "whole"
     assert len(clock.pauses) == 1
 
 
@@ -152,7 +152,7 @@ async def test_requests_wait_their_turn_and_the_wait_is_not_counted_as_the_model
 
 async def test_a_request_is_told_from_asking_to_the_answer_with_its_times() -> None:
     clock, model, heard = HandClock(seconds=100.0), HeldModel(), Heard()
-    manager = ModelManager([ChosenModel(model, FREE)], pace=clock.pace)
+    manager = ModelManager([ChosenModel(model, FREE)], timing=clock.timing)
     async with asyncio.timeout(SOON_SECONDS), asyncio.TaskGroup() as tasks:
         with manager.telling(heard):
             task = tasks.create_task(manager.generate(DECISION))
@@ -186,7 +186,7 @@ async def test_of_a_reply_in_one_piece_no_first_token_is_told() -> None:
 
 async def test_counts_are_told_ten_times_a_second_at_most() -> None:
     clock, model, heard = HandClock(), HeldModel(), Heard()
-    manager = ModelManager(model, pace=clock.pace)
+    manager = ModelManager(model, timing=clock.timing)
     async with asyncio.timeout(SOON_SECONDS), asyncio.TaskGroup() as tasks:
         with manager.telling(heard):
             task = tasks.create_task(manager.generate(DECISION))
@@ -204,7 +204,7 @@ async def test_counts_are_told_ten_times_a_second_at_most() -> None:
 
 async def test_the_stream_does_not_wait_for_a_listener_and_counts_do_not_pile_up() -> None:
     clock, model, heard = HandClock(), HeldModel(), Heard()
-    manager = ModelManager(model, pace=clock.pace)
+    manager = ModelManager(model, timing=clock.timing)
     heard.idle.clear()
     async with asyncio.timeout(SOON_SECONDS), asyncio.TaskGroup() as tasks:
         with manager.telling(heard):

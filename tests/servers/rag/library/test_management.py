@@ -3,12 +3,12 @@
 import io
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from core.base.clock import Clock
 from modules.cli.commands import parse_command
 from modules.cli.docs import task_of
 from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, read_task, run
@@ -166,7 +166,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def teller(stream: io.StringIO, clock: Callable[[], float], *, is_quiet: bool = False) -> Reporter:
+def teller(stream: io.StringIO, clock: Clock, *, is_quiet: bool = False) -> Reporter:
     return Reporter(io.StringIO(), stream, is_quiet=is_quiet, clock=clock)
 
 

@@ -1,0 +1,57 @@
+"""How long to wait before something that failed is tried again."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from core.base.clock import Clock
+
+FIRST_WINDOW_SECONDS: Final = 0.5
+"""The wait after one failure is drawn from between zero and this, hence a quarter second."""
+
+LONGEST_WINDOW_SECONDS: Final = 8.0
+"""The window doubles with each further failure in a row, up to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What time and chance waits go by; tests bring their own.
+
+    `now` counts seconds, `sleep` waits for some, `draw` gives a number from 0 to 1.
+    """
+
+    now: Clock = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    draw: Callable[[], float] = random.random
+
+
+class Backoff:
+    """Exponential backoff with full jitter (Brooker, "Exponential Backoff and Jitter", AWS, 2015).
+
+    The wait is uniform between zero and a window that doubles: many who share a machine or a
+    service don't try again in step. After a success there is none.
+    """
+
+    def __init__(self, draw: Callable[[], float]) -> None:
+        """Nothing has failed yet; `draw` gives numbers from 0 to 1."""
+        self._draw = draw
+        self._failures = 0
+
+    def failed(self) -> None:
+        """Count one more failure in a row."""
+        self._failures += 1
+
+    def reset(self) -> None:
+        """Begin at zero again."""
+        self._failures = 0
+
+    def seconds(self) -> float:
+        """The wait before the next try; drawn anew each time."""
+        if not self._failures:
+            return 0.0
+        # The exponent is bounded too: a float has room for a thousand doublings only.
+        window = FIRST_WINDOW_SECONDS * 2.0 ** min(self._failures - 1, 32)
+        return self._draw() * min(window, LONGEST_WINDOW_SECONDS)
