@@ -1,7 +1,8 @@
-"""A server's tools and results as our values (MCP 2025-11-25, "Tools").
+"""A server's tools and results as our values, held to their schemas (MCP 2025-11-25, "Tools").
 
 Everything here comes from a program that we do not trust: what has the wrong form is left out or
-refused with the place named, and a result over the cap is cut with a note.
+refused with the place named, and a result over the cap is cut with a note. An output schema comes
+from the server too; `core.tools.schema_check` bounds what a check by it costs.
 """
 
 from collections.abc import Iterable
@@ -212,12 +213,6 @@ def _text(value: Json) -> str | None:
 def _can_be_named(name: str) -> bool:
     """Whether a tool's name can stand in a prompt and on a line of the terminal."""
     return 0 < len(name) <= TOOL_NAME_CHARACTERS_MAX and name.isprintable()
-
-
-# Results against their tool's output schema (MCP 2025-11-25, "Output Schema").
-#
-# Schema and result both come from the server; `core.tools.schema_check` bounds what
-# their check costs.
 
 
 class OutputChecks:

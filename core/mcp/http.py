@@ -5,7 +5,7 @@ runs in a task of its own until its answer has come: over its own stream, or ove
 the server or the network broke the first off and the server keeps events (Last-Event-ID,
 SEP-1699). One further stream carries what the server says of its own accord.
 
-Light: httpx2 is imported when a transport is opened.
+Heavy: imports httpx2 (0.1 s).
 """
 
 import asyncio
@@ -14,10 +14,10 @@ import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from config.servers import ServerSpec
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
+from core.mcp.http_link import BadAddress, ClientFactory, HttpAnswer, HttpLink, open_client
 from core.mcp.http_stream import EventStream
 from core.mcp.peer import (
     NOT_SENT,
@@ -36,9 +36,6 @@ from core.mcp.wire import (
     read_messages,
 )
 from core.values import JsonObject
-
-if TYPE_CHECKING:
-    from core.mcp.http_link import ClientFactory, HttpAnswer, HttpLink
 
 REQUESTS_OPEN_MAX = 64
 """So many requests may wait for their answers at once, each with a stream; more are refused."""
@@ -75,7 +72,7 @@ class HttpTransport:
         self,
         spec: ServerSpec,
         message_bytes_max: int = MESSAGE_BYTES_MAX,
-        client_factory: "ClientFactory | None" = None,
+        client_factory: ClientFactory | None = None,
     ) -> None:
         """Take note of where the server is; `client_factory` makes the HTTP client, in a thread."""
         self.lost = asyncio.Event()
@@ -112,7 +109,7 @@ class HttpTransport:
             TransportDown: the entry of the server can't be used.
         """
         self._deliver = deliver
-        # The import takes a tenth of a second, certificates about as much again.
+        # Certificates take a tenth of a second.
         self._link = await asyncio.to_thread(
             _new_link, self._spec, self._faults, self._client_factory
         )
@@ -177,7 +174,7 @@ class HttpTransport:
         self._requests[number] = task
         self._keep(task)
 
-    async def _ask(self, link: "HttpLink", number: int | str, method: str, body: bytes) -> None:
+    async def _ask(self, link: HttpLink, number: int | str, method: str, body: bytes) -> None:
         """Send a request and read until it is answered."""
         try:
             await self._converse(link, number, method, body)
@@ -196,9 +193,7 @@ class HttpTransport:
         finally:
             self._requests.pop(number, None)
 
-    async def _converse(
-        self, link: "HttpLink", number: int | str, method: str, body: bytes
-    ) -> None:
+    async def _converse(self, link: HttpLink, number: int | str, method: str, body: bytes) -> None:
         stream = self._stream(link, lambda: number not in self._requests)
         async with link.post(body) as answer:
             if method == "initialize":
@@ -210,17 +205,17 @@ class HttpTransport:
         if number in self._requests:
             await stream.read_on(cut)
 
-    def _stream(self, link: "HttpLink", is_answered: Callable[[], bool] | None) -> EventStream:
+    def _stream(self, link: HttpLink, is_answered: Callable[[], bool] | None) -> EventStream:
         return EventStream(link, self._take, self._bytes_max, is_answered, self._budget)
 
-    def _keep_session(self, link: "HttpLink", answer: "HttpAnswer") -> None:
+    def _keep_session(self, link: HttpLink, answer: HttpAnswer) -> None:
         if answer.session_id is None:
             return
         if _VISIBLE_ASCII.fullmatch(answer.session_id) is None:
             raise HttpFault("gave the session an id that is no visible ASCII (Mcp-Session-Id)")
         link.session_id = answer.session_id
 
-    async def _read_json(self, answer: "HttpAnswer", number: int | str) -> None:
+    async def _read_json(self, answer: HttpAnswer, number: int | str) -> None:
         if answer.is_empty:
             raise HttpFault("took note of a request and left it without an answer")
         if answer.media_type != "application/json":
@@ -233,13 +228,13 @@ class HttpTransport:
                 f"answered with what is no answer to the request: {quoted or 'nothing'}"
             )
 
-    def _listen(self, link: "HttpLink") -> None:
+    def _listen(self, link: HttpLink) -> None:
         """Hear from now on what the server says of its own accord, unless we do or it has none."""
         if self._may_listen and not self.is_down:
             self._may_listen = False
             self._keep(asyncio.create_task(self._overhear(link)))
 
-    async def _overhear(self, link: "HttpLink") -> None:
+    async def _overhear(self, link: HttpLink) -> None:
         """Read the server's own stream; that there is none is no fault.
 
         One that was there, and broke for good, is asked for again when the server next answers.
@@ -296,7 +291,7 @@ class HttpTransport:
         if isinstance(number, int | str) and (task := self._requests.pop(number, None)):
             task.cancel()
 
-    def _say_aside(self, link: "HttpLink", body: bytes) -> None:
+    def _say_aside(self, link: HttpLink, body: bytes) -> None:
         """Send a notification or an answer without waiting for it to be accepted."""
         if len(self._asides) >= ASIDES_MAX:
             self._lose("does not take the answers to what it asks")
@@ -305,7 +300,7 @@ class HttpTransport:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    async def _say(self, link: "HttpLink", body: bytes) -> None:
+    async def _say(self, link: HttpLink, body: bytes) -> None:
         """Send what has no answer; a failure shows at the next request, if it lasts."""
         try:
             async with self._aside_slots, asyncio.timeout(ASIDE_SECONDS), link.post(body) as answer:
@@ -316,7 +311,7 @@ class HttpTransport:
             what = str(fault) or f"did not accept it within {ASIDE_SECONDS:g} s"
             _log.debug("server '%s' did not get a notification: it %s", self._spec.id, what)
 
-    async def _has_ended(self, link: "HttpLink", fault: HttpFault) -> bool:
+    async def _has_ended(self, link: HttpLink, fault: HttpFault) -> bool:
         """Whether a refusal means the end of the session; a ping tells.
 
         Many servers say 400 where the protocol asks for 404, and 400 to other things too.
@@ -347,10 +342,8 @@ def _to_nobody(message: JsonObject) -> None:
 
 
 def _new_link(
-    spec: ServerSpec, faults: FaultWriter, client_factory: "ClientFactory | None"
-) -> "HttpLink":
-    from core.mcp.http_link import BadAddress, HttpLink, open_client
-
+    spec: ServerSpec, faults: FaultWriter, client_factory: ClientFactory | None
+) -> HttpLink:
     try:
         return HttpLink(spec, (client_factory or open_client)(spec), faults)
     except BadAddress as error:
@@ -366,7 +359,7 @@ def _own_answer(fault: HttpFault, number: int | str) -> JsonObject | None:
     return next((m for m in found if m.get("id") == number and "error" in m), None)
 
 
-async def _farewell(link: "HttpLink") -> None:
+async def _farewell(link: HttpLink) -> None:
     with suppress(HttpFault):
         await link.end_session()
 

@@ -7,10 +7,15 @@ and without the values of our own headers and of the address, which a server may
 
 import json
 import re
+import socket
+import ssl
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx2
+
 from config.servers import ServerSpec
+from core.base.causes import causes
 from core.base.http_status import may_pass, status_text
 from core.base.redaction import Redactor
 from core.base.text import one_line
@@ -19,8 +24,25 @@ from core.values import Json
 QUOTE_CHARACTERS_MAX = 200
 """How much of a server's text an error quotes."""
 
+CONNECT_SECONDS = 10.0
+"""How long a connection may take, with its TLS handshake."""
+
+WRITE_SECONDS = 60.0
+"""How long the server may take no byte of a request."""
+
+CONNECTIONS_MAX = 100
+"""More than `core.mcp.http` ever asks for at once, so that nothing waits for a connection."""
+
 _REFUSING = (401, 403, 404, 405, 429)
 """Statuses that a request gets before anything is done about it."""
+
+_UNCONNECTED = (
+    httpx2.ConnectTimeout,
+    httpx2.ConnectError,
+    httpx2.ProxyError,
+    httpx2.PoolTimeout,
+)
+"""What the HTTP stack raises before a byte of the request was sent."""
 
 _HTML = re.compile(rb"\A\s*(?:<!doctype\s+html|<html)\b", re.IGNORECASE)
 
@@ -29,31 +51,26 @@ class HttpFault(Exception):
     """One request failed; the text is the end of a sentence that begins with the server.
 
     `status` is the HTTP status that said so, `body` the beginning of what came with it. `was_taken`
-    is false where the server certainly did nothing about the request.
+    is false where the server certainly did nothing about the request. `may_pass` says whether the
+    same request may succeed a little later: the network failed, the stream was cut, or the server
+    is overloaded or restarting.
     """
 
     def __init__(
-        self, text: str, status: int | None = None, body: bytes = b"", *, was_taken: bool = True
+        self,
+        text: str,
+        status: int | None = None,
+        body: bytes = b"",
+        *,
+        was_taken: bool = True,
+        may_pass: bool = False,
     ) -> None:
         """Keep what a caller may judge the failure by beside the text."""
         super().__init__(text)
         self.status = status
         self.body = body
         self.was_taken = was_taken and status not in _REFUSING
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether the same request may succeed a little later."""
-        return False
-
-
-class PassingFault(HttpFault):
-    """The network failed, the stream was cut, or the server is overloaded or restarting."""
-
-    @property
-    def may_pass(self) -> bool:
-        """It may."""
-        return True
+        self.may_pass = may_pass
 
 
 class SessionExpired(HttpFault):
@@ -95,7 +112,7 @@ class FaultWriter:
         if (said := self.quote(body)) is not None:
             parts.append(f"it says {said}")
         text = parts[0] + (": " if parts[1:] else "") + "; ".join(parts[1:])
-        return (PassingFault if may_pass(status) else HttpFault)(text, status, body)
+        return HttpFault(text, status, body, may_pass=may_pass(status))
 
     def redirect(self, status: int, target: str, *, is_same_origin: bool) -> HttpFault:
         """A redirect that is not followed.
@@ -162,6 +179,52 @@ class FaultWriter:
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             return f"nothing takes MCP messages at this address, check {url}"
         return None
+
+
+def connect_fault(error: Exception, address: httpx2.URL, faults: FaultWriter) -> HttpFault:
+    """The fault of a request that got no response at all, from what the HTTP stack raised.
+
+    Its texts are not passed on: some quote headers.
+    """
+    place = f"{address.host}:{origin(address)[2]}"
+    url = faults.key("url")
+    behind = list(causes(error))
+    if isinstance(error, httpx2.ConnectTimeout):
+        text = f"can't be reached: no connection to {place} within {CONNECT_SECONDS:g} s"
+    elif isinstance(error, httpx2.ProxyError):
+        text = "can't be reached: the proxy of the environment (HTTPS_PROXY) refuses"
+    elif isinstance(error, httpx2.ConnectError):
+        text = _connect_text(behind, place, address.host, url)
+    elif isinstance(error, httpx2.PoolTimeout):
+        text = f"keeps all of our {CONNECTIONS_MAX} connections busy"
+    elif isinstance(error, httpx2.WriteTimeout):
+        text = f"took nothing of a request for {WRITE_SECONDS:g} s"
+    elif isinstance(error, httpx2.LocalProtocolError):
+        return HttpFault("can't be sent this: HTTP does not allow it in a header", was_taken=False)
+    else:
+        text = f"closed the connection without an HTTP answer; check {url}"
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in behind):
+        return HttpFault(text, was_taken=False)
+    return HttpFault(text, was_taken=not isinstance(error, _UNCONNECTED), may_pass=True)
+
+
+def origin(url: httpx2.URL) -> tuple[str, str, int]:
+    """Scheme, host and port: headers go to no other (RFC 6454)."""
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
+
+
+def _connect_text(behind: list[BaseException], place: str, host: str, url: str) -> str:
+    for cause in behind:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"can't be trusted: its certificate is refused ({cause.verify_message})"
+        if isinstance(cause, ssl.SSLError):
+            return f"can't be reached: {place} does not speak TLS as it should; check {url}"
+        if isinstance(cause, socket.gaierror):
+            return f"can't be reached: there is no host '{host}'; check {url} and the network"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"can't be reached: nothing listens at {place}; start it, or check {url}"
+    reasons = [cause.strerror for cause in behind if isinstance(cause, OSError) and cause.strerror]
+    return f"can't be reached at {place}" + (f" ({reasons[-1]})" if reasons else "")
 
 
 def _query(url: str | None) -> str:

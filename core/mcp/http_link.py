@@ -1,6 +1,7 @@
-"""The HTTP client for one MCP server, and what can keep it from reaching the server.
+"""One HTTP client for one MCP server: its address, headers, redirects, waits.
 
-Heavy: imports httpx2 (0.1 s).
+Follows MCP 2025-11-25, "Transports", Streamable HTTP, for what concerns one request; what the
+messages mean is for `core.mcp.http`. What fails is an `HttpFault`.
 """
 
 import asyncio
@@ -16,23 +17,44 @@ import httpx2
 
 from config.http_address import is_loopback
 from config.servers import ServerSpec
-from core.base.causes import causes
 from core.base.http_status import PAUSE_STATUSES, retry_after_seconds
-from core.mcp.http_errors import FaultWriter, HttpFault, PassingFault, SessionExpired
+from core.mcp.http_errors import (
+    CONNECT_SECONDS,
+    CONNECTIONS_MAX,
+    WRITE_SECONDS,
+    FaultWriter,
+    HttpFault,
+    SessionExpired,
+    connect_fault,
+    origin,
+)
 from core.version import __version__
-
-CONNECT_SECONDS = 10.0
-"""How long a connection may take, with its TLS handshake."""
-
-WRITE_SECONDS = 60.0
-"""How long the server may take no byte of a request."""
-
-CONNECTIONS_MAX = 100
-"""More than `core.mcp.http` ever asks for at once, so that nothing waits for a connection."""
 
 KEEPALIVE_SECONDS = 4.0
 """How long a connection is kept idle: less than the five seconds after which Node's and uvicorn's
 servers close theirs, so that no call goes out on one that is being closed."""
+
+REDIRECTS_MAX = 3
+"""So many redirects within one origin are followed for one request."""
+
+RETRY_AFTER_SECONDS_MAX = 5.0
+"""A server that asks for a longer pause gets an error instead of a second try."""
+
+ERROR_BODY_BYTES_MAX = 16 * 1024
+"""How much of an error's body is read."""
+
+ERROR_BODY_SECONDS = 1.0
+"""How long an error's body may take to come."""
+
+LINGER_SECONDS = 0.5
+"""How long the end of a stream is waited for after the answer, so that the connection is kept."""
+
+COOKIES_MAX = 50
+"""A jar with more is emptied; load balancers that pin a session need one or two."""
+
+_RESENT_WITH_BODY = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
+
+Method: TypeAlias = Literal["GET", "POST", "DELETE"]
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
@@ -78,42 +100,6 @@ def open_client(spec: ServerSpec) -> httpx2.AsyncClient:
         ) from error
 
 
-_UNCONNECTED = (
-    httpx2.ConnectTimeout,
-    httpx2.ConnectError,
-    httpx2.ProxyError,
-    httpx2.PoolTimeout,
-)
-"""What the HTTP stack raises before a byte of the request was sent."""
-
-
-def connect_fault(error: Exception, address: httpx2.URL, faults: FaultWriter) -> HttpFault:
-    """The fault of a request that got no response at all, from what the HTTP stack raised.
-
-    Its texts are not passed on: some quote headers.
-    """
-    place = f"{address.host}:{origin(address)[2]}"
-    url = faults.key("url")
-    behind = list(causes(error))
-    if isinstance(error, httpx2.ConnectTimeout):
-        text = f"can't be reached: no connection to {place} within {CONNECT_SECONDS:g} s"
-    elif isinstance(error, httpx2.ProxyError):
-        text = "can't be reached: the proxy of the environment (HTTPS_PROXY) refuses"
-    elif isinstance(error, httpx2.ConnectError):
-        text = _connect_text(behind, place, address.host, url)
-    elif isinstance(error, httpx2.PoolTimeout):
-        text = f"keeps all of our {CONNECTIONS_MAX} connections busy"
-    elif isinstance(error, httpx2.WriteTimeout):
-        text = f"took nothing of a request for {WRITE_SECONDS:g} s"
-    elif isinstance(error, httpx2.LocalProtocolError):
-        return HttpFault("can't be sent this: HTTP does not allow it in a header", was_taken=False)
-    else:
-        text = f"closed the connection without an HTTP answer; check {url}"
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in behind):
-        return HttpFault(text, was_taken=False)
-    return PassingFault(text, was_taken=not isinstance(error, _UNCONNECTED))
-
-
 def parsed_url(spec: ServerSpec) -> httpx2.URL:
     """The address of a server.
 
@@ -143,53 +129,6 @@ def _check_headers(spec: ServerSpec) -> None:
             )
 
 
-def origin(url: httpx2.URL) -> tuple[str, str, int]:
-    """Scheme, host and port: headers go to no other (RFC 6454)."""
-    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
-
-
-def _connect_text(behind: list[BaseException], place: str, host: str, url: str) -> str:
-    for cause in behind:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"can't be trusted: its certificate is refused ({cause.verify_message})"
-        if isinstance(cause, ssl.SSLError):
-            return f"can't be reached: {place} does not speak TLS as it should; check {url}"
-        if isinstance(cause, socket.gaierror):
-            return f"can't be reached: there is no host '{host}'; check {url} and the network"
-        if isinstance(cause, ConnectionRefusedError):
-            return f"can't be reached: nothing listens at {place}; start it, or check {url}"
-    reasons = [cause.strerror for cause in behind if isinstance(cause, OSError) and cause.strerror]
-    return f"can't be reached at {place}" + (f" ({reasons[-1]})" if reasons else "")
-
-
-# One HTTP client for one MCP server: headers, redirects, waits, and errors as `HttpFault`.
-#
-# Heavy: imports httpx2 (0.1 s). Follows MCP 2025-11-25, "Transports", Streamable HTTP, for what
-# concerns one request; what the messages mean is for `core.mcp.http`.
-
-REDIRECTS_MAX = 3
-"""So many redirects within one origin are followed for one request."""
-
-RETRY_AFTER_SECONDS_MAX = 5.0
-"""A server that asks for a longer pause gets an error instead of a second try."""
-
-ERROR_BODY_BYTES_MAX = 16 * 1024
-"""How much of an error's body is read."""
-
-ERROR_BODY_SECONDS = 1.0
-"""How long an error's body may take to come."""
-
-LINGER_SECONDS = 0.5
-"""How long the end of a stream is waited for after the answer, so that the connection is kept."""
-
-COOKIES_MAX = 50
-"""A jar with more is emptied; load balancers that pin a session need one or two."""
-
-_RESENT_WITH_BODY = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
-
-Method: TypeAlias = Literal["GET", "POST", "DELETE"]
-
-
 class HttpAnswer:
     """A successful response whose body is still to be read."""
 
@@ -216,14 +155,14 @@ class HttpAnswer:
         """What is left of the body, as it comes; may be left and taken up again.
 
         Raises:
-            PassingFault: the connection broke.
+            HttpFault: the connection broke.
         """
         try:
             async for chunk in self._body:
                 yield chunk
         except Exception as error:
             # Broad: whatever the HTTP stack raises here means that this body ends here.
-            raise PassingFault("broke off in the middle of its answer") from error
+            raise HttpFault("broke off in the middle of its answer", may_pass=True) from error
 
     async def drain(self) -> None:
         """Throw away what is left, if it ends soon: only then the connection can be used again."""

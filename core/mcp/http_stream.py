@@ -8,14 +8,11 @@ purpose and name in `retry` when to come back). Everything about that is bounded
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from core.base.sse import EventParser, EventTooLong
 from core.mcp.http_errors import HttpFault
+from core.mcp.http_link import HttpAnswer, HttpLink
 from core.mcp.wire import ReadingBudget
-
-if TYPE_CHECKING:
-    from core.mcp.http_link import HttpAnswer, HttpLink
 
 RESUME_SECONDS = 1.0
 """The pause before a broken stream is taken up again, where the server asks for none."""
@@ -47,7 +44,7 @@ class EventStream:
 
     def __init__(
         self,
-        link: "HttpLink",
+        link: HttpLink,
         take: Callable[[bytes], Awaitable[None]],
         event_bytes_max: int,
         is_answered: Callable[[], bool] | None,
@@ -62,7 +59,7 @@ class EventStream:
         self.was_open = False
         """Whether a connection for it was ever granted, but for the one of a request itself."""
 
-    async def follow(self, answer: "HttpAnswer") -> HttpFault | None:
+    async def follow(self, answer: HttpAnswer) -> HttpFault | None:
         """Read one connection to its end, or to the answer; what broke it, if something did.
 
         Raises:

@@ -1,4 +1,8 @@
-"""What carries JSON-RPC messages to one server and back; two kinds exist, stdio and HTTP."""
+"""One JSON-RPC 2.0 conversation with a server: what it goes over, requests, replies, notifications.
+
+No task stands between the transport and a waiting call: a reply resolves its future in the very
+callback that read it.
+"""
 
 import asyncio
 import itertools
@@ -25,7 +29,9 @@ class TransportDown(Exception):
 
 
 class Transport(Protocol):
-    """Opened and closed once, by one task; `send` may be called from any task of the loop.
+    """What carries messages to one server and back; two kinds exist, over stdio and over HTTP.
+
+    Opened and closed once, by one task; `send` may be called from any task of the loop.
 
     When the server dies, closes its end or breaks a cap, `lost` is set and `loss` says why, as the
     end of a sentence that begins with the server. Nothing is delivered after that. Its owner may
@@ -81,11 +87,6 @@ TRANSPORT_ERROR = -32099
 NOT_SENT = -32098
 """The same, where the server certainly did nothing about the request."""
 
-
-# One JSON-RPC 2.0 conversation: requests of both sides, their replies, and notifications.
-#
-# No task stands between the transport and a waiting call: a reply resolves its future in the very
-# callback that read it.
 
 SERVER_REQUESTS_MAX = 32
 """So many requests of a server are worked on at once; further ones are refused."""

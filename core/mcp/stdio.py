@@ -1,4 +1,10 @@
-"""Writing lines to a server's stdin without ever blocking the event loop."""
+"""The stdio transport: JSON-RPC lines over the pipes of a server process, linear in their size.
+
+The MCP Python SDK's own needs time quadratic in the size of a message (25 s for 50 MB) and goes
+deaf after one byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses
+each line there, in turns if it is long, and hands it over at once; writes go straight to the pipe
+while it has room.
+"""
 
 import asyncio
 import logging
@@ -96,13 +102,6 @@ class PipeWriter:
         self.break_off()
         self._on_broken(why)
 
-
-# The stdio transport: JSON-RPC lines over the pipes of a server process, linear in their size.
-#
-# The MCP Python SDK's own needs time quadratic in the size of a message (25 s for 50 MB) and goes
-# deaf after one byte of invalid UTF-8. This one reads the pipe in the event loop's callback, parses
-# each line there, in turns if it is long, and hands it over at once; writes go straight to the pipe
-# while it has room.
 
 READ_BYTES = 256 * 1024
 """Read at once; a pipe holds 64 KiB by default on Linux, more where its size was raised."""

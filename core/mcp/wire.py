@@ -1,8 +1,10 @@
-"""What one message may hold, counted before it is parsed.
+"""JSON-RPC messages as bytes and back (JSON-RPC 2.0; MCP 2025-11-25, "Transports").
 
-A message is parsed in one go, in which nothing else runs, and its bytes don't tell what that takes:
-4.5 million keys fit in 60 MB and need seconds. So values, keys and long integers are counted first,
-in slices. What stands in texts does not count: a text of any length is read at the speed of memory.
+Servers err in known ways, and one bad line must cost no session: lines end in CRLF, are blank, are
+text that was meant for a log, or hold a byte that is no UTF-8 or half of a surrogate pair.
+
+What a message holds is counted before it is parsed (`core.base.json_bounds`), which keeps each one
+short; `ReadingBudget` keeps many of them apart.
 """
 
 import asyncio
@@ -11,86 +13,12 @@ import json
 import re
 import time
 from collections.abc import Generator, Iterator
-from typing import TypeVar
 
 from pydantic_core import from_json, to_json
 
 from core.base.clock import Clock
+from core.base.json_bounds import SLICE_BYTES, UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
-
-MESSAGE_PARTS_MAX = 200_000
-"""Values and keys in one message; each may cost a quarter of a microsecond."""
-
-INTEGER_DIGITS_MAX = 4_300
-"""Digits of one integer; Python converts no longer ones (`sys.int_info.default_max_str_digits`)."""
-
-MESSAGE_DIGITS_MAX = 1_000_000
-"""Digits of all integers of at least `LONG_DIGITS`, about: those convert slowly, to and fro."""
-
-UNCOUNTED_BYTES_MAX = INTEGER_DIGITS_MAX
-"""What is not longer can't hold too much of anything."""
-
-LONG_DIGITS = 20
-"""So many digits no longer fit into a word of the machine."""
-
-SLICE_BYTES = 128 * 1024
-"""Counted in one go, in some milliseconds at most."""
-
-T = TypeVar("T")
-
-_DIGITS = b"0123456789"
-_ALL_ZEROS = bytes.maketrans(_DIGITS, b"0" * len(_DIGITS))
-_LONG, _TOO_LONG = b"0" * LONG_DIGITS, b"0" * (INTEGER_DIGITS_MAX + 1)
-
-
-def excess(data: bytes) -> Generator[None, None, str | None]:
-    """What a message holds too much of, as in "more than 200,000 values"; None if all is well.
-
-    Yields after each slice of work.
-    """
-    parts = digits = 0
-    end, in_text, run = 0, False, b""
-    while end < len(data):
-        piece = data[end : end + SLICE_BYTES]
-        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:  # no escape may be cut in two
-            piece += data[end + len(piece) : end + len(piece) + 1]
-        end += len(piece)
-        if in_text and b'"' not in piece:
-            yield
-            continue
-        if b"\\" in piece:
-            piece = piece.replace(b"\\\\", b"").replace(b'\\"', b"")
-        texts = piece.split(b'"')
-        outside = b'"'.join(texts[in_text::2])
-        in_text ^= len(texts) % 2 == 0
-        parts += len(outside) - len(outside.translate(None, b",:[{"))
-        zeros = (run + outside).translate(_ALL_ZEROS)
-        if _TOO_LONG in zeros:
-            return f"an integer of more than {INTEGER_DIGITS_MAX:,} digits"
-        whole = zeros.rstrip(b"0")
-        digits += whole.count(_LONG) * LONG_DIGITS
-        run = zeros[len(whole) :]
-        if parts > MESSAGE_PARTS_MAX:
-            return f"more than {MESSAGE_PARTS_MAX:,} values and keys"
-        if digits > MESSAGE_DIGITS_MAX:
-            return f"integers of more than {MESSAGE_DIGITS_MAX:,} digits in all"
-        yield
-    return None
-
-
-def at_once(work: Generator[None, None, T]) -> T:
-    """What sliced work comes to, done without a pause: for what is short."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            return done.value
-
-
-# JSON-RPC messages as bytes and back (JSON-RPC 2.0; MCP 2025-11-25, "Transports").
-#
-# Servers err in known ways, and one bad line must cost no session: lines end in CRLF, are blank,
-# are text that was meant for a log, or hold a byte that is no UTF-8 or half of a surrogate pair.
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 """A server that sends a longer message loses its session: we would have to hold it in memory."""
@@ -176,7 +104,7 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
     which a log message tells.
 
     Raises:
-        MessageTooLong: it holds too much (`core.mcp.wire`), and what it is can't be told.
+        MessageTooLong: it holds too much (`core.base.json_bounds`), and what it is can't be told.
     """
     start = data[:_START_BYTES]
     found: list[JsonObject] = []
@@ -345,10 +273,6 @@ def _broken_reply(data: bytes, fault: str = "is malformed") -> JsonObject | None
     found = _ID_FIRST.search(start) or _ID_LAST.search(data[-_ID_BYTES_SEARCHED:])
     return error_reply(int(found[1]), f"the server's answer {fault}") if found else None
 
-
-# How much of the event loop the messages of one server may take.
-#
-# The bounds on a message (`core.mcp.wire`) keep each short; this one keeps many of them apart.
 
 SLICE_SECONDS = 0.01
 """After so much work the other tasks have their turn, however much a server has sent at once."""

@@ -2,8 +2,8 @@
 
 import pytest
 
+from core.base.json_bounds import MESSAGE_PARTS_MAX
 from core.mcp.decode import BLOCKS_MAX, Malformed, OutputChecks, tool_result
-from core.mcp.wire import MESSAGE_PARTS_MAX
 from core.tools.content import (
     AudioBlock,
     ImageBlock,

@@ -10,8 +10,7 @@ import pytest
 
 from config.servers import ServerSpec
 from core.mcp.http import HttpTransport
-from core.mcp.http_errors import FaultWriter
-from core.mcp.http_link import connect_fault
+from core.mcp.http_errors import FaultWriter, connect_fault
 from core.mcp.peer import TransportDown
 from tests.core.mcp.http_server import Exchange, http_server
 from tests.core.mcp.http_session import (
