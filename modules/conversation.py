@@ -26,6 +26,7 @@ from modules.model_manager import ModelManager
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.prompt.summaries import summarise
+from modules.planning.prompt.tool_list import describe_tool
 from modules.sandbox import Sandbox
 from modules.session.attachments import read_attachments
 from modules.session.history import Activity, activity_of, exchanges, usage_of
@@ -33,7 +34,6 @@ from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.provenance import recall
 from modules.session.recorder import SessionRecorder
-from modules.tools import describe_tool
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""

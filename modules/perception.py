@@ -19,9 +19,9 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
-from modules.planning.prompt.template import fill_from
+from modules.planning.prompt.template import fill_from, load_prompt
 from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model
-from modules.tools import extract_json_block, load_prompt
+from modules.tools import extract_json_block
 
 PROMPT_PATH = "prompts/perception_prompt.txt"
 

@@ -1,40 +1,25 @@
-"""Tools and prompts as text: signatures for the planner, JSON out of replies, filled templates."""
+"""Small things around tools and prompts: JSON out of replies, tools by name and by hint."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
-from core.base.text import one_line
-from core.errors import ConfigurationError
-from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from modules.planning.prompt.stubs import parameter_lines, tool_signature, tool_stub
+from modules.planning.prompt.template import fill_prompt, load_prompt
+from modules.planning.prompt.tool_list import summarize_tools
 
 __all__ = [
-    "describe_tool",
     "extract_json_block",
     "fill_prompt",
     "filter_tools_by_hint",
     "get_tool_map",
     "load_prompt",
     "summarize_tools",
-    "tool_signature",
-    "tool_stub",
 ]
-
-DESCRIPTION_CHARS = 300
-"""Longest description of a tool in a prompt; the rest is cut."""
-
-SUMMARY_CHARACTERS = 24_000
-"""How long a list of tools may become by the lines of their parameters, unless said otherwise."""
 
 MAX_JSON_TRIES = 1_000
 """How many brackets of a reply are tried as the beginning of JSON."""
-
-PACKAGE_ROOT = Path(__file__).resolve().parent.parent
-"""The checkout, or site-packages: where `prompts/` lies."""
 
 _FENCE = re.compile(r"^[ \t]{0,8}```[ \t]*(\w*)[^\n]*\n(.*?)```", re.DOTALL | re.MULTILINE)
 _BRACKET = re.compile(r"[{\[]")
@@ -60,46 +45,6 @@ def extract_json_block(text: str) -> str:
     return text.strip()
 
 
-def describe_tool(tool: ToolSpec, catalog: ToolCatalog) -> str:
-    """One line for a prompt, `- signature: description`, by the name that plans use."""
-    description = one_line(tool.description, DESCRIPTION_CHARS) or "No description provided."
-    return f"- {tool_signature(tool, catalog.plan_name(tool))}: {description}"
-
-
-def summarize_tools(tools: Iterable[ToolSpec], budget_characters: int = SUMMARY_CHARACTERS) -> str:
-    """One line a tool, in the order given; see `describe_tool`.
-
-    Below a tool's line stand those of its parameters, from the first tool on as long as all
-    stays within the budget. Tools that a catalogue knows and doesn't offer are counted at the
-    end, with how a plan finds them.
-    """
-    catalog = tools if isinstance(tools, ToolCatalog) else ToolCatalog(tools)
-    briefs = [describe_tool(tool, catalog) for tool in catalog]
-    notes = [_left_out(catalog.left_out)] if catalog.left_out else []
-    room = budget_characters - sum(len(line) + 1 for line in [*briefs, *notes])
-    lines: list[str] = []
-    for tool, brief in zip(catalog, briefs, strict=True):
-        lines.append(brief)
-        details = [f"    {line}" for line in parameter_lines(tool)]
-        room -= sum(len(line) + 1 for line in details)
-        if room >= 0:
-            lines += details
-    return "\n".join([*lines, *notes])
-
-
-def _left_out(count: int) -> str:
-    more, exist, it = (
-        ("1 more tool", "exists", "it") if count == 1 else (f"{count} more tools", "exist", "them")
-    )
-    return (
-        f"{more} {exist}. To find {it}, search inside the plan: "
-        'found = await search_tools("words that say what is needed", limit=10) gives a list of '
-        "{'name', 'signature', 'description'}; then "
-        'await mcp.call_tool(found[0]["name"], {…}) or await tools.<name>(…), in the same plan '
-        "or, after FURTHER_PROCESSING_REQUIRED, in the next."
-    )
-
-
 def filter_tools_by_hint(tools: Iterable[ToolSpec], hint: str | None = None) -> list[ToolSpec]:
     """The tools whose name holds `hint`, in any case; all of them if none does."""
     everything = list(tools)
@@ -114,38 +59,6 @@ def get_tool_map(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
     return {
         tool.name if names[tool.name] == 1 else tool.qualified_name: tool for tool in everything
     }
-
-
-def load_prompt(path: str | Path) -> str:
-    """The text of a prompt template; a relative path starts at the checkout.
-
-    Raises:
-        ConfigurationError: there is no such file, or it is not UTF-8 text.
-    """
-    file = PACKAGE_ROOT / path
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"prompt template {file} can't be read: {error.strerror or error}; "
-            "restore it, or install Cortex-R again"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            f"prompt template {file} is not UTF-8 text (byte {error.start}); save it as UTF-8"
-        ) from error
-
-
-def fill_prompt(template: str, values: Mapping[str, str]) -> str:
-    """The template with each `{name}` that `values` holds replaced by its value.
-
-    One pass: braces in values are text, and so are braces in the template around anything
-    else, such as JSON examples. A name that the template lacks is no error.
-    """
-    if not values:
-        return template
-    names = "|".join(re.escape(name) for name in values)
-    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], template)
 
 
 def _is_json_container(text: str) -> bool:

@@ -15,9 +15,9 @@ from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import tool_signature, tool_stub
+from modules.planning.prompt.tool_list import describe_tool
 from modules.terminal.printing import table
 from modules.terminal.safe_text import printable, shown_name
-from modules.tools import describe_tool
 
 NAME_CHARACTERS = 40
 """How much is shown of the name and version that a server gives itself."""

@@ -56,7 +56,7 @@ class JsonWay:
         self._model = model
         self._dispatcher = dispatcher
         self._form = form
-        self._tools = get_tool_map(dispatcher.get_all_tools())
+        self._tools = get_tool_map(dispatcher.catalog)
 
     @property
     def model(self) -> str:

@@ -287,6 +287,14 @@ def test_images_go_to_a_model_that_sees_and_are_told_of_to_one_that_does_not() -
     assert "cat.png" not in request.system
 
 
+def test_no_prompt_is_written_for_a_planner_that_reads_none() -> None:
+    reader = PlanWriter(FakeModel(), profile())
+    silent = PlanWriter(FakeModel(traits=ModelTraits(reads_text=False)), profile())
+    assert "add" in reader.request(INPUTS, PROMPTS[0]).prompt
+    asked = silent.request(INPUTS, PROMPTS[0])
+    assert (asked.prompt, asked.inputs) == ("", INPUTS)
+
+
 async def test_a_declining_model_gives_its_reason() -> None:
     model = Answering(ModelReply("not my field", declined=True))
     assert await PlanWriter(model, profile())(INPUTS, PROMPTS[0]) == Declined("not my field")

@@ -11,9 +11,8 @@ from core.errors import ConfigurationError
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import JsonObject
+from modules.planning.prompt.tool_list import DESCRIPTION_CHARS, describe_tool, tool_text
 from modules.tools import (
-    DESCRIPTION_CHARS,
-    describe_tool,
     extract_json_block,
     fill_prompt,
     filter_tools_by_hint,
@@ -187,3 +186,9 @@ def test_values_stand_in_the_filled_template_as_they_are(one: str, two: str, bet
     if "{one}" not in middle and "{two}" not in middle:
         filled = fill_prompt(f"{{one}}{middle}{{two}}", {"one": one, "two": two})
         assert filled == f"{one}{middle}{two}"
+
+
+def test_a_tool_is_written_out_once_for_each_name() -> None:
+    spec = tool("add")
+    assert tool_text(spec, "add") is tool_text(spec, "add")
+    assert tool_text(spec, "math.add").line.startswith("- math.add(")

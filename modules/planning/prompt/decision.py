@@ -12,9 +12,9 @@ from core.tools.catalog import ToolCatalog
 from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, Exchange, PerceptionResult, ToolCall
 from modules.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
-from modules.planning.prompt.template import FilledPrompt, fill_from
+from modules.planning.prompt.template import FilledPrompt, fill_from, load_prompt
+from modules.planning.prompt.tool_list import summarize_tools
 from modules.sandbox.language.prelude import PLAN_LANGUAGE_NOTES
-from modules.tools import load_prompt, summarize_tools
 
 RESULT_CHARACTERS = 400
 """How much of an earlier call's result or answer a prompt repeats."""

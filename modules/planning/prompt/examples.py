@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanStyle
-from modules.tools import load_prompt
+from modules.planning.prompt.template import load_prompt
 
 EXAMPLES_MAX = 14
 """How many examples a prompt holds at most."""

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 
 from core.ports import CountingModel, ModelReply, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
-from modules.planning.prompt.template import fill_from
-from modules.tools import load_prompt
+from modules.planning.prompt.template import fill_from, load_prompt
 
 PROMPT_PATH = "prompts/summary_prompt.txt"
 

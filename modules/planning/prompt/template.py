@@ -1,9 +1,14 @@
-"""A prompt template, filled, and how much of it stays the same from request to request."""
+"""Prompt templates: read, filled, and how much of one stays the same from request to request."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from modules.tools import fill_prompt
+from core.errors import ConfigurationError
+
+PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent.parent
+"""The checkout, or site-packages: where `prompts/` lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +29,35 @@ def fill_from(template: str, values: Mapping[str, str], changing: str) -> Filled
     stable = before[: before.rfind("\n\n") + 2] if name and "\n\n" in before else ""
     prefix = fill_prompt(stable, values)
     return FilledPrompt(prefix + fill_prompt(template[len(stable) :], values), len(prefix))
+
+
+def load_prompt(path: str | Path) -> str:
+    """The text of a prompt template; a relative path starts at the checkout.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is not UTF-8 text.
+    """
+    file = PACKAGE_ROOT / path
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"prompt template {file} can't be read: {error.strerror or error}; "
+            "restore it, or install Cortex-R again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"prompt template {file} is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
+
+
+def fill_prompt(template: str, values: Mapping[str, str]) -> str:
+    """The template with each `{name}` that `values` holds replaced by its value.
+
+    One pass: braces in values are text, and so are braces in the template around anything
+    else, such as JSON examples. A name that the template lacks is no error.
+    """
+    if not values:
+        return template
+    names = "|".join(re.escape(name) for name in values)
+    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], template)
