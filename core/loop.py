@@ -99,7 +99,7 @@ class AgentLoop:
         self._context = context
         self._clock = clock
         self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
-        self._own_borders = borders or Borders()
+        self._own_borders = borders
         self._calls = RunCalls(context, clock, self._guard)
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
@@ -221,7 +221,8 @@ class AgentLoop:
                 result, repairs = await self._act(run, plan, decision.tools, emit)
             case _:
                 assert_never(decision.reply)
-        result = judge_text_to_read(result, run.read, self._borders)
+        if isinstance(result, FurtherProcessing):
+            result = judge_text_to_read(result, run.read, self._borders)
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)
@@ -355,8 +356,10 @@ class AgentLoop:
     @property
     def _borders(self) -> Borders | None:
         """What goes around text of tools; nothing while all there is can be trusted."""
-        is_needed = self._guard is not None and self._guard.known.is_tainted
-        return self._own_borders if is_needed else None
+        if self._guard is None or not self._guard.known.is_tainted:
+            return None
+        self._own_borders = self._own_borders or Borders()
+        return self._own_borders
 
     def _without_unknown_images(self, text: str) -> str:
         return text if self._guard is None else without_unknown_images(text, self._guard.may_load)

@@ -167,6 +167,9 @@ class NativeToolCall:
     arguments: JsonObject
 
 
+ONE_CALL = Usage(model_calls=1)
+"""What a reply takes at least."""
+
 FinishReason: TypeAlias = Literal["stop", "length", "refused"]
 """Why a reply ended: by itself, at the limit of output tokens, or because the model declines."""
 
@@ -175,7 +178,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "refused"]
 class ReplyEnd:
     """The last delta of every stream: what the reply took, and why it ended."""
 
-    usage: Usage = field(default_factory=lambda: Usage(model_calls=1))
+    usage: Usage = ONE_CALL
     finish: FinishReason = "stop"
 
 
@@ -191,7 +194,7 @@ class ModelReply:
     """
 
     text: str
-    usage: Usage = field(default_factory=lambda: Usage(model_calls=1))
+    usage: Usage = ONE_CALL
     declined: bool = False
     thinking: str = ""
     tool_calls: tuple[NativeToolCall, ...] = ()

@@ -5,12 +5,9 @@ where it can matter; else, and where a model gives no readable answer, the reque
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import assert_never, cast
-
-from pydantic import ValidationError
+from typing import assert_never
 
 from core.context import AgentContext
 from core.ports import PerceptionInputs
@@ -21,7 +18,6 @@ from core.turn import PerceptionResult
 from core.values import JsonObject
 from modules.planning.prompt.template import fill_from, load_prompt
 from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model
-from modules.tools import extract_json_block
 
 PROMPT_PATH = "prompts/perception_prompt.txt"
 
@@ -94,21 +90,6 @@ async def extract_perception(
         return PerceptionResult(selected_servers=list(servers))
 
 
-def parse_perception(text: str, servers: Mapping[str, str]) -> PerceptionResult:
-    """The result in a model's reply; all servers are selected where it can't be read.
-
-    An empty selection selects all as well: no request is answered by leaving every tool out.
-    """
-    try:
-        document: object = json.loads(extract_json_block(text))
-        if not isinstance(document, dict):
-            return PerceptionResult(selected_servers=list(servers))
-        result = PerceptionResult.model_validate(_without_nulls(cast("JsonObject", document)))
-    except (ValueError, ValidationError, RecursionError):
-        return PerceptionResult(selected_servers=list(servers))
-    return _of_known_servers(result, servers)
-
-
 async def _perception_of(model: ReplyingModel, inputs: PerceptionInputs) -> PerceptionResult:
     """The model's perception.
 
@@ -138,7 +119,7 @@ def _by_words(inputs: PerceptionInputs) -> PerceptionResult:
     """What the offline planner perceives; takes long where a thousand tools have much in common."""
     from modules.offline.perception import perceive
 
-    return parse_perception(perceive(inputs), inputs.servers)
+    return PerceptionResult.model_validate_json(perceive(inputs))
 
 
 def _asks_model(context: AgentContext, tools: ToolCatalog) -> bool:

@@ -82,17 +82,15 @@ def unread_text(result: PlanFailed) -> str | None:
 
 
 def judge_text_to_read(
-    result: ActionResult, read: Collection[str], borders: Borders | None = None
+    result: FurtherProcessing, read: Collection[str], borders: Borders | None = None
 ) -> ActionResult:
-    """What a plan's wish that a text be read amounts to; other results are as they are.
+    """What a plan's wish that a text be read amounts to.
 
     Text that was read before would make the next step this one again, and small models spend all
     steps so: it is a failure. A plan that called nothing has no text of a tool. What it wrote
     itself after something was read is the answer, under the wrong verdict; before that, it only
     puts its work off.
     """
-    if not isinstance(result, FurtherProcessing):
-        return result
     if result.text in read:
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE), result.calls, result.found)
     if result.calls or result.found:

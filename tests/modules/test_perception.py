@@ -9,7 +9,7 @@ from core.context import AgentContext, StrategyProfile
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, PerceptionInputs
 from core.turn import PerceptionResult
-from modules.perception import extract_perception, parse_perception, run_perception
+from modules.perception import extract_perception, run_perception
 from modules.planning.reply.reply_schema import reply_schema
 from tests.doubles import FakeDispatcher, FakeModel, FakeParts, context, tool
 
@@ -32,7 +32,12 @@ class Recorder(FakeModel):
         return self.answer if isinstance(self.answer, ModelReply) else ModelReply(self.answer)
 
 
-def test_a_full_reply_is_read() -> None:
+async def read(text: str) -> PerceptionResult:
+    """What a model's reply is taken for."""
+    return await extract_perception("a request", SERVERS, model=Recorder(text))
+
+
+async def test_a_full_reply_is_read() -> None:
     reply = {
         "intent": "add",
         "entities": ["5", "7"],
@@ -40,49 +45,49 @@ def test_a_full_reply_is_read() -> None:
         "tags": ["sum"],
         "selected_servers": ["math"],
     }
-    assert parse_perception(json.dumps(reply), SERVERS) == PerceptionResult.model_validate(reply)
+    assert (await read(json.dumps(reply))) == PerceptionResult.model_validate(reply)
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "no idea", "{", "[]", "null", "42", '{"selected_servers": "math"}', "[" * 100_000],
 )
-def test_an_unreadable_reply_selects_all_servers(text: str) -> None:
-    result = parse_perception(text, SERVERS)
+async def test_an_unreadable_reply_selects_all_servers(text: str) -> None:
+    result = await read(text)
     assert result.selected_servers == ["math", "web"]
     assert result.intent == "unknown"
 
 
-def test_servers_that_do_not_exist_are_dropped_and_doubles_too() -> None:
+async def test_servers_that_do_not_exist_are_dropped_and_doubles_too() -> None:
     text = '{"selected_servers": ["web", "mars", "web"]}'
-    assert parse_perception(text, SERVERS).selected_servers == ["web"]
+    assert (await read(text)).selected_servers == ["web"]
 
 
 @pytest.mark.parametrize("chosen", ["[]", '["mars"]'])
-def test_an_empty_choice_selects_all(chosen: str) -> None:
-    assert parse_perception(f'{{"selected_servers": {chosen}}}', SERVERS).selected_servers == [
+async def test_an_empty_choice_selects_all(chosen: str) -> None:
+    assert (await read(f'{{"selected_servers": {chosen}}}')).selected_servers == [
         "math",
         "web",
     ]
 
 
-def test_nulls_and_unknown_keys_are_no_trouble() -> None:
+async def test_nulls_and_unknown_keys_are_no_trouble() -> None:
     text = '{"intent": null, "tool_hint": null, "mood": "good", "selected_servers": ["math"]}'
-    assert parse_perception(text, SERVERS).intent == "unknown"
+    assert (await read(text)).intent == "unknown"
 
 
 @pytest.mark.parametrize("hint", ["null", "None", ""])
-def test_null_as_text_is_no_hint(hint: str) -> None:
+async def test_null_as_text_is_no_hint(hint: str) -> None:
     # Qwen2.5-Coder-1.5B wrote "null" for the sum of a cube root and 3.
-    assert parse_perception(json.dumps({"tool_hint": hint}), SERVERS).tool_hint is None
+    assert (await read(json.dumps({"tool_hint": hint}))).tool_hint is None
 
 
-def test_json_in_a_fence_or_in_prose_is_found() -> None:
+async def test_json_in_a_fence_or_in_prose_is_found() -> None:
     for text in (
         'Sure:\n```json\n{"selected_servers": ["web"]}\n```\nDone.',
         'I choose {"selected_servers": ["web"]} because.',
     ):
-        assert parse_perception(text, SERVERS).selected_servers == ["web"]
+        assert (await read(text)).selected_servers == ["web"]
 
 
 async def test_the_prompt_holds_servers_and_request_even_with_braces_in_it() -> None:
