@@ -16,7 +16,6 @@ When stdin closes, however the parent ended, the process ends at once.
 import contextlib
 import ctypes
 import hashlib
-import importlib
 import json
 import os
 import queue
@@ -27,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypedDict, cast
 
-if TYPE_CHECKING:  # an extra: the types below are as much of it as is used
-    from modules.models.local.llama_types import ChatFormatter, Grammar, Library, Llama
+if TYPE_CHECKING:
+    from llama_cpp import Llama, LlamaGrammar
+    from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
 BATCH_TOKENS = 512
 """How many tokens of a prompt are read at once."""
@@ -70,6 +70,16 @@ class Request(TypedDict):
     schema: dict[str, object] | None
 
 
+class LlamaCpp:
+    """The package llama_cpp: an extra, and slow to import, so only where weights are loaded."""
+
+    def __init__(self) -> None:
+        """Import it; functions of llama.cpp itself have names in lower case there."""
+        import llama_cpp
+
+        self.api = llama_cpp
+
+
 class StopFlag:
     """Ends the computing from another thread, in the middle of a prompt too.
 
@@ -85,11 +95,11 @@ class StopFlag:
         self._running: int | None = None
         self._lock = threading.Lock()
 
-    def install(self, library: "Library", llama: "Llama") -> None:
+    def install(self, library: "LlamaCpp", llama: "Llama") -> None:
         """Let this flag stop what `llama` computes."""
-        function = ctypes.cast(ctypes.CDLL(None).strlen, library.ggml_abort_callback)
+        function = ctypes.cast(ctypes.CDLL(None).strlen, library.api.ggml_abort_callback)
         pointer = ctypes.cast(self._text, ctypes.c_void_p)
-        library.llama_set_abort_callback(llama.ctx, function, pointer)
+        library.api.llama_set_abort_callback(llama.ctx, function, pointer)
 
     @property
     def is_set(self) -> bool:
@@ -114,9 +124,9 @@ class StopFlag:
 class Worker:
     """One loaded model; `output` is where lines go."""
 
-    library: "Library"
+    library: "LlamaCpp"
     llama: "Llama"
-    formatter: "ChatFormatter"
+    formatter: "Jinja2ChatFormatter"
     settings: Settings
     output: TextIO
     flag: StopFlag = field(default_factory=StopFlag)
@@ -209,10 +219,10 @@ class Worker:
     def _plain(self, text: str) -> list[int]:
         return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=False)
 
-    def _grammar(self, schema: dict[str, object] | None) -> "Grammar | None":
+    def _grammar(self, schema: dict[str, object] | None) -> "LlamaGrammar | None":
         if schema is None:
             return None
-        return self.library.LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False)
+        return self.library.api.LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False)
 
     def _known(self) -> list[int]:
         return self.llama.input_ids[: self.llama.n_tokens].tolist()
@@ -245,17 +255,17 @@ class StateStore:
 
     folder: Path
     settings: Settings
-    library: "Library"
+    library: "LlamaCpp"
 
     def load(self, llama: "Llama", tokens: list[int]) -> bool:
         """Put the model into the state after `tokens`; False if no file has it."""
         path = self._path(tokens)
         if not path.is_file():
             return False
-        room = (self.library.llama_token * len(tokens))()
+        room = (self.library.api.llama_token * len(tokens))()
         count = ctypes.c_size_t()
         forget_all(self.library, llama)
-        read = self.library.llama_state_seq_load_file(
+        read = self.library.api.llama_state_seq_load_file(
             llama.ctx, os.fsencode(path), 0, room, len(tokens), ctypes.byref(count)
         )
         if not read or count.value != len(tokens) or list(room) != tokens:
@@ -273,10 +283,10 @@ class StateStore:
         """Keep the state after `tokens`; a full or read-only disk is no reason to fail."""
         path = self._path(tokens)
         partial = path.with_suffix(f".{os.getpid()}.partial")
-        array = (self.library.llama_token * len(tokens))(*tokens)
+        array = (self.library.api.llama_token * len(tokens))(*tokens)
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            if self.library.llama_state_seq_save_file(
+            if self.library.api.llama_state_seq_save_file(
                 llama.ctx, os.fsencode(partial), 0, array, len(tokens)
             ):
                 partial.replace(path)
@@ -294,7 +304,7 @@ class StateStore:
             self.settings["path"],
             weights.st_size,
             weights.st_mtime_ns,
-            self.library.__version__,
+            self.library.api.__version__,
             self.settings["context_tokens"],
             tokens,
         ]
@@ -322,8 +332,8 @@ def load(settings: Settings, output: TextIO) -> Worker:
     Raises:
         ValueError: the file holds none that llama.cpp reads.
     """
-    library = cast("Library", cast("object", importlib.import_module("llama_cpp")))
-    llama = library.Llama(
+    library = LlamaCpp()
+    llama = library.api.Llama(
         settings["path"],
         n_ctx=settings["context_tokens"],
         n_threads=settings["threads"],
@@ -334,7 +344,7 @@ def load(settings: Settings, output: TextIO) -> Worker:
     template = llama.metadata.get("tokenizer.chat_template")
     if template is None:
         raise ValueError("the file has no chat template; take one of an instruct or chat model")
-    formatter = library.llama_chat_format.Jinja2ChatFormatter(
+    formatter = library.api.llama_chat_format.Jinja2ChatFormatter(
         template,
         eos_token=piece(llama, llama.token_eos()),
         bos_token=piece(llama, llama.token_bos()),
@@ -344,10 +354,10 @@ def load(settings: Settings, output: TextIO) -> Worker:
     return worker
 
 
-def forget_all(library: "Library", llama: "Llama") -> None:
+def forget_all(library: "LlamaCpp", llama: "Llama") -> None:
     """Begin anew, as if nothing had been read."""
     llama.reset()
-    library.llama_memory_clear(library.llama_get_memory(llama.ctx), True)
+    library.api.llama_memory_clear(library.api.llama_get_memory(llama.ctx), True)
 
 
 def piece(llama: "Llama", token: int) -> str:

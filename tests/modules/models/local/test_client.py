@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -20,9 +20,12 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ReplyEnd, TextDelta
 from modules.models.local.client import DEFAULT_OUTPUT_TOKENS, END_TIMEOUT_SECONDS, LocalModel
-from modules.models.local.llama_types import ChatFormatter, Library, Llama
-from modules.models.local.worker import Request, Settings, Worker, common_length
+from modules.models.local.worker import LlamaCpp, Request, Settings, Worker, common_length
 from modules.models.serving.reply import collect_reply
+
+if TYPE_CHECKING:
+    from llama_cpp import Llama
+    from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
 DOUBLE = Path(__file__).parents[3] / "fixtures" / "local_worker_double.py"
 
@@ -233,6 +236,7 @@ class FakeLibrary:
 
     def __init__(self) -> None:
         self.cleared = 0
+        self.api = self
 
     def llama_get_memory(self, ctx: object) -> object:
         return ctx
@@ -267,8 +271,8 @@ def worker(
         "thinking": None,
         "is_rendered": is_rendered,
     }
-    library = cast("Library", cast("object", FakeLibrary()))
-    formatter = cast("ChatFormatter", cast("object", FakeFormatter(strict=strict)))
+    library = cast("LlamaCpp", cast("object", FakeLibrary()))
+    formatter = cast("Jinja2ChatFormatter", cast("object", FakeFormatter(strict=strict)))
     loaded = cast("Llama", cast("object", llama))
     return Worker(library, loaded, formatter, settings, written), written
 
