@@ -49,7 +49,8 @@ def checked_address(environ: Mapping[str, str]) -> str:
         ValueError: it is no address; the message says what is allowed.
     """
     address = ollama_address(environ)
-    if _ADDRESS.fullmatch(address) is None:
+    # What stands before an "@" would be asked as the host, and be shown.
+    if _ADDRESS.fullmatch(address) is None or "@" in environ.get(HOST_VARIABLE, ""):
         raise ValueError(
             f"{HOST_VARIABLE} holds no usable address; allowed: a host, host:port, or an http or "
             "https URL, such as 127.0.0.1:11434"

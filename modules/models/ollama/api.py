@@ -138,10 +138,9 @@ class OllamaApi:
                         return
                 raise reply.broke_off()
         except ServiceError as error:
-            said = one_line(error.said.message, STATUS_CHARACTERS_MAX)
+            said = one_line(error.said.message, STATUS_CHARACTERS_MAX) or f"HTTP {error.status}"
             raise ModelUnavailable(
-                f"{self._subject} can't be pulled by {self.place}: "
-                f"{said or f'HTTP {error.status}'}; look its name up "
+                f"{self._subject} can't be pulled by {self.place}: {said}; look its name up "
                 "at https://ollama.com/library, and see to that machine's network and disk"
             ) from None
 

@@ -10,12 +10,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from core.base.ollama import HOST_VARIABLE, KEY_VARIABLE, checked_address, full_name
 from servers.rag.embedding.remote import RemoteEmbedder, Task, checked_model, prompts_for
 from servers.rag.errors import EmbedderUnavailable, OptionsError
 from servers.shared.json_service import WAITS_SECONDS, JsonService, ServiceAddress
-from servers.shared.ollama_host import HOST_VARIABLE, ollama_base_url
-
-KEY_VARIABLE = "OLLAMA_API_KEY"
 
 BATCH = 16
 """Texts a request: more gain nothing, and the first answer is waited for longer."""
@@ -72,7 +70,7 @@ class _Ollama:
     def digest(self) -> str:
         """Of the weights (`GET /api/tags`); empty if the server doesn't say."""
         listing = self._service.get("/api/tags", _Listing)
-        name = self._model if ":" in self._model.rpartition("/")[2] else f"{self._model}:latest"
+        name = full_name(self._model)
         digests = [listed.digest for listed in listing.models or () if listed.name == name]
         return digests[0].removeprefix("sha256:")[:DIGEST_CHARACTERS] if digests else ""
 
@@ -122,7 +120,7 @@ def ollama_service(
         OptionsError: OLLAMA_HOST is no address.
     """
     try:
-        base_url = ollama_base_url(environ)
+        base_url = checked_address(environ)
     except ValueError as wrong:
         raise OptionsError(str(wrong)) from None
     key = environ.get(KEY_VARIABLE, "").strip() if base_url.startswith("https://") else ""

@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from core.base.ollama import full_name, ollama_address
 from core.values import Json
 from modules.models.choosing.discovery import find_ollama, look_for_ollama
 from modules.models.choosing.probe_http import get_json
@@ -21,31 +20,6 @@ from modules.models.ollama.listing import (
 )
 from tests.command_line import ROOT
 from tests.modules.models.ollama.server import Asked, listed, ollama_server
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("", "http://127.0.0.1:11434"),
-        ("  'box' ", "http://box:11434"),
-        ("box:80", "http://box:80"),
-        (":8000", "http://127.0.0.1:8000"),
-        ("0.0.0.0", "http://127.0.0.1:11434"),  # noqa: S104 - nothing is bound: a setting's text
-        ("0.0.0.0:1234", "http://127.0.0.1:1234"),
-        ("::", "http://[::1]:11434"),
-        ("[::]:5", "http://[::1]:5"),
-        ("::1", "http://[::1]:11434"),
-        ("http://box", "http://box:80"),
-        ("https://box/ollama/", "https://box:443/ollama"),
-        ("http://box:11434/v1", "http://box:11434"),
-        ("http://box:11434/api/", "http://box:11434"),
-        ("box:99999", "http://box:11434"),
-        ("box:port", "http://box:11434"),
-        ("ollama.com", "https://ollama.com:443"),
-    ],
-)
-def test_the_address_is_read_as_ollama_reads_it(said: str, meant: str) -> None:
-    assert ollama_address({"OLLAMA_HOST": said}) == meant
 
 
 @pytest.mark.parametrize(
@@ -66,12 +40,6 @@ def test_the_address_is_read_as_ollama_reads_it(said: str, meant: str) -> None:
 )
 def test_the_size_is_in_the_name(name: str, billions: float) -> None:
     assert billions_of_parameters(name) == pytest.approx(billions)
-
-
-def test_a_name_without_a_tag_means_the_latest() -> None:
-    assert full_name("qwen3") == "qwen3:latest"
-    assert full_name("localhost:5000/me/qwen3") == "localhost:5000/me/qwen3:latest"
-    assert full_name("qwen3:4b") == "qwen3:4b"
 
 
 def test_what_is_listed_is_described() -> None:

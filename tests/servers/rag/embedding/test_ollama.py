@@ -164,7 +164,7 @@ def test_a_server_that_is_not_there_is_said_to_be_started() -> None:
         open_ollama("nomic-embed-text", {"OLLAMA_HOST": "127.0.0.1:1"}, AT_ONCE)
 
 
-@pytest.mark.parametrize("given", ["file:///etc", "http://", "box:port", "http://me:secret@box"])
+@pytest.mark.parametrize("given", ["file:///etc", "a b", "http://me:secret@box"])
 def test_what_is_no_address_is_refused_without_being_shown(given: str) -> None:
     with pytest.raises(OptionsError, match="OLLAMA_HOST holds no usable address") as caught:
         open_ollama("nomic-embed-text", {"OLLAMA_HOST": given})
