@@ -5,7 +5,6 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from config.models_file import ModelsFile
 from config.schema import LlmSection
@@ -15,14 +14,14 @@ from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
+from modules.models.choosing.choice import Choice, choose_models
+from modules.models.choosing.names import built_in_models
+from modules.models.recorded.model import RecordingModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import NO_LIMITS, RunLimits
 from modules.models.serving.prices import KnowsItsPrice
 from modules.models.serving.run import ModelRun
 from modules.models.serving.watched import RETRIES, ChosenModel, WatchedModel
-
-if TYPE_CHECKING:
-    from modules.models.choosing.choice import Choice
 
 
 class ModelManager:
@@ -231,8 +230,6 @@ def choose_model(
     Raises:
         UserError: what was asked for can't be used.
     """
-    from modules.models.choosing.choice import choose_models
-
     choice = choose_models(flag, llm.text_generation, models, environ, home)
     return ModelManager(
         choice.models,
@@ -248,11 +245,8 @@ def choose_model(
     )
 
 
-def _automatic_choice() -> "Choice":
+def _automatic_choice() -> Choice:
     """What a manager without arguments takes, and why."""
-    from modules.models.choosing.choice import choose_models
-    from modules.models.choosing.names import built_in_models
-
     return choose_models(None, "auto", built_in_models(), os.environ)
 
 
@@ -262,14 +256,6 @@ def _given(model: TextModel) -> ChosenModel:
     return ChosenModel(model, backend.price if isinstance(backend, KnowsItsPrice) else None)
 
 
-@runtime_checkable
-class _Recorder(Protocol):
-    """`modules.models.recorded.model.RecordingModel`, known without importing it at every start."""
-
-    @property
-    def recorded(self) -> TextModel: ...
-
-
 def _inside(model: TextModel) -> TextModel:
     """The model that a recording goes round, else the model itself."""
-    return model.recorded if isinstance(model, _Recorder) else model
+    return model.recorded if isinstance(model, RecordingModel) else model

@@ -12,7 +12,7 @@ from core.base.text import size_text
 from core.errors import ExitCode, UsageError
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
-from modules.models.credentials.keys import find_key
+from modules.models.credentials.finding import find_key
 from modules.models.ollama.api import OllamaApi, PullProgress
 from modules.terminal.waits import LiveLine
 

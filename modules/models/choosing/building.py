@@ -5,10 +5,13 @@ Backends are imported when they are chosen, and their SDKs later still, at the f
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
+from urllib.parse import urlsplit
 
+from config.http_address import is_loopback
 from config.models_file import ModelEntry, ModelsFile, Price
 from core.base.ollama import HOST_VARIABLE
 from core.errors import ConfigurationError
@@ -25,8 +28,10 @@ from modules.models.choosing.discovery import (
     local_models,
 )
 from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
-from modules.models.credentials.api_key import ApiKey
-from modules.models.credentials.keys import KeyFinder, missing_key
+from modules.models.credentials.finding import KeyFinder
+from modules.models.credentials.keys import ApiKey, missing_key
+from modules.models.recorded.model import ReplayedModel
+from modules.models.scripted import ScriptedModel
 from modules.models.serving.prices import FREE, listed_price
 from modules.models.serving.watched import ChosenModel
 
@@ -96,12 +101,8 @@ def build(wanted: Wanted, name: str, means: Means) -> Built:
     """
     match wanted:
         case ScriptFile(path):
-            from modules.models.scripted import ScriptedModel
-
             return Built(ChosenModel(ScriptedModel.from_file(path), FREE), wanted)
         case ReplayFile(path):
-            from modules.models.recorded.model import ReplayedModel
-
             return Built(ChosenModel(ReplayedModel(Path(path).expanduser()), FREE), wanted)
         case ModelEntry():
             return _from_entry(wanted, name, means)
@@ -131,8 +132,6 @@ def price_of(entry: ModelEntry, models: ModelsFile) -> Price | None:
     """
     if (own := _own_price(entry)) is not None or entry.base_url is not None:
         return own
-    from fnmatch import fnmatchcase
-
     prices, model = completed(models).prices, entry.model or ""
     own = next((price for name, price in prices.items() if fnmatchcase(model, name)), None)
     return listed_price(entry.type, model) if own is None and prices else own
@@ -262,8 +261,4 @@ def _folder(home: Path | None) -> str:
 
 
 def _is_here(url: str) -> bool:
-    from urllib.parse import urlsplit
-
-    from config.http_address import is_loopback
-
     return is_loopback(urlsplit(url).hostname or "")

@@ -14,9 +14,10 @@ installed file of weights, if llama-cpp-python is there to run it; else the offl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from config.models_file import ModelEntry, ModelsFile
+from core.base.redaction import Redactor
 from core.errors import ConfigurationError, UserError
 from modules.models.choosing.building import Built, Means, build, llama_server_entry, settle
 from modules.models.choosing.discovery import (
@@ -39,17 +40,16 @@ from modules.models.choosing.names import (
     unknown_name,
     user_error,
 )
+from modules.models.credentials.finding import KeyFinder
+from modules.models.credentials.keyring_store import OpenBackend
 from modules.models.credentials.keys import (
     GOOGLE_KEY,
     USUAL_VARIABLES,
-    KeyFinder,
     key_from_environment,
     key_variable,
 )
+from modules.models.recorded.model import RecordingModel
 from modules.models.serving.watched import ChosenModel
-
-if TYPE_CHECKING:
-    from modules.models.credentials.keyring_store import OpenBackend
 
 RECORD: Final = "record:"
 
@@ -76,7 +76,7 @@ def choose_models(
     models: ModelsFile,
     environ: Mapping[str, str],
     home: Path | None = None,
-    open_backend: "OpenBackend | None" = None,
+    open_backend: OpenBackend | None = None,
     keyring_seconds: float | None = None,
 ) -> Choice:
     """The models of `--model`, else of the profile.
@@ -105,9 +105,6 @@ def choose_models(
 
 
 def _recorded(choice: Choice, file: Path, environ: Mapping[str, str]) -> Choice:
-    from core.base.redaction import Redactor
-    from modules.models.recorded.model import RecordingModel
-
     redactor = Redactor(environ, choice.secrets)
     models = tuple(
         replace(one, model=RecordingModel(one.model, file, redactor)) for one in choice.models

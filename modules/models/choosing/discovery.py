@@ -5,12 +5,17 @@ under 3 ms where nothing is there. Nobody is asked anywhere else but on this mac
 OLLAMA_HOST or LLAMA_SERVER_URL names another.
 """
 
+import importlib.util
+import re
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
+from config.http_address import url_problem
 from core.base.ollama import HOST_VARIABLE, checked_address
 from modules.models.choosing.probe_http import get_json
 from modules.models.ollama.listing import (
@@ -70,8 +75,6 @@ def find_running(environ: Mapping[str, str], timeout_seconds: float | None = Non
 
     The time is PROBE_TIMEOUT_SECONDS, for a server that a variable names NAMED_TIMEOUT_SECONDS.
     """
-    import threading
-
     ollama: list[str] = []
     seconds = timeout_seconds or _patience(HOST_VARIABLE, environ)
 
@@ -124,10 +127,6 @@ def llama_server_url(environ: Mapping[str, str]) -> str | None:
     given = environ.get(LLAMA_SERVER_VARIABLE, "").strip()
     if not given:
         return LLAMA_SERVER_URL
-    from urllib.parse import urlsplit
-
-    from config.http_address import url_problem
-
     if url_problem(given) is not None or not given.isascii():
         return None
     parts = urlsplit(given)
@@ -236,14 +235,10 @@ def local_file(named: str, home: Path | None) -> Path | None:
 
 def can_run_local() -> bool:
     """Whether llama-cpp-python is installed; it is not imported."""
-    import importlib.util
-
     return importlib.util.find_spec("llama_cpp") is not None
 
 
 def _is_whole_model(file: Path) -> bool:
     """Not the second part of something, and not the eyes of another model (`mmproj`)."""
-    import re
-
     part = re.search(r"-(\d{5})-of-\d{5}\.gguf\Z", file.name)
     return not file.name.startswith("mmproj") and (part is None or part[1] == "00001")

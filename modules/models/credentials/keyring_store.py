@@ -5,16 +5,17 @@ its password. So a list in a file of CORTEX_HOME says which keys are kept: their
 Who keeps none pays nothing. Every question is bounded in time: a D-Bus service may be silent.
 """
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from config.settings import SettingsError, read_text
+from config.texts import TextProblem, load_json
 from core.base.files import folder_locked, write_atomically
 from core.errors import ConfigurationError, StorageError
-from modules.models.credentials.api_key import ApiKey
-from modules.models.credentials.keys import LIST_FILE, KeyringSilent
+from modules.models.credentials.keys import LIST_FILE, ApiKey, KeyringSilent
 
 SERVICE = "cortex-r"
 """Under which name the keyring holds our keys; each one's user name is that of its variable."""
@@ -188,8 +189,6 @@ class KeyringStore:
         )
 
     def _list(self, more: set[str], fewer: set[str]) -> None:
-        import json
-
         try:
             with folder_locked(self.list_file):
                 names = sorted(({*self.names()} | more) - fewer)
@@ -230,10 +229,6 @@ def _names(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: it is not of the form that we write.
     """
-    from typing import cast
-
-    from config.texts import TextProblem, load_json
-
     try:
         document = load_json(text)
     except TextProblem as problem:

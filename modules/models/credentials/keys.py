@@ -5,21 +5,17 @@ keyring (`keyring_store`); never in a file of ours.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import Final
 
+from config.models_file import BackendName, ModelEntry
 from core.errors import ConfigurationError
-from modules.models.credentials.api_key import ApiKey
-
-if TYPE_CHECKING:
-    from config.models_file import BackendName, ModelEntry
-    from modules.models.credentials.keyring_store import OpenBackend
 
 GOOGLE_KEY: Final = "GOOGLE_API_KEY"
 """Google's older name for Gemini's key; other Google services use it as well, so it is never a
 reason to choose Gemini, but it is taken when Gemini was asked for."""
 
-USUAL_VARIABLES: Final["Mapping[BackendName, str]"] = {
+USUAL_VARIABLES: Final[Mapping[BackendName, str]] = {
     "gemini": "GEMINI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "openai": "OPENAI_API_KEY",
@@ -44,11 +40,19 @@ LIST_FILE: Final = "keyring.json"
 """Under CORTEX_HOME: the names of the keys that are in the keyring; no secret."""
 
 
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """`origin` says in messages where the key lies: a variable's name, or the system's keyring."""
+
+    value: str = field(repr=False)
+    origin: str
+
+
 class KeyringSilent(ConfigurationError):
     """The keyring did not answer in time, and hardly will when it is asked once more."""
 
 
-def key_variable(entry: "ModelEntry") -> str | None:
+def key_variable(entry: ModelEntry) -> str | None:
     """The variable that holds an entry's key; None if the entry has none.
 
     An entry with an address of its own says which key goes there: the usual ones are for the
@@ -57,69 +61,6 @@ def key_variable(entry: "ModelEntry") -> str | None:
     if entry.api_key_env is not None or entry.base_url is not None:
         return entry.api_key_env
     return USUAL_VARIABLES.get(entry.type)
-
-
-def find_key(
-    entry: "ModelEntry",
-    environ: Mapping[str, str],
-    home: Path | None = None,
-    open_backend: "OpenBackend | None" = None,
-    timeout_seconds: float | None = None,
-) -> ApiKey | None:
-    """An entry's key: from the environment, then from the keyring.
-
-    Only for the entry that uses GEMINI_API_KEY, GOOGLE_API_KEY is looked at last. `home` is where
-    the list of keys in the keyring lies; without it there is none. The keyring has
-    `timeout_seconds`, by default those of its module.
-
-    Raises:
-        ConfigurationError: what is there can't be a key, or the keyring can't be read; as
-            `KeyringSilent`, where it does not answer.
-    """
-    variable = key_variable(entry)
-    if variable is None:
-        return None
-    if (key := key_from_environment(variable, environ)) is not None:
-        return key
-    if home is not None and _is_listed(home):
-        from modules.models.credentials.keyring_store import open_store
-
-        if (key := open_store(home, open_backend, timeout_seconds).find(variable)) is not None:
-            return ApiKey(checked_key(key.value, key.origin), key.origin)
-    if entry.type == "gemini" and variable == USUAL_VARIABLES["gemini"]:
-        return key_from_environment(GOOGLE_KEY, environ)
-    return None
-
-
-class KeyFinder:
-    """Finds the keys of several entries; a keyring that was silent once is not asked again."""
-
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        home: Path | None = None,
-        open_backend: "OpenBackend | None" = None,
-        timeout_seconds: float | None = None,
-    ) -> None:
-        """Look at nothing yet; arguments are those of `find_key`."""
-        self._timeout_seconds = timeout_seconds
-        self._environ = environ
-        self._home = home
-        self._open_backend = open_backend
-
-    def find(self, entry: "ModelEntry") -> ApiKey | None:
-        """The entry's key; None also where only a keyring could tell that was silent before.
-
-        Raises:
-            ConfigurationError: as `find_key`.
-        """
-        try:
-            return find_key(
-                entry, self._environ, self._home, self._open_backend, self._timeout_seconds
-            )
-        except KeyringSilent:
-            self._home = None  # each time would cost half a minute
-            raise
 
 
 def key_from_environment(variable: str, environ: Mapping[str, str]) -> ApiKey | None:
@@ -151,7 +92,7 @@ def checked_key(value: str, origin: str) -> str:
     )
 
 
-def missing_key(entry: "ModelEntry", name: str) -> ConfigurationError:
+def missing_key(entry: ModelEntry, name: str) -> ConfigurationError:
     """What is said where an entry that needs a key has none; `name` is how the user called it."""
     variable = key_variable(entry)
     if variable is None:
@@ -166,11 +107,3 @@ def missing_key(entry: "ModelEntry", name: str) -> ConfigurationError:
         f"keyring with agent.py auth set {entry.type if is_usual else variable}, or use "
         "--model offline"
     )
-
-
-def _is_listed(home: Path) -> bool:
-    """Whether there is a list of keys in the keyring at all; mostly there is none."""
-    try:
-        return (home / LIST_FILE).exists()
-    except OSError:  # a home that may not be entered holds no list of ours
-        return False

@@ -21,7 +21,7 @@ from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ReplyDelta
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.anthropic_reply import AnthropicReply
 from modules.models.hosted.anthropic_request import (
     LEAST,

@@ -23,7 +23,7 @@ from google.genai.types import GenerateContentResponse, HttpOptions
 from config.models_file import ModelEntry
 from core.ports import ModelRequest, ReplyDelta
 from core.values import Json
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.gemini_events import few_values
 from modules.models.hosted.gemini_reply import GeminiReply
 from modules.models.hosted.gemini_request import contents, generation_config, settings_of

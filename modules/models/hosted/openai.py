@@ -18,7 +18,7 @@ from config.models_file import ModelEntry
 from core.base.json_preview import json_start
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.openai_reply import OpenAIReply, first_choice
 from modules.models.hosted.openai_request import (
     Dialect,

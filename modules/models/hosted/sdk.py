@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from config.models_file import ModelEntry
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.errors import ServiceErrors, service_advice
 
 DEFAULT_BASE_URLS: Final = {

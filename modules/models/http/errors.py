@@ -19,7 +19,7 @@ from core.base.http_status import may_pass
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.error_document import ErrorDocument
 
 QUOTE_CHARACTERS_MAX = 300

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 
 from config.models_file import REQUEST_TIMEOUT_SECONDS
 from core.values import JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.errors import Advice, ServiceErrors
 from modules.models.http.reply import ServiceReply
 

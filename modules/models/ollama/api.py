@@ -15,7 +15,7 @@ from core.base.ollama import HOST_VARIABLE, KEY_VARIABLE, checked_address, full_
 from core.base.text import NEAR_SHOWN, near_names, one_line
 from core.errors import ConfigurationError, ModelUnavailable
 from core.values import JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.errors import Advice, ServiceError
 from modules.models.http.reply import ServiceReply
 from modules.models.http.service import ServiceHttp

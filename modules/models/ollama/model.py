@@ -13,7 +13,7 @@ from config.models_file import ModelEntry
 from core.errors import ConfigurationError, ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.errors import ServiceError
 from modules.models.http.reply import deltas_of
 from modules.models.ollama.api import OllamaApi

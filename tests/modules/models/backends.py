@@ -12,7 +12,7 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, TextModel
 from core.values import Json, JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.openai import OpenAIModel
 from modules.models.hosted.sdk import SdkModel
 from modules.models.ollama.model import OllamaModel

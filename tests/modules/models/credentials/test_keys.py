@@ -10,14 +10,13 @@ import pytest
 
 from config.models_file import ModelEntry
 from core.errors import ConfigurationError, StorageError
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.finding import KeyFinder, find_key
 from modules.models.credentials.keyring_store import SERVICE, KeyringBackend, KeyringStore
 from modules.models.credentials.keys import (
     LIST_FILE,
-    KeyFinder,
+    ApiKey,
     KeyringSilent,
     checked_key,
-    find_key,
     missing_key,
 )
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from config.models_file import ModelEntry
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.openai import OpenAIModel
 from modules.models.serving.reply import collect_reply
 from tests.core.mcp.http_server import Exchange, McpHttpServer, http_server

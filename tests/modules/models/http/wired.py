@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from core.errors import ModelUnavailable
-from modules.models.credentials.api_key import ApiKey
+from modules.models.credentials.keys import ApiKey
 from modules.models.http.errors import Advice, ServiceError
 from modules.models.http.reply import ServiceReply
 from modules.models.http.service import ServiceHttp
