@@ -1,7 +1,9 @@
 """`auth set`, `auth list` and `auth remove`: keys of models' services in the system's keyring."""
 
 import argparse
+import getpass
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
@@ -64,9 +66,6 @@ def ask_hidden(prompt: str) -> str:
     Raises:
         UsageError: nothing was typed, or the terminal would show it.
     """
-    import getpass
-    import warnings
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)

@@ -13,21 +13,22 @@ from core.errors import ExitCode
 from core.values import Json, JsonObject
 from core.version import __version__
 from modules.cli.doctor_configuration import (
+    documents_checks,
     file_checks,
     read_models,
     read_profile,
     read_servers,
     server_checks,
+    web_checks,
 )
-from modules.cli.doctor_documents import documents_checks
 from modules.cli.doctor_findings import Check, check_document, checks_text, exit_code
 from modules.cli.doctor_models import model_checks
 from modules.cli.doctor_sandbox import Examine, limits_check, sandbox_checks
-from modules.cli.doctor_web import web_checks
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Surroundings
 from modules.composition import sandbox_limits
 from modules.sandbox import SandboxLimits
+from modules.sandbox.walls.launcher import examine_walls
 
 _HELP = """\
 Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
@@ -61,7 +62,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
 
 
 def diagnose(
-    found: argparse.Namespace, around: Surroundings, examine: Examine | None = None
+    found: argparse.Namespace, around: Surroundings, examine: Examine = examine_walls
 ) -> ExitCode:
     """Look at everything and tell it on stdout; a broken configuration is a finding too.
 
@@ -106,7 +107,7 @@ def _program() -> Iterator[Check]:
 
 
 def _sandbox(
-    profile: AgentProfile | None, examine: Examine | None, *, is_verbose: bool
+    profile: AgentProfile | None, examine: Examine, *, is_verbose: bool
 ) -> Iterator[Check]:
     """The sandbox under the profile's limits, under those by default where there is no profile."""
     section = profile.sandbox if profile is not None else None

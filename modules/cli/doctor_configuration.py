@@ -1,15 +1,20 @@
-"""What `doctor` finds out about the configuration: profile, model, servers, places on disk."""
+"""What `doctor` finds out about what is configured: files, servers, documents, the web."""
 
+import ipaddress
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
+from config.bundled import KEY_VARIABLES, uses_gemini
+from config.http_address import is_loopback
 from config.models_file import ModelsFile
-from config.schema import AgentProfile
+from config.schema import AgentProfile, SecuritySection, WebSection
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
+from core.base.text import size_text
 from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind
 from modules.cli.doctor_findings import Check
@@ -17,6 +22,23 @@ from modules.cli.mcp_list import NOTHING_CONFIGURED, kind_of, shown_origin
 from modules.cli.surroundings import Surroundings
 
 _CORRECT_IT: Final = "nothing is answered before this is corrected"
+
+ENTRIES_COUNTED: Final = 1000
+"""How many entries of a folder are counted; nobody waits for more."""
+
+_PROVENANCE: Final = {
+    "auto": "auto: you are asked at a terminal, and calls are refused elsewhere",
+    "ask": "ask: you are asked at a terminal, and calls are refused where nobody is there",
+    "strict": "strict: calls are refused",
+}
+"""What happens when a plan passes on an address that nobody named."""
+
+_APPROVALS: Final = {
+    "changing": "changing: a call that may change something, and that the request does not ask "
+    "for, waits for your yes",
+    "always": "always: every call waits for your yes",
+}
+"""Which calls the user must allow."""
 
 
 def read_profile(around: Surroundings) -> tuple[AgentProfile | None, Check]:
@@ -121,3 +143,115 @@ def _server(spec: ServerSpec, failures: StartFailures) -> Check:
     if (failure := failures.resting(spec)) is not None:
         return Check("servers", spec.id, "missing", failure.told(failures.clock()))
     return Check("servers", spec.id, "ok", f"{kind_of(spec)}, in {shown_origin(spec)}")
+
+
+def documents_checks(
+    profile: AgentProfile, places: Places, environ: Mapping[str, str]
+) -> Iterator[Check]:
+    """The folders, the index, and keys that are asked for; nothing is read or written."""
+    section = profile.documents
+    for name in section.folders:
+        yield _documents_folder(places.home / Path(name).expanduser())
+    yield _index(places.home / Path(section.index_folder).expanduser())
+    if uses_gemini(section) and not environ.get("GEMINI_API_KEY"):
+        yield Check(
+            "documents",
+            "Gemini",
+            "missing",
+            "the documents section names it, and GEMINI_API_KEY is not set in the environment",
+            "set it, or choose another embedder and captions",
+        )
+
+
+def _documents_folder(path: Path) -> Check:
+    try:
+        with os.scandir(path) as entries:
+            count = sum(1 for _, _ in zip(entries, range(ENTRIES_COUNTED + 1), strict=False))
+    except FileNotFoundError:
+        advice = "make it, or add files with agent.py docs add"
+        return Check("documents", "folder", "note", f"{path}: is not there yet", advice)
+    except OSError as error:
+        told = f"{path}: {error.strerror or error}"
+        return Check("documents", "folder", "missing", told, "correct documents.folders")
+    more = "more than " if count > ENTRIES_COUNTED else ""
+    shown = min(count, ENTRIES_COUNTED)
+    return Check("documents", "folder", "ok", f"{path} ({more}{shown} entries)")
+
+
+def _index(folder: Path) -> Check:
+    there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    if not os.access(there, os.W_OK | os.X_OK):
+        told = f"{folder}: {there} can't be written, so documents can't be searched"
+        return Check("documents", "index", "missing", told, "correct documents.index_folder")
+    try:
+        size = sum(entry.stat().st_size for entry in os.scandir(folder) if entry.is_file())
+    except OSError:
+        return Check("documents", "index", "ok", f"{folder} (made with the first document)")
+    return Check("documents", "index", "ok", f"{folder} ({size_text(size)})")
+
+
+def web_checks(profile: AgentProfile, environ: Mapping[str, str]) -> Iterator[Check]:
+    """The engine and its key, hosts that are open, and the rule for addresses; nothing is asked."""
+    yield _engine(profile.web, environ)
+    yield _pages(profile.web)
+    if profile.web.captions.startswith("gemini") and not environ.get("GEMINI_API_KEY"):
+        yield Check(
+            "web",
+            "pictures",
+            "missing",
+            "web.captions names Gemini, and GEMINI_API_KEY is not set in the environment",
+            "set it, or choose other captions",
+        )
+    yield _provenance(profile.security)
+    yield _approvals(profile.security)
+
+
+def _engine(section: WebSection, environ: Mapping[str, str]) -> Check:
+    told = section.search
+    if section.search_url is not None:
+        told = f"{told} at {section.search_url}"
+        place = urlsplit(section.search_url)
+        host = place.hostname or ""
+        opened = {host, f"[{host}]", place.netloc} & set(section.allow_private)
+        if _is_of_this_network(host) and not opened:
+            advice = f"if it is yours, add {host} to web.allow_private"
+            told = f"{told}, which is not on the public internet and so is not asked"
+            return Check("web", "engine", "missing", told, advice)
+    name = KEY_VARIABLES.get(section.search)
+    if name is None:
+        return Check("web", "engine", "ok", f"{told} (needs no key)")
+    if environ.get(name):
+        return Check("web", "engine", "ok", f"{told}: {name} is set")
+    advice = "set it, or choose another engine in web.search"
+    return Check("web", "engine", "missing", f"{told}: {name} is not set", advice)
+
+
+def _pages(section: WebSection) -> Check:
+    if not section.allow_private:
+        return Check("web", "pages", "ok", "of public addresses only")
+    told = f"of public addresses, and of hosts that you named: {', '.join(section.allow_private)}"
+    return Check("web", "pages", "note", told)
+
+
+def _provenance(section: SecuritySection) -> Check:
+    if section.provenance == "off":
+        told = "off: a hostile page may have a model send what it read to any address"
+        advice = "take out security.provenance, or set it to auto"
+        return Check("web", "provenance", "note", told, advice)
+    return Check("web", "provenance", "ok", _PROVENANCE[section.provenance])
+
+
+def _approvals(section: SecuritySection) -> Check:
+    if section.approvals == "never":
+        told = "never: a plan may call any tool, also one that changes things, without a question"
+        advice = "take out security.approvals, or set it to changing"
+        return Check("web", "approvals", "note", told, advice)
+    return Check("web", "approvals", "ok", _APPROVALS[section.approvals])
+
+
+def _is_of_this_network(host: str) -> bool:
+    """Whether a host is a number of a private network, or this machine; names aren't looked up."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return is_loopback(host)

@@ -2,17 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from config.models_file import ModelsFile
+from config.schema import AgentProfile
+from core.base.ollama import HOST_VARIABLE, ollama_address
 from core.base.text import listed
 from core.errors import UserError
+from modules.cli.auth import known_variables
 from modules.cli.doctor_findings import Check
-
-if TYPE_CHECKING:
-    from config.models_file import ModelsFile
-    from config.schema import AgentProfile
-    from modules.models.choosing.discovery import Running
-    from modules.models.credentials.keyring_store import OpenBackend
+from modules.models.choosing.building import INSTALL_LOCAL
+from modules.models.choosing.choice import choose_models
+from modules.models.choosing.discovery import (
+    LLAMA_SERVER_VARIABLE,
+    LOCAL_MODEL_VARIABLE,
+    MODELS_FOLDER,
+    Running,
+    can_run_local,
+    find_running,
+    llama_server_url,
+    local_models,
+)
+from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, open_store
+from modules.models.credentials.keys import GOOGLE_KEY, KeyringSilent
 
 KEYRING_SECONDS: Final = 2.0
 """How long the keyring is waited for: nobody is asked to unlock it for a report."""
@@ -28,11 +40,11 @@ OFFLINE_TIP: Final = (
 
 
 def model_checks(
-    profile: "AgentProfile",
-    models: "ModelsFile",
+    profile: AgentProfile,
+    models: ModelsFile,
     environ: Mapping[str, str],
     home: Path | None = None,
-    open_backend: "OpenBackend | None" = None,
+    open_backend: OpenBackend | None = None,
     keyring_seconds: float = KEYRING_SECONDS,
 ) -> Iterator[Check]:
     """The model that would answer and why, and what else could; keys are never shown.
@@ -40,10 +52,6 @@ def model_checks(
     `open_backend` opens the keyring, by default that of the system; it has `keyring_seconds` to
     answer. A silent one is told: a run waits longer for it, and may find a key.
     """
-    from modules.models.choosing.choice import choose_models
-    from modules.models.choosing.discovery import find_running
-    from modules.models.credentials.keys import KeyringSilent
-
     wanted = profile.llm.text_generation
     try:
         choice = choose_models(None, wanted, models, environ, home, open_backend, keyring_seconds)
@@ -62,11 +70,8 @@ def model_checks(
     yield _weights(environ, home)
 
 
-def _keys(models: "ModelsFile", environ: Mapping[str, str], home: Path | None) -> Check:
+def _keys(models: ModelsFile, environ: Mapping[str, str], home: Path | None) -> Check:
     """Which keys are there, from the environment and from the list of those in the keyring."""
-    from modules.cli.auth import known_variables
-    from modules.models.credentials.keys import GOOGLE_KEY
-
     kept: tuple[str, ...] = ()
     try:
         kept = _kept(home)
@@ -85,15 +90,11 @@ def _keys(models: "ModelsFile", environ: Mapping[str, str], home: Path | None) -
 
 
 def _kept(home: Path | None) -> tuple[str, ...]:
-    from modules.models.credentials.keyring_store import KeyringStore
-
     return KeyringStore(home).names() if home is not None else ()
 
 
-def _keyring(home: Path | None, open_backend: "OpenBackend | None", seconds: float) -> Check:
+def _keyring(home: Path | None, open_backend: OpenBackend | None, seconds: float) -> Check:
     """What kind of keyring there is; without one, keys can still be set in the environment."""
-    from modules.models.credentials.keyring_store import open_store
-
     try:
         found = open_store(home or Path(), open_backend, seconds).backend_name()
     except UserError as error:
@@ -104,10 +105,7 @@ def _keyring(home: Path | None, open_backend: "OpenBackend | None", seconds: flo
     return Check("model", "keyring", "ok", found)
 
 
-def _running(running: "Running", environ: Mapping[str, str]) -> Iterator[Check]:
-    from core.base.ollama import HOST_VARIABLE, ollama_address
-    from modules.models.choosing.discovery import LLAMA_SERVER_VARIABLE, llama_server_url
-
+def _running(running: Running, environ: Mapping[str, str]) -> Iterator[Check]:
     if running.ollama:
         yield Check("model", "Ollama", "ok", f"runs, with {_some(running.ollama)}")
     else:
@@ -130,14 +128,6 @@ def _absent(name: str, told: str, variable: str, environ: Mapping[str, str]) -> 
 
 def _weights(environ: Mapping[str, str], home: Path | None) -> Check:
     """The files of weights, and whether they can be run."""
-    from modules.models.choosing.building import INSTALL_LOCAL
-    from modules.models.choosing.discovery import (
-        LOCAL_MODEL_VARIABLE,
-        MODELS_FOLDER,
-        can_run_local,
-        local_models,
-    )
-
     files = local_models(environ, home)
     if not files:
         if environ.get(LOCAL_MODEL_VARIABLE, "").strip():

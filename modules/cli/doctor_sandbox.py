@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from config.names import WallName
 from core.errors import CallRefused
@@ -16,11 +16,9 @@ from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.cli.doctor_findings import Check, State
 from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.walls.launcher import ADVICE, Wall, examine_walls
 
-if TYPE_CHECKING:
-    from modules.sandbox.walls.launcher import Wall
-
-Examine = Callable[[SandboxLimits], "Sequence[Wall]"]
+Examine = Callable[[SandboxLimits], Sequence[Wall]]
 
 TRIAL_SECONDS: Final = 20.0
 """Bound on starting the sandbox and running two plans; 0.1 s is usual."""
@@ -30,18 +28,14 @@ _INTERPRETER: Final = "pydantic-monty"
 
 
 def sandbox_checks(
-    limits: SandboxLimits, require: Collection[WallName], examine: Examine | None = None
+    limits: SandboxLimits, require: Collection[WallName], examine: Examine = examine_walls
 ) -> Iterator[Check]:
     """The first wall, tried out with a plan under these limits, and the parts of the second.
 
-    `examine` tells of the second, by default `examine_walls`. Blocks for some
-    100 ms, and needs a thread without a running event loop.
+    `examine` tells of the second. Blocks for some 100 ms, and needs a thread without a running
+    event loop.
     """
     yield asyncio.run(_interpreter(limits))
-    if examine is None:
-        from modules.sandbox.walls.launcher import examine_walls
-
-        examine = examine_walls
     try:
         walls = examine(limits)
     except ImportError as error:  # an installation without its interpreter
@@ -94,9 +88,7 @@ async def _no_call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
     raise CallRefused(f"{tool.name} is not on offer")
 
 
-def _wall(wall: "Wall", *, is_required: bool, is_shared: bool) -> Check:
-    from modules.sandbox.walls.launcher import ADVICE
-
+def _wall(wall: Wall, *, is_required: bool, is_shared: bool) -> Check:
     required = " (required by sandbox.require)" if is_required else ""
     if wall.stands:
         told = f"stands; {wall.detail}" if wall.detail else "stands"

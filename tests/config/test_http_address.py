@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.http_address import header_problem, sends_credentials_in_the_clear, url_problem
+from config.http_address import header_problem, is_host, sends_credentials_in_the_clear, url_problem
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,37 @@ def test_credentials_in_the_clear_are_noticed_only_where_others_can_read_them(
     url: str, header: str, is_clear: bool
 ) -> None:
     assert sends_credentials_in_the_clear(url, {header: "x"}) is is_clear
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("wiki.local", "localhost", "127.0.0.1", "127.0.0.1:8080", "a:80", "köln.example", "a"),
+        *("::1", "[::1]", "[::1]:8080", "fd00::7"),
+    ],
+)
+def test_a_host_stands_as_in_a_url(host: str) -> None:
+    assert is_host(host)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "http://a",
+            "a/b",
+            "a:http",
+            "a:123456",
+            ":80",
+            "*.local",
+            "me@a",
+            "a b",
+            "a?b",
+            "a#b",
+        ),
+        *("a\\b", "a\n", "[a]", "fe80::1%eth0", "x" * 261),
+    ],
+)
+def test_what_is_more_or_less_than_a_host_is_refused(text: str) -> None:
+    assert not is_host(text)

@@ -14,7 +14,7 @@ from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
 from modules.cli.commands import parse_command
 from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents, task_of
-from modules.cli.doctor_documents import documents_checks
+from modules.cli.doctor_configuration import documents_checks
 from servers.rag.command import read_task
 from tests.command_line import write_profile
 from tests.modules.cli.by_hand import prepared

@@ -11,9 +11,9 @@ from config.schema import AgentProfile
 from core.errors import ExitCode
 from core.values import JsonObject
 from modules.cli.doctor import diagnose
+from modules.cli.doctor_configuration import web_checks
 from modules.cli.doctor_findings import Check, checks_text, exit_code
 from modules.cli.doctor_sandbox import sandbox_checks
-from modules.cli.doctor_web import web_checks
 from modules.sandbox import SandboxLimits
 from modules.sandbox.walls.launcher import Wall
 from tests.modules.cli.by_hand import Hand, entry, prepared

@@ -1,18 +1,27 @@
-"""The profile's `web` and `security` sections, and how they reach the bundled servers alone."""
+"""What the profile says of documents and the web, and how it reaches the bundled servers alone."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from config.bundled import KEY_VARIABLES, WEB_VARIABLE, web_environment
-from config.http_address import is_host
-from config.schema import AgentProfile, SecuritySection, WebSection, load_profile
+from config.bundled import (
+    DOCUMENTS_VARIABLE,
+    KEY_VARIABLES,
+    WEB_VARIABLE,
+    documents_environment,
+    web_environment,
+)
+from config.schema import AgentProfile, DocumentsSection, WebSection, load_profile
 from config.server_list import secret_values, server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places, SettingsError
-from servers.web import options as server_side
-from servers.web.options import WebOptions, read_options
+from servers.rag.library import options as documents_side
+from servers.rag.library.options import DocumentOptions
+from servers.rag.library.options import read_options as read_documents
+from servers.web import options as web_side
+from servers.web.options import WebOptions
+from servers.web.options import read_options as read_web
 
 HOME = Path("/srv/home")
 PROFILE = ROOT / "config" / "profiles.yaml"
@@ -39,21 +48,93 @@ def keys_told(environment: dict[str, str]) -> set[str]:
     return {name for name in environment if name.endswith("_KEY")}
 
 
+def test_the_section_of_documents_and_its_server_know_the_same_keys_and_defaults() -> None:
+    ours, theirs = DocumentsSection.model_fields, DocumentOptions.model_fields
+    assert set(ours) == set(theirs)
+    assert DOCUMENTS_VARIABLE == documents_side.OPTIONS_VARIABLE
+    told = read_documents(documents_environment(DocumentsSection(), HOME, {}))
+    assert told == read_documents({"CORTEX_HOME": str(HOME)})
+    for name in set(ours) - {"folders", "index_folder"}:
+        assert ours[name].default == theirs[name].default, name
+
+
+def test_the_documents_server_reads_what_the_section_says() -> None:
+    section = {
+        "folders": ["papers", "/data/docs"],
+        "index_folder": "state/index",
+        "ignore": ["*.tmp"],
+        "embedder": "ollama:nomic-embed-text",
+        "word_weight": 0.7,
+        "watch": False,
+    }
+    given = DocumentsSection.model_validate(section)
+    told = read_documents(documents_environment(given, HOME, {}))
+    assert told.folders == (HOME / "papers", Path("/data/docs"))
+    assert told.index_folder == HOME / "state" / "index"
+    assert (told.ignore, told.watch, told.word_weight) == (("*.tmp",), False, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("section", "names_key"),
+    [
+        ({}, False),
+        ({"embedder": "auto", "captions": "auto"}, False),
+        ({"embedder": "gemini:gemini-embedding-001"}, True),
+        ({"captions": "gemini:gemini-2.5-flash"}, True),
+    ],
+)
+def test_the_key_of_gemini_goes_along_only_where_gemini_is_named(
+    section: dict[str, object], names_key: bool
+) -> None:
+    environ = {"GEMINI_API_KEY": "sekret-key", "OLLAMA_HOST": "box:11434", "OTHER_KEY": "x"}
+    given = DocumentsSection.model_validate(section)
+    told = documents_environment(given, HOME, environ)
+    assert ("GEMINI_API_KEY" in told) == names_key
+    assert told["OLLAMA_HOST"] == "box:11434"
+    assert "OTHER_KEY" not in told
+
+
+def test_only_the_bundled_documents_server_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "documents_server.py"
+    script.touch()
+    document: dict[str, object] = {
+        "agent": {"name": "Test", "id": "test"},
+        "documents": {"folders": ["mine"], "embedder": "gemini:x"},
+        "mcp_servers": [
+            {"id": "docs", "script": "servers/documents_server.py", "env": {"MORE": "1"}},
+            {"id": "math", "script": "servers/math_server.py"},
+            {"id": "other", "script": str(script)},
+            {"id": "own", "command": "python3", "args": ["servers/documents_server.py"]},
+        ],
+    }
+    found = specs(AgentProfile.model_validate(document), {"GEMINI_API_KEY": "sekret-key"})
+    assert json.loads(found["docs"].env[DOCUMENTS_VARIABLE])["folders"] == ["/srv/home/mine"]
+    assert found["docs"].env["MORE"] == "1"
+    assert secret_values(found.values()) == {"sekret-key"}
+    assert [found[name].env for name in ("math", "other", "own")] == [{}, {}, {}]
+
+
+def test_the_shipped_profile_has_the_documents_server() -> None:
+    found = specs(shipped(), {})
+    assert found["documents"].bundled
+    assert "search_stored_documents" in found["documents"].capabilities
+    assert found["documents"].start == "lazy"
+
+
 def test_the_section_and_the_servers_know_the_same_keys_and_defaults() -> None:
     ours, theirs = WebSection.model_fields, WebOptions.model_fields
     assert {name: field.default for name, field in ours.items()} == {
         name: field.default for name, field in theirs.items()
     }
-    assert WEB_VARIABLE == server_side.OPTIONS_VARIABLE
-    assert KEY_VARIABLES == server_side.KEY_VARIABLES
-    assert read_options(web_environment(WebSection(), {})) == read_options({}) == WebOptions()
+    assert WEB_VARIABLE == web_side.OPTIONS_VARIABLE
+    assert KEY_VARIABLES == web_side.KEY_VARIABLES
+    assert read_web(web_environment(WebSection(), {})) == read_web({}) == WebOptions()
 
 
 def test_the_shipped_sections_say_the_defaults_key_by_key() -> None:
-    profile = shipped()
-    assert (profile.web, profile.security) == (WebSection(), SecuritySection())
-    assert profile.web.model_fields_set == set(WebSection.model_fields)
-    assert profile.security.model_fields_set == set(SecuritySection.model_fields)
+    for section in (shipped().documents, shipped().web, shipped().security):
+        assert section == type(section)()
+        assert section.model_fields_set == set(type(section).model_fields)
 
 
 def test_the_server_reads_what_the_section_says() -> None:
@@ -64,7 +145,7 @@ def test_the_server_reads_what_the_section_says() -> None:
         "timeout_seconds": 5,
         "cache_seconds": 0,
     }
-    told = read_options(web_environment(WebSection.model_validate(section), {}))
+    told = read_web(web_environment(WebSection.model_validate(section), {}))
     assert (told.search, told.search_url) == ("searxng", "http://localhost:8888")
     assert (told.allow_private, told.timeout_seconds) == (("localhost",), 5.0)
     assert (told.cache_seconds, told.pages_per_minute) == (0.0, 20)
@@ -127,7 +208,7 @@ def test_what_the_servers_entry_sets_itself_counts_more() -> None:
             }
         ],
     }
-    told = read_options(specs(AgentProfile.model_validate(document), EVERY_KEY)["web"].env)
+    told = read_web(specs(AgentProfile.model_validate(document), EVERY_KEY)["web"].env)
     assert told.search == "tavily"
 
 
@@ -142,6 +223,14 @@ def test_the_shipped_profile_has_the_server() -> None:
 @pytest.mark.parametrize(
     ("section", "told"),
     [
+        ("documents: {folders: []}", "documents.folders"),
+        ("documents: {folders: documents}", "documents.folders"),
+        ("documents: {chunking: magic}", "allowed: structure or llm"),
+        ("documents: {embedder: openai}", "documents.embedder"),
+        ("documents: {vectors: pinecone}", "documents.vectors"),
+        ("documents: {word_weight: 2}", "documents.word_weight"),
+        ("documents: {watch: sometimes}", "documents.watch"),
+        ("documents: {folder: [x]}", "documents.folder"),
         ("web: {search: google}", "allowed: duckduckgo, searxng, brave or tavily"),
         ("web: {search: searxng}", "'web': searxng needs 'search_url'"),
         ("web: {search_url: 'ftp://x'}", "'web.search_url' is 'ftp://x': no address"),
@@ -177,37 +266,3 @@ def test_off_is_off_though_yaml_takes_it_for_false(tmp_path: Path, written: str)
     path.write_text(f"agent: {{name: Test, id: test}}\nsecurity: {{provenance: {written}}}\n")
     found = load_profile(path).security.provenance
     assert found == {"'off'": "off", "no": "off"}.get(written, written)
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("wiki.local", "localhost", "127.0.0.1", "127.0.0.1:8080", "a:80", "köln.example", "a"),
-        *("::1", "[::1]", "[::1]:8080", "fd00::7"),
-    ],
-)
-def test_a_host_stands_as_in_a_url(host: str) -> None:
-    assert is_host(host)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "",
-            "http://a",
-            "a/b",
-            "a:http",
-            "a:123456",
-            ":80",
-            "*.local",
-            "me@a",
-            "a b",
-            "a?b",
-            "a#b",
-        ),
-        *("a\\b", "a\n", "[a]", "fe80::1%eth0", "x" * 261),
-    ],
-)
-def test_what_is_more_or_less_than_a_host_is_refused(text: str) -> None:
-    assert not is_host(text)
