@@ -50,29 +50,6 @@ def test_the_program_reads_what_a_command_line_says(line: str, meant: dict[str, 
     assert read == {**plain, **meant}
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("docs", "required: ACTION"),
-        ("docs find x", "invalid choice"),
-        ("docs add", "required: PATH"),
-        ("docs search", "required: WORDS"),
-        ("docs search x -k 0", "from 1 to 50"),
-        ("docs search x -k many", "from 1 to 50"),
-        ("docs search x --mode magic", "invalid choice"),
-        ("docs list x", "not understood: x"),
-        ("docs remove a.md b.md", "not understood: b.md"),
-    ],
-)
-def test_what_cannot_be_meant_is_told(
-    line: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parse_command(line.split())
-    assert ended.value.code == ExitCode.BAD_USAGE
-    assert told in capsys.readouterr().err
-
-
 def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environment(
     tmp_path: Path,
 ) -> None:

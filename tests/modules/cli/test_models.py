@@ -83,37 +83,6 @@ def test_without_an_action_models_are_listed() -> None:
     assert said("models", "pull", "a:1b") == {"name": "a:1b"}
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["pull"], "NAME"),
-        (["push", "x"], "push"),
-        (["pull", "a", "b"], "not understood: b"),
-        (["list", "x"], "not understood: x"),
-        (["--what"], "--what"),
-    ],
-)
-def test_a_command_line_that_makes_no_sense_is_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        parse_command(["models", *words])
-    assert caught.value.code == 2
-    assert told in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["--help"], ["list", "--help"], ["pull", "--help"]])
-def test_help_names_the_program_as_it_was_called(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        parse_command(["models", *words], "cortex-r")
-    assert caught.value.code == 0
-    shown = capsys.readouterr().out
-    assert "cortex-r models" in shown
-    assert "agent.py" not in shown
-
-
 async def test_with_nothing_there_the_offline_planner_is_marked(desk: Desk) -> None:
     done = await desk.run()
     assert (done.code, done.err) == (0, "")

@@ -1,4 +1,4 @@
-"""Command lines that begin with a command: what they mean, refuse and explain."""
+"""Which command lines are commands, and what these mean, refuse and explain."""
 
 import re
 import textwrap
@@ -6,15 +6,121 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ExitCode
+from core.errors import ExitCode, UsageError, UserError
 from core.tools.catalog import ToolCatalog
 from modules.cli.arguments import ACTIONS, COMMANDS, help_text
-from modules.cli.commands import parse_command
+from modules.cli.commands import find_command, parse_command
 from modules.cli.mcp import LOG_LINES_SHOWN
 from modules.cli.surroundings import Options, read_options
 from modules.planning.preparation import prepare_plan
 from tests.modules.cli.by_hand import said
 from tests.modules.sandbox.sandbox_tools import spec
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["doctor"], ["doctor"]),
+        (["call", "me", "a", "cab"], ["call", "me", "a", "cab"]),
+        (["run-plan", "a.py", "--json"], ["run-plan", "a.py", "--json"]),
+        (["--verbose", "mcp", "list"], ["mcp", "list", "--verbose"]),
+        (["--json", "docs", "list"], ["docs", "list", "--json"]),
+        (["mcp", "--json", "list"], ["mcp", "list", "--json"]),
+        (["--profile", "mcp", "doctor"], ["doctor", "--profile", "mcp"]),
+        (["--json", "models"], ["models", "--json"]),
+        (
+            ["--quiet", "models", "--json", "pull", "x"],
+            ["models", "pull", "--quiet", "--json", "x"],
+        ),
+        (["--model", "gemini", "prompt", "x"], ["prompt", "--model", "gemini", "x"]),
+        (["--json", "call", "add", "a=-1"], ["call", "--json", "add", "a=-1"]),
+        (["--json", "mcp", "add", "x", "--", "a"], ["mcp", "add", "--json", "x", "--", "a"]),
+        (["mcp", "--help"], ["mcp", "--help"]),
+    ],
+)
+def test_a_command_is_the_first_word_options_aside(argv: list[str], command: list[str]) -> None:
+    assert find_command(argv) == command
+
+
+def test_options_before_a_command_are_those_of_the_command() -> None:
+    found = find_command(["--verbose", "--json", "mcp", "list"])
+    assert found is not None
+    with pytest.raises(SystemExit):
+        parse_command([*found, "--quiet"])
+    assert said(*found) == {"json": True, "verbose": True}
+    found = find_command(["--model", "blind", "prompt", "17", "times"])
+    assert found is not None
+    assert said(*found) == {"request": ["17", "times"], "model": "blind"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        [""],
+        ["--json"],
+        ["--", "doctor"],
+        ["--json", "--", "doctor"],
+        ["doctor who is it"],
+        ["call me a cab"],
+        ["doctr list"],
+        ["what", "is", "mcp"],
+        ["docks", "in", "Rotterdam"],
+        ["Models", "of", "the", "atom"],
+        ["Call", "me", "a", "cab"],
+        ["Prompt", "me"],
+        ["prompts", "add"],
+        ["doctr", "who"],
+        ["doctr", "-5"],
+        ["doctr", "--", "--json"],
+        ["-5", "mcp"],
+        ["--modell", "mcp", "list"],
+        ["--help", "mcp"],
+        ["run", "plan"],
+        ["frobnicate"],
+    ],
+)
+def test_anything_else_is_a_request(argv: list[str]) -> None:
+    assert find_command(argv) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("doctr", "agent.py doctor"),
+        ("DOCTOR", "agent.py doctor"),
+        ("doctr --json", "agent.py doctor"),
+        ("--json doctr", "agent.py doctor"),
+        ("modles list", "agent.py models list"),
+        ("MCP list", "agent.py mcp list"),
+        ("Mcp LIST", "agent.py mcp list"),
+        ("dosc search warranty", "agent.py docs search"),
+        ("atuh set gemini", "agent.py auth set"),
+        ("runplan --json plan.py", "agent.py run-plan"),
+        ("cal --input {} add", "agent.py call"),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_the_nearest(line: str, meant: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_command(line.split())
+    assert isinstance(caught.value, UserError)
+    told = str(caught.value)
+    assert told.startswith("there is no command '")
+    assert f"did you mean: {meant}\n" in told
+    assert "a request that begins with this word goes behind --: agent.py -- " in told
+
+
+def test_every_command_is_known_by_its_own_actions() -> None:
+    with_actions = 0
+    for command in COMMANDS:
+        mistyped = f"{command[:-1]}z"
+        for action in ACTIONS.get(command, ()):
+            with_actions += 1
+            with pytest.raises(UsageError, match=f"{command} {action}"):
+                find_command([mistyped, action, "anything"])
+        with pytest.raises(UsageError, match=command):
+            find_command([mistyped])
+    assert with_actions > 10
 
 
 @pytest.mark.parametrize(
@@ -125,6 +231,24 @@ def test_a_url_to_add_may_have_headers() -> None:
         ("run-plan a.py --tools", "expected one argument"),
         ("doctor who is it?", "not understood: who is it?; doctor takes options only"),
         ("doctor --jsn", "not understood: --jsn"),
+        ("models pull", "required: NAME"),
+        ("models push x", "invalid choice: 'push'"),
+        ("models pull a b", "not understood: b"),
+        ("models list x", "not understood: x"),
+        ("models --what", "not understood: --what"),
+        ("auth", "required: ACTION"),
+        ("auth get gemini", "invalid choice: 'get'"),
+        ("auth set", "required: NAME"),
+        ("auth list gemini", "takes no more words"),
+        ("docs", "required: ACTION"),
+        ("docs find x", "invalid choice"),
+        ("docs add", "required: PATH"),
+        ("docs search", "required: WORDS"),
+        ("docs search x -k 0", "from 1 to 50"),
+        ("docs search x -k many", "from 1 to 50"),
+        ("docs search x --mode magic", "invalid choice"),
+        ("docs list x", "not understood: x"),
+        ("docs remove a.md b.md", "not understood: b.md"),
     ],
 )
 def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
@@ -141,9 +265,12 @@ def test_what_is_no_command_ends_with_code_2_and_says_how_to_go_on(
     assert f"goes behind --: agent.py -- {words[0]} " in shown.err
 
 
-def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+WITH_ACTIONS = [(command, action) for command in ACTIONS for action in ACTIONS[command]]
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str, program: str = "agent.py") -> str:
     with pytest.raises(SystemExit) as caught:
-        parse_command([*words, "--help"])
+        parse_command([*words, "--help"], program)
     assert caught.value.code == 0
     return capsys.readouterr().out
 
@@ -153,51 +280,38 @@ class TestHelp:
         first_words = [line.split()[:1] for line in help_text("1.2.3").splitlines()]
         assert all([command] in first_words for command in COMMANDS)
 
+    @pytest.mark.parametrize("command", ACTIONS)
     def test_the_overview_names_every_action_and_every_exit_code(
-        self, capsys: pytest.CaptureFixture[str]
+        self, capsys: pytest.CaptureFixture[str], command: str
     ) -> None:
-        lines = help_of(capsys, "mcp").splitlines()
+        lines = help_of(capsys, command).splitlines()
         first_words = {line.split()[0] for line in lines if line.strip()}
-        assert {*ACTIONS["mcp"]} <= first_words
+        assert {*ACTIONS[command]} <= first_words
         assert {str(int(code)) for code in ExitCode} <= first_words
 
-    @pytest.mark.parametrize("words", [("mcp", action) for action in ACTIONS["mcp"]], ids=str)
+    @pytest.mark.parametrize("words", WITH_ACTIONS, ids=str)
     def test_every_action_says_what_it_does_and_shows_an_example(
         self, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = help_of(capsys, *words)
-        assert f"examples:\n  agent.py mcp {words[1]}" in text
+        assert re.search(f"examples:\n.*agent.py {words[0]} {words[1]}", text)
         assert "--mcp-config FILE" in text
 
-    def test_call_says_how_values_are_read_and_what_the_exit_codes_are(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        text = help_of(capsys, "call")
-        for told in ("key=value", "key:=JSON", "--input", "--output", "examples:", "\n  4  "):
-            assert told in text
-
-    def test_run_plan_shows_a_plan_that_runs_and_what_the_exit_codes_are(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_run_plan_shows_a_plan_that_runs(self, capsys: pytest.CaptureFixture[str]) -> None:
         text = help_of(capsys, "run-plan")
-        for told in ("async def solve():", "--tools", "verdict", "examples:", "\n  3  "):
-            assert told in text
         (body,) = re.findall(r"^  (async def solve.*?)\n\n", text, re.MULTILINE | re.DOTALL)
         tool = spec("add", "ab", wrap=False)
         assert prepare_plan(textwrap.dedent(f"  {body}"), ToolCatalog([tool])).failure is None
 
-    def test_doctor_says_what_it_looks_at_and_when_it_exits_with_what(
-        self, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize("words", [*((word,) for word in COMMANDS), *WITH_ACTIONS], ids=str)
+    def test_it_names_the_program_as_it_was_called(
+        self, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        text = help_of(capsys, "doctor")
-        for told in ("walls", "sandbox.require", "Exits with 0", "examples:"):
-            assert told in text
+        text = help_of(capsys, *words, program="cortex-r")
+        assert " ".join(["cortex-r", *words]) in text
+        assert "agent.py" not in text
 
-    @pytest.mark.parametrize(
-        "words",
-        [*((word,) for word in COMMANDS), *(("mcp", action) for action in ACTIONS["mcp"])],
-        ids=str,
-    )
+    @pytest.mark.parametrize("words", [*((word,) for word in COMMANDS), *WITH_ACTIONS], ids=str)
     def test_help_fits_a_line_of_100_characters_and_any_encoding(
         self,
         words: tuple[str, ...],
