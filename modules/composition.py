@@ -18,6 +18,8 @@ from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.spawn import SpawnedServer
+from core.provenance.checks import Doubt
+from core.provenance.guard import AskLeave
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import HeldStream
@@ -136,3 +138,15 @@ def build_dispatcher(
             approve=approve,
         ),
     )
+
+
+def asking_leave(
+    questions: Questions, while_asking: Callable[[], AbstractContextManager[None]]
+) -> AskLeave:
+    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
+
+    async def ask(tool: str, doubt: Doubt) -> bool | None:
+        with while_asking():
+            return await questions.allow(tool, doubt)
+
+    return ask

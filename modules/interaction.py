@@ -24,12 +24,18 @@ from core.turn import RunOutcome
 from modules.cli.arguments import Arguments
 from modules.cli.docs import PromptDocuments
 from modules.cli.slash_commands import PromptCommands
-from modules.composition import ServerAccess, build_dispatcher, open_display, sandbox_limits
+from modules.composition import (
+    ServerAccess,
+    asking_leave,
+    build_dispatcher,
+    open_display,
+    sandbox_limits,
+)
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.sandbox import Sandbox
 from modules.session.ids import resumed_session
-from modules.session.provenance import asking_leave, provenance_policy
+from modules.session.provenance import provenance_policy
 from modules.session.request import clean_request
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import (

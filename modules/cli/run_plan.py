@@ -27,9 +27,9 @@ from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.run_plan_output import PlanReport, failure_text, plan_document
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
-from modules.composition import sandbox_limits
+from modules.composition import asking_leave, sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
-from modules.session.provenance import asking_leave, provenance_policy
+from modules.session.provenance import provenance_policy
 from modules.terminal.progress import Progress
 
 _HELP = """\

@@ -11,14 +11,20 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from core.errors import UsageError
 from core.ports import ImageInput, TextInput
 from core.provenance.borders import Borders
 from core.run.observation import shorten
-from modules.session.image_file import IMAGE_SUFFIXES, read_image, size_of
 
-IMAGES_MAX = 5
+IMAGE_SUFFIXES: Final = (
+    *(".png", ".jpg", ".jpeg", ".webp", ".gif"),
+    *(".bmp", ".tif", ".tiff", ".avif"),
+)
+"""How names of image files end that can be read."""
+
+IMAGES_MAX: Final = 5
 """How many images one request may have."""
 
 _ATTACHED = re.compile(
@@ -88,6 +94,8 @@ def texts_note(
 
 
 def _read(request: str, folder: Path) -> Attached:
+    from modules.session.image_file import read_image  # late: it brings Pillow
+
     paths: dict[Path, str] = {}  # each file once, by its name as it was first written
     pieces: list[str] = []
     end = 0
@@ -135,6 +143,8 @@ def _image_path(name: str, folder: Path) -> Path:
 
 
 def _described(image: ImageInput) -> str:
+    from modules.session.image_file import size_of  # late: it brings Pillow
+
     kind = image.media_type.removeprefix("image/").upper()
     width, height = size_of(image)
     return f"{image.name} ({kind}, {width} × {height})"

@@ -2,26 +2,18 @@
 
 These two are what every provider and every local server reads. What is already one of them, small
 enough and free of metadata (a photo's place and time) goes as it is; all else is written anew.
-The type is told by the content. Pillow is imported at the first image.
+The type is told by the content. Pillow takes 0.04 s to import: this file is, at the first image.
 """
 
 import io
-import struct
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from core.errors import UsageError
 from core.ports import ImageInput, ImageType
-
-if TYPE_CHECKING:
-    from PIL import Image
-
-IMAGE_SUFFIXES: Final = (
-    *(".png", ".jpg", ".jpeg", ".webp", ".gif"),
-    *(".bmp", ".tif", ".tiff", ".avif"),
-)
-"""How names of image files end that can be read."""
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 """Pillow's names of the formats that are read."""
@@ -54,13 +46,6 @@ _METADATA: Final = frozenset(
 )
 """Where Pillow keeps what a file says beside its pixels, such as the place of a photo."""
 
-_PNG_SIZE: Final = struct.Struct(">II")
-_PNG_SIZE_START: Final = 16  # behind the signature and the head of the first chunk
-_JPEG_SEGMENT: Final = struct.Struct(">BBH")  # 0xFF, marker, length without these two bytes
-_JPEG_FRAME: Final = struct.Struct(">BHH")  # bits a sample, height, width
-_JPEG_FRAME_MARKERS: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers of segments that tell the size; ITU-T T.81, table B.1."""
-
 
 def read_image(path: Path, name: str) -> ImageInput:
     """The image in a file; blocks, and takes up to a second or two for the largest.
@@ -72,8 +57,6 @@ def read_image(path: Path, name: str) -> ImageInput:
     """
     data = _file_content(path, name)
     warnings.filterwarnings("ignore", module=r"PIL\.")  # damaged and large files are dealt with
-    from PIL import Image, UnidentifiedImageError
-
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             width, height = picture.size
@@ -97,24 +80,8 @@ def read_image(path: Path, name: str) -> ImageInput:
 
 def size_of(image: ImageInput) -> tuple[int, int]:
     """Width and height in pixels, from the head of an image that `read_image` has made."""
-    if image.media_type == "image/png":
-        width, height = _PNG_SIZE.unpack_from(image.data, _PNG_SIZE_START)
-        return width, height
-    return _jpeg_size(image.data)
-
-
-def _jpeg_size(data: bytes) -> tuple[int, int]:
-    """Width and height in the frame header of a JPEG that Pillow could read."""
-    at = 2
-    while True:
-        _, marker, length = _JPEG_SEGMENT.unpack_from(data, at)
-        if marker == 0xFF:  # a byte that fills up
-            at += 1
-        elif marker in _JPEG_FRAME_MARKERS:
-            _, height, width = _JPEG_FRAME.unpack_from(data, at + _JPEG_SEGMENT.size)
-            return width, height
-        else:
-            at += 2 + length
+    with Image.open(io.BytesIO(image.data)) as picture:
+        return picture.size
 
 
 def _file_content(path: Path, name: str) -> bytes:
@@ -130,7 +97,7 @@ def _file_content(path: Path, name: str) -> bytes:
     return data
 
 
-def _prepared(picture: "Image.Image", data: bytes, name: str) -> ImageInput:
+def _prepared(picture: Image.Image, data: bytes, name: str) -> ImageInput:
     """The picture as it is sent; decodes all of it, so that damage shows here."""
     media_type = _TYPES.get(picture.format)
     fits = max(picture.size) <= LONG_SIDE_PIXELS and len(data) <= SENT_MAX_BYTES
@@ -144,10 +111,8 @@ def _prepared(picture: "Image.Image", data: bytes, name: str) -> ImageInput:
     return _written_anew(picture, name)
 
 
-def _written_anew(picture: "Image.Image", name: str) -> ImageInput:
+def _written_anew(picture: Image.Image, name: str) -> ImageInput:
     """The picture upright, small enough and without metadata."""
-    from PIL import ImageOps
-
     is_lossless = picture.format in _LOSSLESS
     ImageOps.exif_transpose(picture, in_place=True)
     small = _with_eight_bits(picture)
@@ -160,7 +125,7 @@ def _written_anew(picture: "Image.Image", name: str) -> ImageInput:
     return ImageInput(name, "image/jpeg", _as_jpeg(_on_white(small)))
 
 
-def _as_jpeg(picture: "Image.Image") -> bytes:
+def _as_jpeg(picture: Image.Image) -> bytes:
     """A JPEG small enough to be sent; the last quality makes one of any picture of that size."""
     written = b""
     for quality in JPEG_QUALITIES:
@@ -170,7 +135,7 @@ def _as_jpeg(picture: "Image.Image") -> bytes:
     return written
 
 
-def _with_eight_bits(picture: "Image.Image") -> "Image.Image":
+def _with_eight_bits(picture: Image.Image) -> Image.Image:
     """The picture in grey or colour of eight bits a channel, with its transparency."""
     match picture.mode:
         case "L" | "RGB" | "RGBA" if "transparency" not in picture.info:
@@ -191,9 +156,7 @@ def _eight_bits(level: float) -> float:
     return level * (1 / 257)
 
 
-def _on_white(picture: "Image.Image") -> "Image.Image":
-    from PIL import Image
-
+def _on_white(picture: Image.Image) -> Image.Image:
     if picture.mode != "RGBA":
         return picture
     page = Image.new("RGB", picture.size, "white")
@@ -201,7 +164,7 @@ def _on_white(picture: "Image.Image") -> "Image.Image":
     return page
 
 
-def _saved(picture: "Image.Image", kind: str, **options: int) -> bytes:
+def _saved(picture: Image.Image, kind: str, **options: int) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, format=kind, **options)
     return buffer.getvalue()

@@ -2,24 +2,16 @@
 
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from config.bundled import is_documents_server
+from config.schema import AgentProfile
 from config.servers import ServerSpec
 from config.settings import Places
-from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave
 from core.provenance.known import Known, ProvenancePolicy
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from config.schema import AgentProfile
-    from modules.terminal.asking.questions import Questions
 
 MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 """The one server whose results hold nobody's text."""
@@ -28,7 +20,7 @@ SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 
 def provenance_policy(
-    profile: "AgentProfile",
+    profile: AgentProfile,
     specs: Iterable[ServerSpec],
     places: Places,
     approved: Iterable[str] = (),
@@ -72,18 +64,6 @@ def recall(known: Known, items: Iterable[MemoryItem]) -> None:
 def _is_of(server: Json, trusted: frozenset[str]) -> bool:
     # What a file holds there need not be a name.
     return isinstance(server, str) and server in trusted
-
-
-def asking_leave(
-    questions: "Questions", while_asking: "Callable[[], AbstractContextManager[None]]"
-) -> AskLeave:
-    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
-
-    async def ask(tool: str, doubt: Doubt) -> bool | None:
-        with while_asking():
-            return await questions.allow(tool, doubt)
-
-    return ask
 
 
 def _is_math(spec: ServerSpec, root: Path) -> bool:
