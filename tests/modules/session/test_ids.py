@@ -1,13 +1,67 @@
-"""The session that `--session` names: continued, begun, or refused with the nearest one."""
+"""Ids of sessions, and the one that `--session` names: continued, begun, or refused."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from core.errors import UsageError
-from modules.session.ids import Structure, resumed_session, session_path
+from modules.session.ids import (
+    Structure,
+    check_session_id,
+    new_session_id,
+    resumed_session,
+    session_path,
+)
 
 KEPT = "2026/11/21/session-1795000000-a1b2c3"
+
+
+def test_a_new_id_has_the_documented_form() -> None:
+    now = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+    assert new_session_id(now, "a1b2c3d4e5") == "2026/01/05/session-1767614400-a1b2c3"
+
+
+def test_a_new_id_needs_six_letters_or_digits() -> None:
+    with pytest.raises(UsageError):
+        new_session_id(datetime(2026, 1, 5, tzinfo=UTC), "../x")
+
+
+@pytest.mark.parametrize("good", [KEPT, "notes", "my-session_2", "x" * 100, "-"])
+def test_the_documented_form_and_plain_names_are_session_ids(good: str) -> None:
+    assert check_session_id(good) == good
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "",
+        ".",
+        "..",
+        "../notes",
+        "/etc/passwd",
+        "a/b",
+        "2026/11/21/../x",
+        "2026/13/21/session-1-a1b2c3",
+        "2026/11/21/session-1-a1b2c3.json",
+        "2026/11/21/session-1-a1b2c3\n",
+        "notes\x00",
+        "notes.json",
+        "x" * 101,
+        "café",
+        "٢٠٢٦",
+        "C:\\x",
+    ],
+)
+def test_anything_else_is_refused_with_the_form(bad: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="YYYY/MM/DD/session-"):
+        session_path(bad, tmp_path)
+
+
+def test_a_session_lies_under_its_date_or_flat(tmp_path: Path) -> None:
+    assert session_path(KEPT, tmp_path) == tmp_path / f"{KEPT}.json"
+    assert session_path(KEPT, tmp_path, "flat") == tmp_path / "session-1795000000-a1b2c3.json"
+    assert session_path("notes", tmp_path) == tmp_path / "notes.json"
 
 
 def keep(folder: Path, *ids: str, structure: Structure = "date") -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import tempfile
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from core.ports import DecisionInputs, ModelRequest
 from core.provenance.known import Known, ProvenancePolicy
 from core.strategy import select_decision_prompt_path
-from core.turn import SANDBOX_STEP, USAGE, MemoryItem, Usage
-from core.values import Json, JsonObject
+from core.turn import USAGE, MemoryItem, Usage
+from core.values import Json
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
-from modules.session.history import Activity, activity_of, exchanges, usage_of
+from modules.session.history import activity_of, exchanges, usage_of
 from modules.session.memory import MemoryManager
 from modules.session.provenance import recall
 from modules.terminal.wording import activity_text, usage_text
@@ -118,35 +118,3 @@ def test_an_integer_beyond_floats_is_what_it_means(answer: str) -> None:
     number = last_number(history(answer))
     assert isinstance(number, int)
     assert abs(number) > 10**300
-
-
-def test_figures_that_no_run_can_have_used_count_nothing() -> None:
-    figures: list[JsonObject] = [
-        {"model_calls": 2},
-        {"model_calls": 10**400},
-        {"cost": -1.0},
-        {"cost": 1e300},
-    ]
-    items = [
-        MemoryItem(timestamp=1, type="run_metadata", text="", metadata={USAGE: {"m": used}})
-        for used in figures
-    ]
-    assert usage_of(items) == {"m": Usage(model_calls=2)}
-
-
-def test_what_a_session_has_done_is_counted_from_its_items() -> None:
-    def item(
-        kind: Literal["run_metadata", "tool_output"], name: str = "", **more: Json
-    ) -> MemoryItem:
-        return MemoryItem(timestamp=1, type=kind, text="", tool_name=name, metadata=more)
-
-    items = [
-        item("run_metadata", start_time="2026"),
-        item("tool_output", "add", server="math", seconds=0.5),
-        item("tool_output", "add", server="math", seconds=0.5, kept=True),
-        item("tool_output", "add", server="math", seconds=0, refused=True),
-        item("tool_output", SANDBOX_STEP, seconds=2),
-        item("tool_output", SANDBOX_STEP, seconds="odd"),
-        item("run_metadata", status="done"),
-    ]
-    assert activity_of(items) == Activity(requests=1, plans=2, seconds=2, calls=1, call_seconds=0.5)
