@@ -67,14 +67,17 @@ def alternative_text(picture: Element) -> str:
 
 
 def strip_surroundings(tree: Element, show_picture: ShowPicture = alternative_text) -> None:
-    """Take out what is no content, and make of the rest what libraries can't get wrong."""
+    """Take out what is no content, and make of the rest what libraries can't get wrong.
+
+    What is hidden is out already (`drop_hidden`).
+    """
     for each in list(tree.iter("form")):
         if _holds_the_page(each):
             each.tag = "div"
     _drop(tree.iter("form", *NO_CONTENT))
     _drop(each for each in tree.iter("a") if each.text_content().strip() in ANCHORS)
     _drop(each for each in tree.iter(*AROUND_CONTENT) if _is_around(each))
-    _drop(each for each in tree.xpath("//*[@hidden or @role]") if _is_marked_around(each))
+    _drop(each for each in tree.xpath("//*[@role]") if _is_marked_around(each))
     for each in list(tree.iter("img")):
         _replace_picture(each, show_picture(each))
     for each in list(tree.iter("sup", "sub")):
@@ -104,8 +107,6 @@ def _holds_the_page(form: Element) -> bool:
 
 
 def _is_marked_around(each: Element) -> bool:
-    if each.get("hidden") is not None:
-        return True
     return each.get("role") in AROUND_ROLES and _is_around(each)
 
 

@@ -3,8 +3,7 @@
 import datetime
 import io
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from servers.reading.context import Reading
 from servers.reading.markdown import as_title, blocks, heading, raised
@@ -14,19 +13,9 @@ from servers.reading.source import Extracted, ExtractionError, Source
 
 if TYPE_CHECKING:
     from openpyxl import Worksheet
+    from openpyxl.cell.rich_text import TextBlock
 
 MEDIA_FOLDER = "xl/media/"
-
-
-class _Font(Protocol):
-    vertAlign: str | None
-
-
-class _Styled(Protocol):
-    """A part of a cell's text with a font of its own."""
-
-    text: str
-    font: _Font
 
 
 def read_xlsx(source: Source, reading: Reading) -> Extracted:
@@ -82,12 +71,12 @@ def _shown(value: object) -> str:
         case datetime.datetime():
             return value.isoformat(sep=" ", timespec="seconds")
         case list():
-            return _written_out(cast("list[str | _Styled]", value))
+            return _written_out(cast("list[str | TextBlock]", value))
         case _:
             return str(value)
 
 
-def _written_out(parts: "Sequence[str | _Styled]") -> str:
+def _written_out(parts: "list[str | TextBlock]") -> str:
     """Text with fonts in it; superscripts as `^48`."""
     text = ""
     for part in parts:

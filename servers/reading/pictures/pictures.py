@@ -38,7 +38,7 @@ class Pictures:
         self._known: dict[bytes, str] = {}
         self._seconds = 0.0
         self._left_out = 0
-        self._fault = ""
+        self._failure = ""
 
     def notes(self) -> tuple[str, ...]:
         """Lines for the status."""
@@ -46,7 +46,7 @@ class Pictures:
             f"pictures left out: {self._left_out} (the first {self._limits.pictures} of a file are "
             "described, while there is time)"
         )
-        return tuple(line for line in (self._fault, left_out if self._left_out else "") if line)
+        return tuple(line for line in (self._failure, left_out if self._left_out else "") if line)
 
     def describe(self, image: bytes, alt: str = "") -> str:
         """A paragraph about a picture in a document; empty if there is nothing to say."""
@@ -89,7 +89,7 @@ class Pictures:
         try:
             return cleaned(captioner.caption(png) or "").strip()
         except CaptionerUnavailable as error:
-            self._fault = f"pictures are not described: {error}"
+            self._failure = f"pictures are not described: {error}"
             self._captioner = None
             return ""
 
@@ -99,7 +99,7 @@ class Pictures:
             try:
                 self._captioner = self._open_captioner()
             except CaptionerUnavailable as error:
-                self._fault = f"pictures are not described: {error}"
+                self._failure = f"pictures are not described: {error}"
         return self._captioner
 
 
