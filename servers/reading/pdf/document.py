@@ -18,7 +18,7 @@ from servers.reading.markdown import (
 )
 from servers.reading.pdf import pdfium as pdf_pdfium
 from servers.reading.pdf import pymupdf as pdf_pymupdf
-from servers.reading.source import Extracted, ExtractionError, Source
+from servers.reading.source import Extracted, Source
 
 LETTERS_OF_TEXT = 10
 """A page with fewer letters and digits is taken for a picture of a page."""
@@ -93,9 +93,7 @@ def _opened(source: Source, reading: Reading) -> OpenPdf:
             return pdf_pymupdf.opened(source.data)
         except pdf_pymupdf.Unreadable:
             pass  # pdfium repairs other damages; if it fails too, it says why
-    if pdf_pdfium.is_installed():
-        return pdf_pdfium.opened(source.data)
-    raise ExtractionError("the file is damaged, or no package for PDF is here: install pypdfium2")
+    return pdf_pdfium.opened(source.data)
 
 
 def mended(page: str) -> str:

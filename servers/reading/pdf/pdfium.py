@@ -1,6 +1,5 @@
 """PDF by pdfium (`pypdfium2`): plain text by page, without headings and tables."""
 
-import importlib.util
 import io
 import re
 from typing import TYPE_CHECKING
@@ -26,11 +25,6 @@ SMALLER_SHARE = 0.9
 """... and its own font is at most so high."""
 
 _MAYBE_RAISED = re.compile(r"(?<=[^\W_]|\))[+\-\u2212\u2013]?\d")
-
-
-def is_installed() -> bool:
-    """Whether the package is at hand; nothing is imported."""
-    return importlib.util.find_spec("pypdfium2") is not None
 
 
 def opened(data: bytes) -> "PdfiumPdf":

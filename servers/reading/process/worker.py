@@ -16,14 +16,14 @@ READ_TWICE = ".pdf"
 
 
 @dataclass(slots=True)
-class _Seat:
+class _Slot:
     """A place for a process; None before the first file, and after one that ended it."""
 
     process: ReaderProcess | None = None
 
 
 class ExtractionWorker:
-    """Reads each file in a long-lived child process; a `ports.Extractor`.
+    """Reads each file or page in a long-lived child process.
 
     A process that a file crashes or keeps too long is replaced. `extract` may be called from
     several threads: as many files are read at a time as there are `processes`. The first file
@@ -46,10 +46,10 @@ class ExtractionWorker:
         bounds = limits or Limits()
         self._start = start or (lambda: ReaderProcess(captions, bounds, environ))
         self._is_closed = False
-        self._seats = [_Seat() for _ in range(max(1, processes))]
-        self._free: queue.LifoQueue[_Seat] = queue.LifoQueue()
-        for seat in self._seats:
-            self._free.put(seat)
+        self._slots = [_Slot() for _ in range(max(1, processes))]
+        self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()
+        for slot in self._slots:
+            self._free.put(slot)
 
     def extract(self, path: Path) -> Extracted:
         """The text of a file; waits for a process that is free.
@@ -61,35 +61,35 @@ class ExtractionWorker:
 
     def read(self, request: Request) -> Extracted:
         """The same of whatever is asked for."""
-        seat = self._free.get()
+        slot = self._free.get()
         try:
-            return self._read(seat, request)
+            return self._read(slot, request)
         finally:
-            self._free.put(seat)
+            self._free.put(slot)
 
     def close(self) -> None:
         """End the processes; a file that is being read fails."""
         self._is_closed = True
-        for seat in self._seats:
-            if (process := seat.process) is not None:
+        for slot in self._slots:
+            if (process := slot.process) is not None:
                 process.kill()
-        taken = [self._free.get() for _ in self._seats]  # their threads see the end at once
-        for seat in taken:
-            _vacate(seat)
-            self._free.put(seat)
+        taken = [self._free.get() for _ in self._slots]  # their threads see the end at once
+        for slot in taken:
+            _vacate(slot)
+            self._free.put(slot)
 
-    def _read(self, seat: _Seat, request: Request) -> Extracted:
+    def _read(self, slot: _Slot, request: Request) -> Extracted:
         try:
-            return self._attempt(seat, request)
+            return self._attempt(slot, request)
         except Ended as ended:
             if request.path.suffix.lower() != READ_TWICE or self._is_closed:
                 raise ExtractionError(str(ended)) from None
         try:
-            return self._attempt(seat, replace(request, is_careful=True))
+            return self._attempt(slot, replace(request, is_careful=True))
         except Ended as ended:
             raise ExtractionError(str(ended)) from None
 
-    def _attempt(self, seat: _Seat, request: Request) -> Extracted:
+    def _attempt(self, slot: _Slot, request: Request) -> Extracted:
         """Read a file once.
 
         Raises:
@@ -97,24 +97,24 @@ class ExtractionWorker:
             Ended: its reading ended the process.
         """
         try:
-            return self._ask(seat, request)
+            return self._ask(slot, request)
         except Rested:
-            return self._ask(seat, request)
+            return self._ask(slot, request)
 
-    def _ask(self, seat: _Seat, request: Request) -> Extracted:
+    def _ask(self, slot: _Slot, request: Request) -> Extracted:
         if self._is_closed:
             raise ExtractionError("the reading of files was stopped")
-        if seat.process is None:
-            seat.process = self._started()
+        if slot.process is None:
+            slot.process = self._started()
         try:
-            return seat.process.read(request)
+            return slot.process.read(request)
         except Ended:
-            _vacate(seat)
+            _vacate(slot)
             raise
         except BaseException as error:
             # Whatever interrupted the exchange: the next file must not get this one's answer.
             if not isinstance(error, ExtractionError):
-                _vacate(seat)
+                _vacate(slot)
             raise
 
     def _started(self) -> ReaderProcess:
@@ -124,7 +124,7 @@ class ExtractionWorker:
             raise ExtractionError(f"no process for reading can be started: {error}") from error
 
 
-def _vacate(seat: _Seat) -> None:
-    process, seat.process = seat.process, None
+def _vacate(slot: _Slot) -> None:
+    process, slot.process = slot.process, None
     if process is not None:
         process.end()

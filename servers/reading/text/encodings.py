@@ -39,6 +39,9 @@ GUESSED_FROM_BYTES = 20_000
 BEYOND_ASCII_MIN = 8
 """With fewer bytes to guess from, Windows' Latin is taken where its text is not odd."""
 
+LOOKED_AT_CHARS = 200_000
+"""Of a long text so much is looked at, from its first character beyond ASCII on."""
+
 ODD_SHARE_MAX = 0.02
 """Of letters beyond ASCII; text that is decoded wrongly has many times as many odd ones."""
 
@@ -65,6 +68,7 @@ _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{
 _SOURCE_CHARSET = re.compile(rb"^(?:[^\n]*\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]{2,40})")
 
 _TAGS = re.compile(rb"<(?:script|style)\b.*?</(?:script|style)|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_ASCII = bytes(range(128))
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ODD = re.compile(
     "[\u0080-\u009f\ufffd\ue000-\uf8ff]"  # controls, private use
@@ -121,11 +125,12 @@ def is_text(data: bytes) -> bool:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether text holds what no language writes; by its beginning that is beyond ASCII."""
-    beyond = _LETTER_BEYOND.findall(text)
-    sample = text[:200_000]
+    """Whether text holds what no language writes, from its first letter beyond ASCII on."""
+    first = _LETTER_BEYOND.search(text)
+    sample = text[first.start() : first.start() + LOOKED_AT_CHARS] if first else ""
+    beyond = len(_LETTER_BEYOND.findall(sample))
     odd = sum(len(found) for found in _ODD.findall(sample))
-    return odd > ODD_SHARE_MAX * max(len(beyond), 1) and odd > 1
+    return odd > ODD_SHARE_MAX * max(beyond, 1) and odd > 1
 
 
 def _settled(data: bytes) -> str | None:
@@ -189,10 +194,13 @@ def _wide_guess(data: bytes) -> str:
 
 def _guess(data: bytes) -> str:
     """The encoding that the letters look like; empty if none does."""
-    words = _TAGS.sub(b" ", data)
+    first = _BEYOND_ASCII.search(data)
+    start = max(0, first.start() - LOOKED_AT_CHARS) if first else 0
+    near = data[start : start + 10 * LOOKED_AT_CHARS]
+    words = _TAGS.sub(b" ", near)
     if not _BEYOND_ASCII.search(words):
-        words = data
-    if len(_BEYOND_ASCII.findall(words)) < BEYOND_ASCII_MIN:
+        words = near
+    if len(words.translate(None, _ASCII)) < BEYOND_ASCII_MIN:
         latin = _attempt(data, "cp1252")
         if latin is not None and not _is_odd(latin):
             return "cp1252"

@@ -5,10 +5,14 @@ from brotli), whatever went in. One coding is undone and no chain of them: nobod
 twice, except to multiply a bomb.
 """
 
-import importlib.util
 import zlib
 from collections.abc import Iterator
 from typing import Protocol
+
+import brotli
+
+ACCEPTED_CODINGS = "gzip, deflate, br"
+"""For the Accept-Encoding header."""
 
 PIECE_BYTES = 64 * 1024
 GZIP_MEMBERS_MAX = 64
@@ -33,11 +37,6 @@ class Decoder(Protocol):
         ...
 
 
-def accepted_codings() -> str:
-    """For the Accept-Encoding header; brotli if it is installed."""
-    return "gzip, deflate, br" if importlib.util.find_spec("brotli") else "gzip, deflate"
-
-
 def decoder_for(coding: str) -> Decoder:
     """The decoder of a Content-Encoding header.
 
@@ -51,7 +50,7 @@ def decoder_for(coding: str) -> Decoder:
             return Gzip()
         case "deflate":
             return Deflate()
-        case "br" if importlib.util.find_spec("brotli"):
+        case "br":
             return Brotli()
         case other:
             named = "".join(char for char in other if char.isprintable())[:40]
@@ -140,9 +139,6 @@ class Brotli:
 
     def __init__(self) -> None:
         """Nothing has come yet."""
-        import brotli
-
-        self._error = brotli.error
         self._stream = brotli.Decompressor()
         self._has_begun = False
 
@@ -152,7 +148,7 @@ class Brotli:
         while not self._stream.is_finished():
             try:
                 made = self._stream.process(piece, output_buffer_limit=PIECE_BYTES)
-            except self._error as error:
+            except brotli.error as error:
                 raise Undecodable("is not compressed as it says (br)") from error
             if not made:
                 return  # it wants more input

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from core.base.http_status import retry_after_seconds
 from servers.web.errors import AddressRefused, PageUnavailable
+from servers.web.fetching.decoding import ACCEPTED_CODINGS
 from servers.web.fetching.targets import Target, redirected, shown_url
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,80}")
@@ -121,7 +122,7 @@ class Request:
         """POST with a body, else GET."""
         return "GET" if self.body is None else "POST"
 
-    def lines(self, accepted_codings: str) -> list[tuple[bytes, bytes]]:
+    def lines(self) -> list[tuple[bytes, bytes]]:
         """All headers as they are sent, Host first (RFC 9112, 3.2)."""
         sent = {
             "host": self.target.authority,
@@ -129,7 +130,7 @@ class Request:
             "accept": ACCEPT,
             "accept-language": ACCEPT_LANGUAGE,
             **self.headers,
-            "accept-encoding": accepted_codings,
+            "accept-encoding": ACCEPTED_CODINGS,
             "connection": "close",
         }
         if self.body is not None:

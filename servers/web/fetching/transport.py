@@ -17,7 +17,7 @@ import httpcore2
 
 from core.base.text import size_text
 from servers.web.errors import PageUnavailable
-from servers.web.fetching.decoding import Undecodable, accepted_codings, decoder_for
+from servers.web.fetching.decoding import Undecodable, decoder_for
 from servers.web.fetching.guard import with_port
 from servers.web.fetching.http_messages import Answer, Request
 from servers.web.fetching.targets import Target, shown_url
@@ -129,7 +129,7 @@ def _written(request: Request) -> httpcore2.Request:
     url = httpcore2.URL(
         scheme=target.scheme, host=target.host, port=target.port, target=target.path
     )
-    lines = request.lines(accepted_codings())
+    lines = request.lines()
     return httpcore2.Request(request.method, url, headers=lines, content=request.body)
 
 
