@@ -3,58 +3,24 @@
 import ast
 import builtins
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
-from modules.sandbox.language.parsing import parse
+from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT, SEARCH
+from modules.sandbox.language.rewriting import FORMATTED_ARE_MISPLACED, PlanText
 
+TOOLS = "tools"
+CLIENT = "mcp"
+CALL_TOOL = "call_tool"
 
-class Bindings:
-    """Every place of a plan that binds a name, whatever its scope."""
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = FunctionNode | ast.Lambda
+Place: TypeAlias = ast.expr | ast.stmt
 
-    def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        """Look at all `nodes` of the plan's tree."""
-        self._places: defaultdict[str, list[ast.AST]] = defaultdict(list)
-        for node in nodes:
-            for name in _bound_names(node):
-                self._places[name].append(node)
-
-    def of(self, name: str) -> tuple[ast.AST, ...]:
-        """The nodes that bind `name`, in the order of the tree.
-
-        A `del` and a `global` count too: after them nothing is certain.
-        """
-        return tuple(self._places.get(name, ()))
-
-    def __contains__(self, name: object) -> bool:
-        """Whether anything in the plan binds `name`; a star import may bind all."""
-        return name in self._places or "*" in self._places
-
-
-def _bound_names(node: ast.AST) -> list[str]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
-            return [name]
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [name]
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
-        case ast.ExceptHandler(name=str() as name):
-            return [name]
-        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
-            return [name]
-        case ast.MatchMapping(rest=str() as name):
-            return [name]
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            return names
-        case _:
-            return []
-
+_BUILTIN_NAMES = frozenset(dir(builtins))
 
 SCALAR_BUILTINS = frozenset(
     {
@@ -69,65 +35,7 @@ CONTAINER_BUILTINS = frozenset(
 )
 """Builtins that give back what they are given, or collections of it."""
 
-IsToolCall: TypeAlias = Callable[[ast.Call], bool]
-
 _VALUE_MODULES = ("json", "math", "asyncio")
-
-
-def is_plain_value(node: ast.expr, is_tool_call: IsToolCall) -> bool:
-    """Whether an expression is certainly no function and holds none."""
-    waiting: list[ast.expr] = [node]
-    while waiting:
-        parts = _parts(waiting.pop(), is_tool_call)
-        if parts is None:
-            return False
-        waiting.extend(parts)
-    return True
-
-
-def _parts(node: ast.expr, is_tool_call: IsToolCall) -> Sequence[ast.expr] | None:
-    """The expressions that must be plain for this one to be so; None if it may not be."""
-    match node:
-        case ast.Constant() | ast.JoinedStr() | ast.BinOp() | ast.UnaryOp() | ast.Compare():
-            return ()
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-            return parts
-        case ast.Dict(values=parts) | ast.BoolOp(values=parts):
-            return parts
-        case ast.ListComp(elt=part) | ast.SetComp(elt=part) | ast.DictComp(value=part):
-            return (part,)
-        case ast.Await(value=part) | ast.Subscript(value=part) | ast.Starred(value=part):
-            return (part,)
-        case ast.IfExp(body=yes, orelse=no):
-            return (yes, no)
-        case ast.Call():
-            return () if is_tool_call(node) else _parts_of_call(node)
-        case _:
-            return None
-
-
-def _parts_of_call(call: ast.Call) -> Sequence[ast.expr] | None:
-    match call.func:
-        case ast.Name(id=name) if name in SCALAR_BUILTINS:
-            return ()
-        case ast.Name(id=name) if name in CONTAINER_BUILTINS:
-            return call.args
-        case ast.Attribute(value=ast.Name(id=module)) if module in _VALUE_MODULES:
-            return ()
-        case ast.Attribute(value=owner) if not isinstance(owner, ast.Name):
-            return (owner,)
-        case _:
-            return None
-
-
-TOOLS = "tools"
-CLIENT = "mcp"
-CALL_TOOL = "call_tool"
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-ScopeNode = FunctionNode | ast.Lambda
-
-_BUILTIN_NAMES = frozenset(dir(builtins))
 
 
 class PlanNames:
@@ -146,6 +54,7 @@ class PlanNames:
         self.assigned: set[str] = set()
         self.nodes: list[ast.AST] = []
         self._star_import = False
+        self._bound_by = defaultdict[str, list[ast.AST]](list)
         self._scopes: dict[ast.AST, ScopeNode | None] = {tree: None}
         waiting = deque[ast.AST]([tree])
         while waiting:
@@ -157,14 +66,22 @@ class PlanNames:
                 self._scopes[child] = inner
                 waiting.append(child)
         for node in self.nodes:
+            for name in _bound_names(node):
+                self._bound_by[name].append(node)
             self._note(node)
         self.servers = {as_identifier(tool.server) for tool in tools.known}
         self.searches = any(self.is_search(n) for n in self.nodes if isinstance(n, ast.Call))
 
-    @cached_property
-    def bindings(self) -> Bindings:
-        """Every place that binds a name."""
-        return Bindings(self.nodes)
+    def bound_by(self, name: str) -> tuple[ast.AST, ...]:
+        """Every node that binds `name`, whatever its scope, in the order of the tree.
+
+        A `del` and a `global` count too: after them nothing is certain.
+        """
+        return tuple(self._bound_by.get(name, ()))
+
+    def binds(self, name: str) -> bool:
+        """Whether anything in the plan binds `name`; a star import may bind all."""
+        return name in self._bound_by or self._star_import
 
     def tool_path(self, node: ast.expr) -> str | None:
         """`x` or `server.x` for `tools.x` or `tools.server.x`, where `tools` is ours."""
@@ -244,48 +161,56 @@ class PlanNames:
 
     def _note(self, node: ast.AST) -> None:
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                self.own.add(name)
-            case ast.ClassDef(name=name) | ast.arg(arg=name):
-                self.own.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                self._note_import(node, names)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                bound = [_bound_name(a) for a in aliases if not imports_door(node, a)]
+                self._star_import = self._star_import or "*" in bound
+                self.own.update(name for name in bound if name != "*")
             case ast.Name(id=name, ctx=ast.Store()):
                 (self.assigned if self._gets_plain_value(node) else self.own).add(name)
             case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as name), ctx=ast.Store()):
                 self.own.add(name)  # the plan changes the door: nothing is certain behind it
             case ast.ExceptHandler(name=str() as name):
                 self.assigned.add(name)
-            case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
-                self.own.add(name)
-            case ast.MatchMapping(rest=str() as name):
-                self.own.add(name)
-            case _:
+            case ast.Name() | ast.Global() | ast.Nonlocal():
                 pass
-
-    def _note_import(self, node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> None:
-        for alias in names:
-            if imports_door(node, alias):
-                continue
-            if alias.name == "*":
-                self._star_import = True
-            else:
-                self.own.add(alias.asname or alias.name.partition(".")[0])
+            case _:
+                self.own.update(_bound_names(node))
 
     def _gets_plain_value(self, name: ast.Name) -> bool:
         """Whether what a name is bound to here is certainly no function."""
-        node: ast.AST = name
-        while isinstance(node := self.parents[node], ast.Tuple | ast.List | ast.Starred):
-            pass
+        node, is_item = self.parents[name], False
+        while isinstance(node, ast.Tuple | ast.List | ast.Starred):
+            node, is_item = self.parents[node], True
         match node:
             case ast.Assign(value=value) | ast.NamedExpr(value=value):
-                return is_plain_value(value, self._looks_like_tool_call)
+                return self._is_plain(value, or_holds_more=not is_item)
             case ast.AnnAssign(value=value):
-                return value is None or is_plain_value(value, self._looks_like_tool_call)
+                return value is None or self._is_plain(value, or_holds_more=True)
             case ast.For(iter=values) | ast.comprehension(iter=values):
-                return is_plain_value(values, self._looks_like_tool_call)
+                return self._is_plain(values)
             case _:
                 return isinstance(node, ast.AugAssign)
+
+    def _is_plain(self, node: ast.expr, *, or_holds_more: bool = False) -> bool:
+        """Whether an expression is certainly no function; it may hold some if `or_holds_more`."""
+        match node:
+            case ast.Constant() | ast.JoinedStr() | ast.BinOp() | ast.UnaryOp() | ast.Compare():
+                return True
+            case ast.List() | ast.Tuple() | ast.Set() | ast.Dict() | ast.ListComp():
+                return or_holds_more
+            case ast.Await(value=value) | ast.Subscript(value=value):
+                return self._is_plain(value)
+            case ast.BoolOp(values=values):
+                return all(map(self._is_plain, values))
+            case ast.Call(func=ast.Name(id=name)) if name in SCALAR_BUILTINS:
+                return True
+            case ast.Call(func=ast.Attribute(value=owner)):
+                is_module = isinstance(owner, ast.Name) and owner.id in _VALUE_MODULES
+                return is_module or self._looks_like_tool_call(node) or self._is_plain(owner)
+            case ast.Call():
+                return self._looks_like_tool_call(node)
+            case _:
+                return False
 
     def _looks_like_tool_call(self, call: ast.Call) -> bool:
         """Whether it calls a tool's bare name, a search, or something of `tools` or `mcp`."""
@@ -298,19 +223,39 @@ class PlanNames:
         return isinstance(func, ast.Name) and func.id in (TOOLS, CLIENT)
 
 
-@dataclass(frozen=True, slots=True)
 class ParsedPlan:
-    """A plan's text, its tree, and what its names mean."""
+    """A plan's text, its tree, and what its names mean.
 
-    source: str
-    tree: ast.Module
-    names: PlanNames
+    Attributes:
+        source: The text; its lines end with a line feed alone.
+        text: The same, addressed as the tree does.
+    """
+
+    def __init__(self, source: str, tree: ast.Module, tools: ToolCatalog) -> None:
+        """Look up the names of a tree among the tools."""
+        self.source = source
+        self.text = PlanText(source)
+        self.tree = tree
+        self.names = PlanNames(tree, tools)
+
+    def is_placed_right(self, node: Place) -> bool:
+        """Whether the tree says truly where a node is; in f-strings older Pythons don't always."""
+        if not FORMATTED_ARE_MISPLACED or not any(
+            isinstance(parent, ast.JoinedStr) for parent in self.names.ancestors(node)
+        ):
+            return True
+        try:
+            there = parse(f"({self.text.between(*self.text.span(node)).decode()}\n)").body
+        except (SyntaxError, ValueError, NotParsed, RecursionError):
+            return False
+        return [ast.dump(found) for found in there] == [f"Expr(value={ast.dump(node)})"]
 
 
-def read_plan(source: str, tools: ToolCatalog) -> ParsedPlan:
+def read_plan(
+    source: str, tools: ToolCatalog, *, most_characters: int = MAX_PARSED_CHARACTERS
+) -> ParsedPlan:
     """Parse a plan and look up its names among the tools; raises what `parse` does."""
-    tree = parse(source)
-    return ParsedPlan(source, tree, PlanNames(tree, tools))
+    return ParsedPlan(source, parse(source, most_characters=most_characters), tools)
 
 
 def is_builtin(name: str) -> bool:
@@ -325,6 +270,13 @@ def imports_door(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     return alias.name.partition(".")[0] in (TOOLS, CLIENT)
 
 
+def takes_nothing(function: FunctionNode) -> bool:
+    """Whether a function has no parameters that must be given."""
+    arguments = function.args
+    needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return needed <= 0 and None not in arguments.kw_defaults
+
+
 def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
     """The nodes below `root` that run with it: not those of functions defined inside."""
     waiting = list(ast.iter_child_nodes(root))
@@ -333,3 +285,28 @@ def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ScopeNode | ast.ClassDef):
             waiting.extend(ast.iter_child_nodes(node))
+
+
+def _bound_names(node: ast.AST) -> list[str]:
+    """The names that a node binds; a `del` and a `global` count too, and `*` of an import."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            return [name]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [_bound_name(alias) for alias in aliases]
+        case ast.ExceptHandler(name=str() as name):
+            return [name]
+        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+            return [name]
+        case ast.MatchMapping(rest=str() as name):
+            return [name]
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return names
+        case _:
+            return []
+
+
+def _bound_name(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]

@@ -15,9 +15,9 @@ from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.planning.check.check import first_mistake
 from modules.planning.check.syntax import syntax_failure
-from modules.planning.names import ParsedPlan, PlanNames
+from modules.planning.names import ParsedPlan
 from modules.planning.repair.repairs import REPAIRS, Stages, repair
-from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable
+from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable, with_plain_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
     Meant for a thread: a dense plan of the greatest length takes some tenths of a second.
     """
     try:
-        readable, tree = parse_readable(source)
-        read = ParsedPlan(readable, tree, PlanNames(tree, tools))
-        plan, told = repair(read, tools, repairs)
-        told = (*_rewritten_lines(source, readable), *told)
+        lines = with_plain_lines(source)
+        readable, tree = parse_readable(lines)
+        plan, told = repair(ParsedPlan(readable, tree, tools), tools, repairs)
+        told = (*_rewritten_lines(lines, readable), *told)
         return PreparedPlan(plan.source, told, first_mistake(plan))
     except SyntaxError as error:
         return PreparedPlan(source, failure=syntax_failure(error, source))

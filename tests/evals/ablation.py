@@ -22,7 +22,7 @@ from core.turn import AskedBack, FinalAnswer, FurtherProcessing, NoPlan, Plan, P
 from core.values import JsonObject
 from modules.action import run_plan
 from modules.planning.preparation import PreparedPlan, prepare_plan
-from modules.planning.repair.repairs import REPAIRS, FindSlips, Stages
+from modules.planning.repair.repairs import REPAIRS, FindRepairs, Stages
 from modules.planning.reply.extraction import find_plan
 from modules.sandbox import Sandbox
 from tests.evals.checks import what_is_wrong
@@ -30,6 +30,7 @@ from tests.evals.questions import Question
 from tests.evals.recorded_replies import Recorded
 from tests.evals.report import columns
 from tests.evals.workplace import Workplace
+from tests.modules.planning.reply.model_replies import REPLIES, act, reply_in, told
 
 Outcome: TypeAlias = Literal["right", "wrong", "goes on", "asks back", "fails"]
 """What becomes of one reply; `wrong` is an answer that a check of its request refuses."""
@@ -141,15 +142,29 @@ async def ablated(replay: Replay, replies: Sequence[Recorded]) -> list[str]:
     ]
 
 
+async def ablated_fixtures(sandbox: Sandbox) -> list[str]:
+    """The same for the replies of `tests/fixtures/model_replies`, which weak prompts led to."""
+    files = sorted(path.name for path in REPLIES.glob("*.txt"))
+    rows: list[tuple[str, ...]] = [("repair", "changed", "in")]
+    for find in _finders():
+        prepare, changed = partial(prepare_plan, repairs=_without(find)), list[str]()
+        for file in files:
+            reply = reply_in(file)
+            if told(await act(reply, sandbox)) != told(await act(reply, sandbox, prepare)):
+                changed.append(file.removesuffix(".txt"))
+        rows.append((find.__name__, str(len(changed)), ", ".join(changed)))
+    return [f"{len(files)} replies", *columns(rows)]
+
+
 def _row(name: str, worth: _Worth) -> tuple[str, ...]:
     changes = ", ".join(f"{n} {old} → {new}" for (old, new), n in worth.changes.items() if n)
     return name, str(worth.applied), str(worth.changes.total()), changes
 
 
-def _finders() -> Iterator[FindSlips]:
+def _finders() -> Iterator[FindRepairs]:
     for stage in REPAIRS:
         yield from stage
 
 
-def _without(left_out: FindSlips) -> Stages:
+def _without(left_out: FindRepairs) -> Stages:
     return tuple(tuple(find for find in stage if find is not left_out) for stage in REPAIRS)

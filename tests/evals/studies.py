@@ -10,7 +10,7 @@ from modules.models.offline import OfflineModel
 from modules.sandbox import Sandbox
 from tests.benchmarks.environments import NotInstalled
 from tests.evals import report
-from tests.evals.ablation import Replay, ablated
+from tests.evals.ablation import Replay, ablated, ablated_fixtures
 from tests.evals.dialogue import form_of
 from tests.evals.gsm8k import load_problems
 from tests.evals.json_calls import JsonWay
@@ -102,6 +102,9 @@ class Evaluation:
         report.show("The offline planner (offline)", lines)
 
     async def _ablation(self) -> None:
+        async with Sandbox() as sandbox:
+            lines = await ablated_fixtures(sandbox)
+        report.show("Repairs of plans (ablation): replies to weak prompts", lines)
         for file in sorted(FOLDER.glob("*.jsonl")):
             replies, questions = load(file), {q.key: q for q in self.questions}
             async with (

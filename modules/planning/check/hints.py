@@ -94,7 +94,7 @@ def _words(name: str, tool: ToolSpec, tools: ToolCatalog, *, item: bool) -> str:
 
 def _value_of(name: str, scope: ast.AST | None, names: PlanNames) -> tuple[ast.expr | None, bool]:
     """What a name is bound to first, and whether it is an item of that."""
-    for binding in names.bindings.of(name):
+    for binding in names.bound_by(name):
         if names.scope_of(binding) is not scope:
             continue
         match names.parents[binding]:

@@ -166,7 +166,7 @@ def _attribute(value: ast.expr, name: str, node: ast.Attribute, names: PlanNames
 def _call(call: ast.Call, names: PlanNames) -> Iterator[_Use]:
     yield _Use(call.func, _NONE, _ITSELF, "(…)")
     match call.func, call.args:
-        case ast.Name(id=name), [value, *_] if name not in names.bindings:
+        case ast.Name(id=name), [value, *_] if not names.binds(name):
             if name in _TAKES_COLLECTION and not names.tools.has_name(name):
                 yield _Use(value, _COLLECTIONS, _NO_LIST)
             elif name in ("round", "abs"):

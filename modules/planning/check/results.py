@@ -222,7 +222,7 @@ class Results:
         return self._by_name[key]
 
     def _agreed(self, name: str, scope: ast.AST | None, names_left: int) -> Known | None:
-        places = self._names.bindings.of(name)
+        places = self._names.bound_by(name)
         if name in self._questioned or not 0 < len(places) <= BINDINGS_LOOKED_AT:
             return None
         found = [self._bound(place, scope, names_left) for place in places]

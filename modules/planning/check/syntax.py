@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
-from modules.planning.names import FunctionNode, ParsedPlan, PlanNames
+from modules.planning.names import FunctionNode, ParsedPlan, PlanNames, takes_nothing
 from modules.sandbox.language.parsing import line_text, may_be_newer
 from modules.sandbox.language.prelude import ENTRY_POINT, NO_SOLVE
 
@@ -76,9 +76,7 @@ def check_entry_point(plan: ParsedPlan) -> PlanFailure | None:
     ]
     if not functions:
         return _no_entry_point(plan)
-    arguments = functions[-1].args
-    needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    if needed > 0 or None in arguments.kw_defaults:
+    if not takes_nothing(functions[-1]):
         message = (
             f"{ENTRY_POINT}() must take no arguments: write the values of the request into the plan"
         )
@@ -91,7 +89,7 @@ def called_verdict(names: PlanNames) -> tuple[int, str] | None:
     for node in names.nodes:
         match node:
             case ast.Name(id="FINAL_ANSWER" | "FURTHER_PROCESSING_REQUIRED" as word) if (
-                word not in names.bindings
+                not names.binds(word)
             ):
                 return node.lineno, f'{word} is no name: write return f"{word}: {{value}}"'
             case _:

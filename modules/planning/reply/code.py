@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.tools.catalog import ToolCatalog
-from modules.planning.names import CLIENT, TOOLS, FunctionNode
-from modules.planning.repair.entry import takes_nothing
+from modules.planning.names import CLIENT, TOOLS, FunctionNode, takes_nothing
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
 

@@ -31,7 +31,7 @@ from modules.sandbox.language.builtin_functions import (
     PYTHON_TYPES,
     bound_methods,
 )
-from modules.sandbox.language.parsing import NotParsed, parse_readable
+from modules.sandbox.language.parsing import NotParsed, parse_readable, with_plain_lines
 from modules.sandbox.language.provided import (
     NEEDS_TASKS,
     PROVIDED_MODULES,
@@ -115,7 +115,7 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
         Unsupported: a clause can't be guarded where it stands, or a class has a method that the
             interpreter ignores.
     """
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    source = with_plain_lines(source)
     names = GuardNames.of(token)
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
         return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))

@@ -62,6 +62,10 @@ class PlanText:
         """The text from byte to byte."""
         return self._encoded[start:end]
 
+    def behind(self, text: str) -> Edit:
+        """Text added at the end."""
+        return Edit(len(self._encoded), len(self._encoded), text)
+
     def edited(self, edits: Iterable[Edit]) -> tuple[str, tuple[int, ...]]:
         """The text with the edits made, and for each of its lines the old one it stands for.
 

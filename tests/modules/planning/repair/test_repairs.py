@@ -1,4 +1,4 @@
-"""Slips that models make, put right: what is told of each, and that the plan then does its work."""
+"""Mistakes that models make, put right: what is told, and that the plan then does its work."""
 
 import pytest
 
@@ -17,15 +17,12 @@ DROPPED = "dropped the call of solve(), which is called anyway"
 SHOWS = "dropped what only shows the answer"
 MAIN = "if __name__ == '__main__':"
 
-SLIPS = [
+MISTAKES = [
     # await
     ("def solve():\n    r = tools.add(a=1, b=2)\n    " + ANSWER,
      ("added await to tools.add (line 2)", "made solve() async (line 1)"), "3"),
     (solve("if (r := tools.add(a=1, b=2)) > 2:", f"    {ANSWER}"),
      ("added await to tools.add (line 2)",), "3"),
-    (solve("r = await str(tools.add(a=1, b=2))", ANSWER),
-     ("added await to tools.add (line 2)", "dropped await before str() (line 2)"), "3"),
-    (solve(ADD, "await  (print(r))", ANSWER), ("dropped await before print() (line 3)",), "3"),
     ("async def one():\n    return await tools.add(a=1, b=2)\n" + solve("r = one()", ANSWER),
      ("added await to one (line 4)",), "3"),
     (solve("r = sum(await tools.add(a=i, b=1) for i in range(2))", ANSWER),
@@ -33,31 +30,9 @@ SLIPS = [
     # gather
     ("import asyncio\n" + solve("r = asyncio.gather(tools.add(a=1, b=2))", ANSWER),
      ("added await to asyncio.gather (line 3)",), "[3]"),
-    ("import asyncio\n" + solve("r = await asyncio.gather([tools.add(a=1, b=i) for i in (1, 2)])",
-                                ANSWER),
-     ("unpacked the list in asyncio.gather (line 3)",), "[2, 3]"),
-    ("import asyncio\n" + solve("r = await asyncio.gather(await tools.add(a=1, b=2))", ANSWER),
-     ("dropped await inside asyncio.gather (line 3)",), "[3]"),
     # names
-    (solve("r = await tools['add'](a=1, b=2)", ANSWER),
-     ("read tools['add'] as tools.add (line 2)",), "3"),
-    (solve("r = tools['add'](a=1, b=2)", ANSWER),
-     ("read tools['add'] as tools.add (line 2)", "added await to tools.add (line 2)"), "3"),
-    (solve("r = await mcp.add(a=1, b=2)", ANSWER), ("read mcp.add as tools.add (line 2)",), "3"),
-    (solve("r = await mcp.tools.add(a=1, b=2)", ANSWER),
-     ("read mcp.tools.add as tools.add (line 2)",), "3"),
-    (solve("r = await math.add(a=1, b=2)", ANSWER), ("read math.add as tools.add (line 2)",), "3"),
-    ("import math\n" + solve("r = await math.add(a=1, b=2)", ANSWER),
-     ("read math.add as tools.add (line 3)",), "3"),
-    (solve("r = web.search(query='x')", ANSWER),
-     ("read web.search as tools.search (line 2)", "added await to tools.search (line 2)"), "found"),
-    (solve("r = (await call_tool('add', a=1, b=2)).content[0].text", ANSWER),
-     ("qualified call_tool as mcp.call_tool (line 2)",), '{"result": 3}'),
     (solve("add = await add(a=1, b=2)", "return f'FINAL_ANSWER: {add}'"),
      ("qualified add as tools.add (line 2)",), "3"),
-    (solve("r = [true, false, null]", ANSWER),
-     ("read true as True (line 2)", "read false as False (line 2)", "read null as None (line 2)"),
-     "[True, False, None]"),
     # imports
     ("import tools\n" + solve(ADD, ANSWER), ("dropped the import of tools (line 1)",), "3"),
     ("from math_server import add\n" + solve("r = await add(a=1, b=2)", ANSWER),
@@ -66,15 +41,6 @@ SLIPS = [
      ("added import json (line 2)", "added import math (line 2)"), "[2]"),
     (solve("r = datetime.date(2020, 1, 2).year", ANSWER), ("added import datetime (line 2)",),
      "2020"),
-    # the arguments
-    (solve("r = await tools.add({'a': 1, 'b': 2})", ANSWER),
-     ("unpacked the dict of arguments of tools.add (line 2)",), "3"),
-    (solve("r = await tools.page({'url': 'x'})", ANSWER),
-     ("unpacked the dict of arguments of tools.page (line 2)",), "text"),
-    (solve("r = json.loads(await tools.page(url='object'))['a']", ANSWER),
-     ("left json.loads out where it is no text (line 2)", "added import json (line 2)"), "1"),
-    ("import json\n" + solve("x = await tools.page(url='list')", "r = json.loads(x)[0]", ANSWER),
-     ("left json.loads out where it is no text (line 4)",), "2"),
     # solve itself
     ("import asyncio\n" + solve(ADD, ANSWER) + "\n\nasyncio.run(solve())",
      (f"{DROPPED} (line 6)",), "3"),
@@ -84,9 +50,6 @@ SLIPS = [
      (f"{DROPPED} (line 4)", f"{SHOWS} (line 5)"), "3"),
     ("import asyncio\n" + solve(ADD, ANSWER) + "\nx: str = asyncio.run(solve())\n"
      "print('is', x.split(':')[1])", (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
-    ("import asyncio\n" + solve(ADD, ANSWER) + "\nloop = asyncio.get_event_loop()\n"
-     "x = loop.run_until_complete(solve())\nprint(f'{x}')\nloop.close()",
-     (f"{SHOWS} (line 5)", f"{DROPPED} (line 6)", f"{SHOWS} (line 7)", f"{SHOWS} (line 8)"), "3"),
     ("import asyncio\n" + solve(ADD, ANSWER) + "\nr = asyncio.run(solve())\nprint(r)",
      (f"{DROPPED} (line 5)", f"{SHOWS} (line 6)"), "3"),
     ("import asyncio\n" + solve(ADD, ANSWER) + "\nasync def main():\n    x = await solve()\n"
@@ -100,20 +63,12 @@ SLIPS = [
     ("def solve():\n    r = tools.add(a=1, b=2)\n    " + ANSWER + f"\n{MAIN}\n    solve()",
      ("added await to tools.add (line 2)", "made solve() async (line 1)",
       "skipped what stands under if __name__ == '__main__' (line 4)"), "3"),
-    ("async def solve(tools, mcp: object):\n    " + ADD + "\n    " + ANSWER,
-     ("dropped the parameters of solve(): tools, mcp (line 1)",), "3"),
-    ("async def solve(query: str):\n    " + ADD + "\n    " + ANSWER,
-     ("dropped the parameters of solve(): query (line 1)",), "3"),
-    (solve(ADD, "print(f'FINAL_ANSWER: {r}')"),
-     ("returned the answer instead of printing it (line 3)",), "3"),
-    (solve(ADD, "print('FINAL_ANSWER: %s' % r)"),
-     ("returned the answer instead of printing it (line 3)",), "3"),
 ]  # fmt: skip
 
 
-async def test_each_slip_is_put_right_and_told_before_the_plan_does_its_work() -> None:
+async def test_each_mistake_is_put_right_and_told_before_the_plan_does_its_work() -> None:
     async with Sandbox() as sandbox:
-        for plan, repairs, answer in SLIPS:
+        for plan, repairs, answer in MISTAKES:
             told: list[tuple[str, ...]] = []
             result = await run_plan(Plan(plan), TYPED, call_typed, sandbox, hears(told))
             assert isinstance(result, FinalAnswer), plan
@@ -132,7 +87,7 @@ def line_of(phrase: str) -> tuple[int, str]:
     return int(phrase.rpartition(" ")[2].rstrip(")")), phrase
 
 
-@pytest.mark.parametrize("plan", [plan for plan, _, _ in SLIPS])
+@pytest.mark.parametrize("plan", [plan for plan, _, _ in MISTAKES])
 def test_a_repaired_plan_keeps_its_lines_and_needs_no_second_repair(plan: str) -> None:
     repaired = prepare_plan(plan, TYPED).source
     assert repaired_plan(repaired, TYPED) == (repaired, ())
@@ -142,7 +97,7 @@ def test_a_repaired_plan_keeps_its_lines_and_needs_no_second_repair(plan: str) -
         assert lines[number].startswith(line[:indent])
 
 
-async def test_nothing_is_told_of_a_plan_without_slips() -> None:
+async def test_nothing_is_told_of_a_plan_without_mistakes() -> None:
     told: list[tuple[str, ...]] = []
     async with Sandbox() as sandbox:
         await run_plan(Plan(solve(ADD, ANSWER)), TYPED, call_typed, sandbox, hears(told))
@@ -151,7 +106,6 @@ async def test_nothing_is_told_of_a_plan_without_slips() -> None:
 
 
 LEFT_ALONE = [
-    solve("return await add(1, 2)") + "\nx = [solve()]",
     solve("return 1") + "\nlater = solve\nlater()",
     solve("return 1") + "\nx = await solve()\nfor y in x:\n    print(y)",
     solve("return x") + "\nx = await solve()",
@@ -165,33 +119,10 @@ LEFT_ALONE = [
     solve("return 1") + "\nif __name__ == '__main__':\n    solve()\nelse:\n    pass",
     solve("return 1") + "\nsolve = partial(solve)\nsolve()",
     "async def solve(query):\n    return query",
-    "async def solve(x=1):\n    return 1",
-    "async def solve(*x):\n    return 1",
-    "async def solve(tools,):\n    return 1",  # the comma would be left
-    solve("print('FINAL_ANSWER: 1')", "return 1"),
-    solve("if x:", "    return 2", "print('FINAL_ANSWER: 1')"),
-    solve("print('the answer')"),
-    solve("print('FINAL_ANSWER:', 1)"),
-    solve("print('FINAL_ANSWER: 1', end='')"),
-    "def print(x):\n    pass\n" + solve("print('FINAL_ANSWER: 1')"),
-    solve("def f():", "    print('FINAL_ANSWER: 1')", "f()"),
-    # names that mean something else
-    "mcp = other\n" + solve("await mcp.add(1)"),
-    "tools = {}\n" + solve("tools['add']"),
-    solve("tools['nothing']"),
-    solve("await mcp.call_tool('add', {'a': 1, 'b': 2})"),
-    "math = other\n" + solve("await math.add(a=1, b=2)"),
-    "import math\n" + solve("math.add(1, 2)"),
-    "web = {}\n" + solve("web.search(query='x')"),
-    "from x import call_tool\n" + solve("call_tool('add')"),
-    "true = 1\n" + solve("return true"),
+    # imports that may be meant
     "from statistics import add\n" + solve("return add(1)"),
     "from math_server import add as plus\n" + solve("return plus(1)"),
     "from math_server import add, other\n" + solve("return add(1)"),
-    # text that is certainly text, or may be
-    "import json\n" + solve("return json.loads(await tools.search(query='x'))"),
-    "import json\n" + solve("x = await tools.page(url='x')", "x = x['text']", "json.loads(x)"),
-    "import json\nstr = f\n" + solve("return json.loads(await tools.page(url='x'))"),
     # imports that may be meant otherwise
     "json = other\n" + solve("return json.dumps(1)"),
     solve("json.x = 1", "def json():", "    pass"),
@@ -209,11 +140,6 @@ LEFT_ALONE = [
     "async def one():\n    return 1\nasync def one():\n    return 2\n" + solve("return str(one())"),
     "class C:\n    async def one():\n        return 1\n" + solve("return str(one())"),
     "async def one():\n    return 1\n" + solve("todo = [one()]", "return await gather(*todo)"),
-    # dicts that may be the argument
-    solve("return await tools.store({'item': {}})"),
-    solve("return await tools.add({'a': 1, 'c': 2})"),
-    solve("return await tools.add({**x})"),
-    solve("return await tools.add({1: 2})"),
 ]
 
 
@@ -222,8 +148,8 @@ def test_what_may_be_meant_otherwise_is_left_alone(plan: str) -> None:
     assert repaired_plan(plan, TYPED) == (plan, ())
 
 
-def test_a_text_with_very_many_slips_is_left_alone() -> None:
-    plan = solve(*["x = true"] * (MAX_REPAIRS + 1))
+def test_a_text_with_very_many_mistakes_is_left_alone() -> None:
+    plan = solve(*["tools.add(1, 2)"] * (MAX_REPAIRS + 1))
     assert repaired_plan(plan, TYPED) == (plan, ())
 
 
@@ -232,25 +158,3 @@ def test_a_phrase_is_short_whatever_the_plan_is_named() -> None:
     (phrase,) = prepare_plan(plan, TYPED).repairs
     assert phrase.startswith("added await to xxx")
     assert len(phrase) < 200
-
-
-@pytest.mark.parametrize(
-    ("body", "is_filled"),
-    [
-        ('x = await tools.add(1, 2)\n    return "FINAL_ANSWER: {x} in all"', True),
-        ("for x in (1, 2):\n        return 'FURTHER_PROCESSING_REQUIRED: {x}{x}'", True),
-        ('x = 1\n    return "FINAL_ANSWER: {y}"', False),
-        ('x = 1\n    return "FINAL_ANSWER: {\\"a\\": {x}}"', False),
-        ('x = 1\n    return "FINAL_ANSWER: {x}".format(x=x)', False),
-        ('x = 1\n    text = "FINAL_ANSWER: {x}"\n    return text', False),
-        ('x = 1\n    return "Dear {x}"', False),
-    ],
-)
-def test_an_answer_with_the_name_of_a_variable_in_braces_is_filled(
-    body: str, is_filled: bool
-) -> None:
-    source = f"async def solve():\n    {body}"
-    prepared = prepare_plan(source, TYPED)
-    quote = source.rindex("return ") + len("return ")
-    expected = f"{source[:quote]}f{source[quote:]}" if is_filled else source
-    assert prepared.source == expected

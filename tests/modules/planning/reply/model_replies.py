@@ -20,7 +20,8 @@ from core.turn import (
     PlanFailed,
 )
 from core.values import Json, JsonObject
-from modules.action import run_plan
+from modules.action import Prepare, run_plan
+from modules.planning.preparation import prepare_plan
 from modules.planning.reply.extraction import find_plan
 from modules.sandbox import Sandbox
 from tests.modules.planning.plan_tools import NUMBER, TEXT, typed
@@ -98,13 +99,15 @@ def source_in(text: str, *calls: NativeToolCall) -> str:
     return found.source
 
 
-async def act(reply: ModelReply, sandbox: Sandbox) -> ActionResult | NoPlan:
+async def act(
+    reply: ModelReply, sandbox: Sandbox, prepare: Prepare = prepare_plan
+) -> ActionResult | NoPlan:
     """What becomes of the plan in a reply, or the failure if it holds none."""
     found = find_plan(reply, TOOLS)
     if isinstance(found, NoPlan):
         return found
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
-        return await run_plan(found, TOOLS, answer, sandbox)
+        return await run_plan(found, TOOLS, answer, sandbox, prepare=prepare)
 
 
 def told(result: ActionResult | NoPlan) -> str:
