@@ -41,9 +41,10 @@ def _nowhere(tmp_path: Path) -> Workplace:
 def json_way(
     replies: Sequence[str], answers: dict[str, ToolResult | Exception]
 ) -> tuple[JsonWay, FakeDispatcher, ScriptedModel]:
-    dispatcher = FakeDispatcher([tool("add", a="number", b="number")], answers)
-    model = ScriptedModel(list(replies))
-    return JsonWay("json", ModelManager(model), dispatcher, PlainForm()), dispatcher, model
+    tools = [tool("add", a="number", b="number")]
+    dispatcher, model = FakeDispatcher(tools, answers), ScriptedModel(list(replies))
+    way = JsonWay("json", ModelManager(model), dispatcher, tools, PlainForm())
+    return way, dispatcher, model
 
 
 def call(name: str, **arguments: float) -> str:

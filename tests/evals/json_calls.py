@@ -10,7 +10,6 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from core.errors import CallRefused, ModelUnavailable, ServerError
 from core.ports import CountingModel, Dispatcher, ModelRequest
@@ -39,24 +38,23 @@ ENOUGH = "You have these results already. Write the answer now, in one sentence,
 """What helps a small model out of making the same calls for ever."""
 
 
-class Tools(Dispatcher, Protocol):
-    """A dispatcher that says what it offers."""
-
-    def get_all_tools(self) -> list[ToolSpec]:
-        """Every tool of every server."""
-        ...
-
-
 class JsonWay:
     """One model and one dispatcher, both open, under a name."""
 
-    def __init__(self, name: str, model: CountingModel, dispatcher: Tools, form: Form) -> None:
-        """Talk with `model` in the `form` that it knows best."""
+    def __init__(
+        self,
+        name: str,
+        model: CountingModel,
+        dispatcher: Dispatcher,
+        tools: Sequence[ToolSpec],
+        form: Form,
+    ) -> None:
+        """Talk with `model` in the `form` that it knows best, about these tools."""
         self.name = name
         self._model = model
         self._dispatcher = dispatcher
         self._form = form
-        self._tools = get_tool_map(dispatcher.catalog)
+        self._tools = get_tool_map(tools)
 
     @property
     def model(self) -> str:

@@ -134,7 +134,7 @@ class Evaluation:
         manager, form = self.stage.manager(is_rendered=True), form_of(self.weights)
         async with self.stage.dispatcher(ALL_SERVERS) as dispatcher:
             await dispatcher.initialize()
-            way = JsonWay("json-calls", manager, dispatcher, form)
+            way = JsonWay("json-calls", manager, dispatcher, dispatcher.get_all_tools(), form)
             calls = await self.judge.ask_all(way, questions)
         report.show(
             f"JSON tool calls (json): {form.name}",
