@@ -105,7 +105,7 @@ async def run_plan(
     """Repair, check and run a plan, and read its verdict.
 
     `texts` go with the request, and the plan has them as variables. `prepare` repairs and checks.
-    `on_repaired` hears before the plan runs which slips were put right, if any were. Lines in a
+    `on_repaired` hears before the plan runs what was put right, if any were. Lines in a
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare)
@@ -241,7 +241,7 @@ def _is_told_by_tool(text: str, ran: SandboxResult) -> bool:
 
 
 def _no_text(shown: str) -> str:
-    if shown.startswith(("<coroutine", "<gather")):  # its name is the door's, and tells nothing
+    if shown.startswith(("<coroutine", "<gather")):  # its name is ours, and tells nothing
         return "the answer holds a call that was never awaited; write await before it"
     kept = shorten(shown, MAX_SHOWN_VALUE_CHARACTERS)
     return (

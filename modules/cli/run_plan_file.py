@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from core.errors import UsageError
 from modules.planning.check.syntax import syntax_failure
-from modules.planning.names import imports_door
+from modules.planning.names import imports_ours
 from modules.sandbox.language.parsing import NotParsed, TooLong, parse
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -68,7 +68,7 @@ def may_call_tools(source: str) -> bool:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     ]
-    if any(imports_door(node, alias) for node, alias in imports):
+    if any(imports_ours(node, alias) for node, alias in imports):
         return True
     own = {name for node in nodes for name in _defined(node)}
     own |= {alias.asname or alias.name.partition(".")[0] for _, alias in imports}

@@ -95,9 +95,9 @@ class PlanNames:
             case _:
                 return None
         is_search = path == SEARCH and not self.tools.has_name(SEARCH)
-        return path if self.has_door(TOOLS) and not is_search else None
+        return path if self.is_ours(TOOLS) and not is_search else None
 
-    def has_door(self, name: str) -> bool:
+    def is_ours(self, name: str) -> bool:
         """Whether `tools` or `mcp` means ours everywhere in the plan."""
         return name not in self.assigned and name not in self.own
 
@@ -116,20 +116,19 @@ class PlanNames:
         match call.func:
             case ast.Name(id=name):
                 return name == SEARCH and name not in self.own and not self._star_import
-            case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as door), attr=name):
-                ours = door == CLIENT or not self.tools.has_name(SEARCH)
-                return name == SEARCH and ours and self.has_door(door)
+            case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as owner), attr=name):
+                may_be = owner == CLIENT or not self.tools.has_name(SEARCH)
+                return name == SEARCH and may_be and self.is_ours(owner)
             case _:
                 return False
 
     def is_raw_call(self, call: ast.Call) -> bool:
         """Whether it is `mcp.call_tool(…)`."""
-        func = call.func
-        return (
-            isinstance(func, ast.Attribute)
-            and func.attr == CALL_TOOL
-            and self._is_door(func.value, CLIENT)
-        )
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="mcp"), attr="call_tool"):
+                return self.is_ours(CLIENT)
+            case _:
+                return False
 
     def scope_of(self, node: ast.AST) -> ScopeNode | None:
         """The innermost function around a node; None at module or class level."""
@@ -150,9 +149,6 @@ class PlanNames:
             return None
         return self.tools.lookup(name)
 
-    def _is_door(self, node: ast.expr, name: str) -> bool:
-        return isinstance(node, ast.Name) and node.id == name and self.has_door(name)
-
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """What a node stands in, from the inside out."""
         while (parent := self.parents.get(node)) is not None:
@@ -162,13 +158,13 @@ class PlanNames:
     def _note(self, node: ast.AST) -> None:
         match node:
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                bound = [_bound_name(a) for a in aliases if not imports_door(node, a)]
+                bound = [_bound_name(a) for a in aliases if not imports_ours(node, a)]
                 self._star_import = self._star_import or "*" in bound
                 self.own.update(name for name in bound if name != "*")
             case ast.Name(id=name, ctx=ast.Store()):
                 (self.assigned if self._gets_plain_value(node) else self.own).add(name)
             case ast.Attribute(value=ast.Name(id=("tools" | "mcp") as name), ctx=ast.Store()):
-                self.own.add(name)  # the plan changes the door: nothing is certain behind it
+                self.own.add(name)  # the plan changes ours: nothing is certain behind it
             case ast.ExceptHandler(name=str() as name):
                 self.assigned.add(name)
             case ast.Name() | ast.Global() | ast.Nonlocal():
@@ -263,7 +259,7 @@ def is_builtin(name: str) -> bool:
     return name in _BUILTIN_NAMES
 
 
-def imports_door(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+def imports_ours(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     """Whether an import asks for `tools` or `mcp`, which every plan has without it."""
     if isinstance(node, ast.ImportFrom):
         return node.level == 0 and (node.module or "").partition(".")[0] in (TOOLS, CLIENT)

@@ -13,7 +13,7 @@ from core.tools.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import tool_documentation, tool_signature
-from modules.sandbox.language.prelude import ENTRY_POINT, RAW_DOOR, SEARCH, TOOL_DOOR
+from modules.sandbox.language.prelude import ENTRY_POINT, RAW_CALL, SEARCH, TOOL_CALL
 from modules.sandbox.limits import (
     MAX_SEARCH_CHARACTERS,
     MAX_SEARCHES_PER_PLAN,
@@ -101,7 +101,7 @@ class UnknownFunction(Exception):
     """A call of a name that is not on offer; the plan gets a NameError with this text."""
 
 
-class Doors:
+class HostFunctions:
     """The tools on offer to one plan, behind `tools.<name>`, `mcp.call_tool` and bare names."""
 
     def __init__(self, tools: ToolCatalog, max_argument_bytes: int) -> None:
@@ -123,15 +123,15 @@ class Doors:
         """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
 
         Arguments are checked against the tool's schema; see `core.tools.argument_check` for the two
-        slips that are put right instead of refused.
+        mistakes that are put right instead of refused.
 
         Raises:
             CallRefused: no such tool, or several, or one that was neither offered nor found, or
                 arguments that don't fit; the message names each that is wrong.
-            UnknownFunction: `name` is neither a door nor a tool.
+            UnknownFunction: `name` is neither a function of ours nor a tool.
         """
         tool, arguments = self._bound(name, args, kwargs)
-        return tool, argument_check(tool).checked(arguments), name == RAW_DOOR
+        return tool, argument_check(tool).checked(arguments), name == RAW_CALL
 
     def offers(self, name: str) -> bool:
         """Whether some tool has this bare name, even if several share it or it isn't on offer."""
@@ -158,10 +158,10 @@ class Doors:
         self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> tuple[ToolSpec, JsonObject]:
         """The tool that is called, and its arguments as its server wants them."""
-        if name == RAW_DOOR:
+        if name == RAW_CALL:
             tool, arguments = self._raw_call(*_inner_arguments(args))
             return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1])
-        if name == TOOL_DOOR:
+        if name == TOOL_CALL:
             tool = self._indexed(args)
             args, kwargs = _inner_arguments(args[1:])
         elif name != ENTRY_POINT and self.offers(name):

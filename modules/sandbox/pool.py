@@ -1,4 +1,4 @@
-"""Runs a plan in a sandbox whose only doors are tool calls.
+"""Runs a plan in a sandbox whose only way out is a tool call.
 
 The plan runs on a worker process of pydantic-monty (a Python interpreter without files, network,
 processes or environment), driven from a thread. Whenever it waits for tools, control returns to

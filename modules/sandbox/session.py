@@ -35,14 +35,14 @@ from core.tools.spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
 from core.values import JsonObject
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
-from modules.sandbox.host_functions import Doors, UnknownFunction
+from modules.sandbox.host_functions import HostFunctions, UnknownFunction
 from modules.sandbox.language.guard import GuardedPlan, Unsupported, guard_plan
 from modules.sandbox.language.parsing import line_text
 from modules.sandbox.language.prelude import (
     ENTRY_POINT,
     EPILOGUE,
     NO_SOLVE,
-    SEARCH_DOOR,
+    SEARCH_CALL,
     prelude_for,
 )
 from modules.sandbox.limits import (
@@ -91,7 +91,7 @@ class PlanSession:
         self._pool = pool
         self._texts = texts
         self._tools = tools
-        self._doors = Doors(tools, limits.argument_bytes)
+        self._host = HostFunctions(tools, limits.argument_bytes)
         self._limits = limits
         self._source = ""
         self._plan = GuardedPlan("", "", "", "", ())
@@ -105,7 +105,7 @@ class PlanSession:
         self._calls_reserved = 0
         self._halts = 0
         self._last_line: int | None = None
-        self._door_seconds = 0.0
+        self._checking_seconds = 0.0
         self._limit: LimitReached | None = None
         self._waiting: FutureSnapshot | None = None
         self._solve_missing = False
@@ -124,7 +124,7 @@ class PlanSession:
     @property
     def found(self) -> tuple[str, ...]:
         """Qualified names of the tools that the plan searched for and found so far."""
-        return self._doors.found
+        return self._host.found
 
     def start(self, source: str) -> PlanState:
         """Take a worker, feed prelude and plan, and run to the first halt."""
@@ -233,21 +233,19 @@ class PlanSession:
     def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
         """A bare tool used as a value (`call = add`) becomes a function; else a NameError."""
         name = snapshot.variable_name
-        if snapshot.object_id is None and self._doors.offers(name):
+        if snapshot.object_id is None and self._host.offers(name):
             return snapshot.resume(value=_named_function(name))
         return snapshot.resume()
 
     def _call(self, snapshot: FunctionSnapshot) -> SyncSnapshot:
         """Check a call and leave it pending, or raise inside the plan why it is refused."""
         name = snapshot.function_name
-        if name == self._plan.door:
+        if name == self._plan.stop:
             raise LimitReached(nesting_advice(self._limits), self._line_of(snapshot))
         self._solve_missing = self._solve_missing or name == ENTRY_POINT
         try:
-            if name == SEARCH_DOOR:
-                return snapshot.resume(
-                    {"return_value": self._doors.search(_arguments(snapshot)[0])}
-                )
+            if name == SEARCH_CALL:
+                return snapshot.resume({"return_value": self._host.search(_arguments(snapshot)[0])})
             tool, arguments, raw = self._admitted(snapshot)
         except UnknownFunction as unknown:
             return snapshot.resume({"exc_type": "NameError", "message": str(unknown)})
@@ -265,16 +263,16 @@ class PlanSession:
         return snapshot.resume({"future": ...})
 
     def _admitted(self, snapshot: FunctionSnapshot) -> tuple[ToolSpec, JsonObject, bool]:
-        """The call as the doors understand it; the plan has only so much of their time.
+        """The call as the host understands it; the plan has only so much of their time.
 
         Otherwise calls that are refused, which count as none, would make the host work at length.
         """
         began = time.perf_counter()
         try:
-            return self._doors.admit(snapshot.function_name, *_arguments(snapshot))
+            return self._host.admit(snapshot.function_name, *_arguments(snapshot))
         finally:
-            self._door_seconds += time.perf_counter() - began
-            if self._door_seconds > self._limits.cpu_seconds:
+            self._checking_seconds += time.perf_counter() - began
+            if self._checking_seconds > self._limits.cpu_seconds:
                 message = f"checking the plan's calls took over {self._limits.cpu_seconds:g} s"
                 raise LimitReached(message, self._line_of(snapshot))
 
@@ -341,7 +339,7 @@ class PlanSession:
                 return PlanFailure("tool", str(raised), failure.line, failure.line_text)
             if isinstance(raised, AttributeError) and "'__Namespace'" in str(raised):
                 name = str(raised).rpartition(" attribute ")[2].strip("'")
-                return replace(failure, message=f"{failure.message}{self._doors.hint(name)}")
+                return replace(failure, message=f"{failure.message}{self._host.hint(name)}")
         return failure
 
     def _failure_at(self, kind: FailureKind, message: str, line: int | None) -> PlanFailure:

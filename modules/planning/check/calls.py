@@ -78,7 +78,7 @@ def _check_each(tool: ToolSpec, by_position: dict[int, Json], by_name: dict[str,
 
 
 def _is_put_right(fault: Fault, place: Place, tool: ToolSpec, given: JsonObject) -> bool:
-    """Whether the door mends it: text that spells a number, None for what may be left out."""
+    """Whether the sandbox mends it: text that spells a number, None for what may be left out."""
     if fault.meant is not None:
         return True
     required = {p.name for p in tool.parameters if p.required}
@@ -92,7 +92,7 @@ def _literals(expressions: Iterable[tuple[_Key, ast.expr]]) -> Iterator[tuple[_K
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             continue  # no literal
         except (NotJson, TooLarge):
-            continue  # the door has words for it
+            continue  # the sandbox has words for it
 
 
 SHOWN_NAME_CHARACTERS = 100
@@ -115,15 +115,15 @@ def tool_mistake(node: ast.AST, names: PlanNames) -> str | None:
             return _call_mistake(node, names)
         case ast.Attribute(ctx=ast.Load()):
             return _name_mistake(node, names)
-        case ast.Subscript(value=ast.Name(id="tools" | "mcp" as door)) if names.has_door(door):
-            return f"{door} can't be indexed; write await {_example(names)}"
+        case ast.Subscript(value=ast.Name(id="tools" | "mcp" as owner)) if names.is_ours(owner):
+            return f"{owner} can't be indexed; write await {_example(names)}"
         case _:
             return None
 
 
 def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
     """What is wrong with `tools.x`; nothing if it is a tool, a server, or not ours to judge."""
-    if (wrong := _door_mistake(node, names)) is not None:
+    if (wrong := _attribute_mistake(node, names)) is not None:
         return wrong
     path = names.tool_path(node)
     if path is None or path in names.tools:
@@ -174,11 +174,11 @@ def _called_server(node: ast.Attribute, server: str, names: PlanNames) -> str | 
     return f"{TOOLS}.{server} is a server and no tool; {_offer([*map(names.tools.plan_name, own)])}"
 
 
-def _door_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
+def _attribute_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
     """`mcp.x`, and what stands behind a tool as if it were an object."""
     name = shorten(node.attr, SHOWN_NAME_CHARACTERS)
     match node.value:
-        case ast.Name(id="mcp") if names.has_door(CLIENT) and node.attr not in (CALL_TOOL, SEARCH):
+        case ast.Name(id="mcp") if names.is_ours(CLIENT) and node.attr not in (CALL_TOOL, SEARCH):
             instead = f"{CLIENT}.{CALL_TOOL}('tool_name', {{'argument': value}})"
             return f"there is no {CLIENT}.{name}; write await {instead}"
         case ast.Attribute() as tool if (path := names.tool_path(tool)) is not None:
@@ -234,7 +234,7 @@ def _call_mistake(call: ast.Call, names: PlanNames) -> str | None:
             if not names.tools.offers(tool) and not names.searches:
                 return names.tools.not_offered(tool)
             _check(call, tool)
-        elif isinstance(call.func, ast.Name) and call.func.id == TOOLS and names.has_door(TOOLS):
+        elif isinstance(call.func, ast.Name) and call.func.id == TOOLS and names.is_ours(TOOLS):
             return f"{TOOLS} is no function; write await {_meant_by(call, names)}"
     except CallRefused as refused:
         return str(refused)

@@ -118,7 +118,7 @@ class _Uses:
         """Whether a function that isn't a tool can only want plain values."""
         match call.func:
             case ast.Name(id=name):
-                return name in _VALUE_BUILTINS and self._names.has_door(name)
+                return name in _VALUE_BUILTINS and self._names.is_ours(name)
             case ast.Attribute(value=ast.Name(id="json" | "math")):
                 return True
             case ast.Attribute(value=ast.Constant(value=str())):

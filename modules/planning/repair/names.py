@@ -11,7 +11,7 @@ from modules.planning.names import (
     TOOLS,
     ParsedPlan,
     PlanNames,
-    imports_door,
+    imports_ours,
     is_builtin,
 )
 from modules.planning.repair.edits import Repair, instead
@@ -39,16 +39,16 @@ def needless_imports(plan: ParsedPlan) -> Iterator[Repair]:
     for node in plan.names.nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        doors = [alias for alias in node.names if imports_door(node, alias)]
-        dropped = doors or _imported_tools(node, plan.names)
+        ours = [alias for alias in node.names if imports_ours(node, alias)]
+        dropped = ours or _imported_tools(node, plan.names)
         if not dropped:
             continue
         kept = [ast.unparse(alias) for alias in node.names if alias not in dropped]
         start = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
         parts = [f"{start} {', '.join(kept)}"] if kept else []
-        parts += [text for alias in doors if (text := _bound_door(node, alias))]
+        parts += [text for alias in ours if (text := _bound_by_ours(node, alias))]
         shown = ", ".join(alias.name for alias in dropped)
-        if doors and isinstance(node, ast.ImportFrom):
+        if ours and isinstance(node, ast.ImportFrom):
             shown = f"{node.module}"
         words = f"dropped the import of {shown}"
         yield Repair(node, words, instead(plan, node, "; ".join(parts) or "pass"))
@@ -79,9 +79,9 @@ def missing_imports(plan: ParsedPlan) -> Iterator[Repair]:
 def _tool_meant(call: ast.Call, names: PlanNames) -> str | None:
     """Where else to find what is called by a bare name that the plan or Python gives a value."""
     if names.is_search(call):
-        return f"{CLIENT}.{SEARCH}" if names.has_door(CLIENT) else None
+        return f"{CLIENT}.{SEARCH}" if names.is_ours(CLIENT) else None
     tool = names.called_tool(call)
-    if tool is None or isinstance(call.func, ast.Attribute) or not names.has_door(TOOLS):
+    if tool is None or isinstance(call.func, ast.Attribute) or not names.is_ours(TOOLS):
         return None
     return f"{TOOLS}.{names.tools.plan_name(tool)}"
 
@@ -112,8 +112,8 @@ def _leads_nowhere(node: ast.AST) -> bool:
     )
 
 
-def _bound_door(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """What an import of a door must bind: only names that the plan doesn't have by itself."""
+def _bound_by_ours(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """What an import of ours must bind: only names that the plan doesn't have by itself."""
     if isinstance(node, ast.Import):
         return f"{alias.asname} = {alias.name}" if alias.asname else ""
     if alias.name == CALL_TOOL:

@@ -13,7 +13,7 @@ from modules.sandbox.language.prelude import ENTRY_POINT
 
 _INDENT: Final = "    "
 
-_DOOR_CALLED: Final = re.compile(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
+_OURS_CALLED: Final = re.compile(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
 
 _SHOWS: Final = frozenset({"print", "pprint"})
 """What shows a value and computes none."""
@@ -36,7 +36,7 @@ def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     try:
         tree = parse(source)
     except SyntaxError:
-        return source if _names_a_door(source) else None
+        return source if _calls_ours(source) else None
     except (NotParsed, RecursionError):
         return None
     nodes = [*ast.walk(tree)]
@@ -48,9 +48,9 @@ def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     return None if all(map(_only_defines, tree.body)) else _wrapped(source, tree)
 
 
-def _names_a_door(source: str) -> bool:
+def _calls_ours(source: str) -> bool:
     """Whether something like the call of a tool stands in it: "there are no tools." is none."""
-    return _DOOR_CALLED.search(source) is not None
+    return _OURS_CALLED.search(source) is not None
 
 
 def _is_tool_call(node: ast.AST, tools: ToolCatalog) -> bool:

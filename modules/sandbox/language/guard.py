@@ -3,9 +3,9 @@
 The interpreter lets nothing catch its limits on time and memory, but a RecursionError is an
 exception like any other. So every `try` gets a handler in front of its own:
 
-    except <RecursionError>: <door>()
+    except <RecursionError>: <stop>()
 
-The door is a name that nothing defines, so the interpreter stops there and asks the host, which
+That stop is a name that nothing defines, so the interpreter stops there and asks the host, which
 ends the plan. `finally` can hide an exception too (`finally: return 1`), so it begins with a look
 at the one in flight. And `__exit__` can, so `with` takes only the interpreter's own context
 managers. All these names are new for each plan, and nothing in the sandbox lists them.
@@ -83,7 +83,7 @@ class GuardedPlan:
         source: The plan as it was given, its lines ended by `\n`.
         text: The plan as it is fed.
         prelude: What must be fed first, while no builtin is hidden yet.
-        door: Name of the function that it calls where calls nest too deeply.
+        stop: Name of the function that it calls where calls nest too deeply.
         lines: For each line of `text`, the 1-based line of `source` that it stands for.
         epilogue: What follows the call of the plan's `solve()`, if anything does.
     """
@@ -91,7 +91,7 @@ class GuardedPlan:
     source: str
     text: str
     prelude: str
-    door: str
+    stop: str
     lines: tuple[int, ...]
     epilogue: str = ""
 
@@ -118,29 +118,29 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
     source = with_plain_lines(source)
     names = GuardNames.of(token)
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
-        return GuardedPlan(source, source, "", names.door, tuple(range(1, source.count("\n") + 2)))
+        return GuardedPlan(source, source, "", names.stop, tuple(range(1, source.count("\n") + 2)))
     try:
         readable, tree = parse_readable(source)
     except (SyntaxError, NotParsed) as error:
-        return _unparsed(source, names.door, error)
+        return _unparsed(source, names.stop, error)
     guard = _Guard(PlanText(readable), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
-    return GuardedPlan(source, text, guard.prelude(), names.door, lines, guard.epilogue())
+    return GuardedPlan(source, text, guard.prelude(), names.stop, lines, guard.epilogue())
 
 
-def _unparsed(source: str, door: str, error: SyntaxError | NotParsed) -> GuardedPlan:
+def _unparsed(source: str, stop: str, error: SyntaxError | NotParsed) -> GuardedPlan:
     """A plan as it is, or one that only says why it can't run."""
     lines = range(1, source.count("\n") + 2)
     found = _GUARDED.search(source)
     if found is None:
-        return GuardedPlan(source, source, "", door, tuple(lines))
+        return GuardedPlan(source, source, "", stop, tuple(lines))
     line, reason = source.count("\n", 0, found.end()) + 1, str(error)
     if isinstance(error, SyntaxError):
         line, reason = error.lineno or line, f"Python {sys.version.split()[0]}: {error.msg}"
     message = f"{found[0].strip()} can't be used in this plan ({reason}); {PLAINER}"
     text = f"raise NotImplementedError({message!r})\n{source}"
-    return GuardedPlan(source, text, "", door, (line, *lines))
+    return GuardedPlan(source, text, "", stop, (line, *lines))
 
 
 _MANAGER = """
@@ -206,12 +206,12 @@ class _Guard:
         return "asyncio" in self._modules
 
     def _provided(self, module: str) -> str:
-        return provided_source(module, self._names.recursion_error, self._names.door)
+        return provided_source(module, self._names.recursion_error, self._names.stop)
 
     def _guard_try(self, node: ast.Try) -> None:
         """Put the guard before the first handler, and at the start of `finally`."""
         blamed = node.body[0].lineno if len(node.body) == 1 else node.lineno
-        guard = f"except {self._names.recursion_error}: {self._names.door}()\n"
+        guard = f"except {self._names.recursion_error}: {self._names.stop}()\n"
         if node.handlers:
             line = node.handlers[0].lineno
             self._insert(line, 0, self._indent(line) + guard, blamed)

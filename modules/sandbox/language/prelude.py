@@ -1,9 +1,9 @@
 """The Python that is fed to the sandbox before and after a plan, and what plans may use of it.
 
-The prelude gives a plan its doors: `tools.<name>(…)`, `tools.<server>.<name>(…)`,
+The prelude gives a plan what it may call: `tools.<name>(…)`, `tools.<server>.<name>(…)`,
 `mcp.call_tool(name, arguments)` and `search_tools(words)`. Each is a thin function that ends in a
 call of a name that nothing in the sandbox defines, so that the interpreter stops there and asks
-the host. The doors are a convenience, not a wall: a plan that redefines them gains nothing,
+the host. These are a convenience, not a wall: a plan that redefines them gains nothing,
 because the host resolves every name and binds every argument itself.
 """
 
@@ -15,13 +15,13 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from modules.sandbox.language.builtin_functions import ROUND, attribute_functions
 
-TOOL_DOOR = "__call_tool__"
+TOOL_CALL = "__call_tool__"
 """Undefined function behind `tools.<name>`: index in the catalogue, args, kwargs."""
 
-RAW_DOOR = "__call_raw__"
+RAW_CALL = "__call_raw__"
 """Undefined function behind `mcp.call_tool`: args and kwargs as the plan wrote them."""
 
-SEARCH_DOOR = "__search_tools__"
+SEARCH_CALL = "__search_tools__"
 """Undefined function behind `search_tools`: args and kwargs as the plan wrote them."""
 
 SEARCH = "search_tools"
@@ -87,17 +87,17 @@ class __Result:
 
 class __Client:
     async def call_tool(self, *args, **kwargs):
-        return __Result(await {RAW_DOOR}(list(args), kwargs))
+        return __Result(await {RAW_CALL}(list(args), kwargs))
 
     async def {SEARCH}(self, *args, **kwargs):
-        return {SEARCH_DOOR}(list(args), kwargs)
+        return {SEARCH_CALL}(list(args), kwargs)
 
 mcp = __Client()
 """
 
 _SEARCH = f"""
 async def {SEARCH}(*args, **kwargs):
-    return {SEARCH_DOOR}(list(args), kwargs)
+    return {SEARCH_CALL}(list(args), kwargs)
 """
 
 _HIDDEN = """
@@ -124,11 +124,11 @@ _NAME = re.compile(r"\w+")
 
 
 def prelude_for(tools: ToolCatalog, plan: str) -> str:
-    """The doors that a plan may use, by the names that stand in it, as source text.
+    """What a plan may call on the host, by the names that stand in it, as source text.
 
     The interpreter reads it before each plan, so there is no more of it than is of use. A bare
     identifier leads to a tool that no other server shares; else to a server of that name. Tools
-    that are named without being on offer have a door that the host opens once they are found.
+    that are named without being on offer have one that the host answers once they are found.
     """
     named = set(_NAME.findall(unicodedata.normalize("NFKC", plan)))
     by_text = not named.isdisjoint(_BY_TEXT)
@@ -180,7 +180,7 @@ def _namespace(
 def _tool_function(index: int) -> list[str]:
     return [
         f"async def __tool_{index}(*args, **kwargs):",
-        f"    return await {TOOL_DOOR}({index}, list(args), kwargs)",
+        f"    return await {TOOL_CALL}({index}, list(args), kwargs)",
     ]
 
 

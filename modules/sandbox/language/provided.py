@@ -33,7 +33,7 @@ TASKS = """
             try:
                 self.value = await awaited(self.call)
             except {recursion_error}:
-                {door}()
+                {stop}()
             except Exception as error:
                 self.error = error
             self.is_done = True
@@ -157,16 +157,16 @@ def provided_name(module: str) -> str:
     return f"__provided_{module}__"
 
 
-def provided_source(module: str, recursion_error: str, door: str) -> str:
+def provided_source(module: str, recursion_error: str, stop: str) -> str:
     """The Python that makes a provided module, to be fed before a plan that imports it.
 
-    What catches exceptions in it calls `door` for a `recursion_error`, as the guard has it.
+    What catches exceptions in it calls `stop` for a `recursion_error`, as the guard has it.
     """
     builder = f"__provide_{module}__"
     offer = "".join(f"    module.{name} = {name}\n" for name in PROVIDED_MODULES[module])
     source = _SOURCES[module]
     if module == "asyncio":
-        source = source.format(recursion_error=recursion_error, door=door)
+        source = source.format(recursion_error=recursion_error, stop=stop)
     return (
         f"def {builder}():{source}\n"
         f"    module = {module}()\n{offer}    return module\n"

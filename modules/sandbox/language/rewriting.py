@@ -107,7 +107,7 @@ MAX_FORMATTED = 10
 class GuardNames:
     """What the inserted code calls things."""
 
-    door: str
+    stop: str
     recursion_error: str
     eval: str
     manager: str

@@ -1,4 +1,4 @@
-"""Strategies for the texts of plans: any text at all, Python-like plans, real plans with slips."""
+"""Strategies for the texts of plans: any text, Python-like plans, real plans with mistakes."""
 
 import re
 from pathlib import Path
@@ -128,7 +128,7 @@ def real_plans() -> tuple[str, ...]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """A real plan after a few slips: pieces lost, doubled, replaced, moved."""
+    """A real plan after a few mistakes: pieces lost, doubled, replaced, moved."""
     text = draw(st.sampled_from(real_plans()))
     for _ in range(draw(st.integers(0, 3))):
         start = draw(st.integers(0, len(text)))

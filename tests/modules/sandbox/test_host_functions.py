@@ -1,4 +1,4 @@
-"""The doors of a plan: names that mean exactly one offered tool, arguments that fit its schema."""
+"""What a plan may call: names that mean exactly one offered tool, arguments that fit its schema."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,8 +13,13 @@ from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.calls import PlanCalls
-from modules.sandbox.host_functions import MAX_PROPOSALS, TOOLS_NAMED, Doors, UnknownFunction
-from modules.sandbox.language.prelude import RAW_DOOR, TOOL_DOOR
+from modules.sandbox.host_functions import (
+    MAX_PROPOSALS,
+    TOOLS_NAMED,
+    HostFunctions,
+    UnknownFunction,
+)
+from modules.sandbox.language.prelude import RAW_CALL, TOOL_CALL
 from modules.sandbox.limits import RequestedCall
 from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, Tools, answer, solve, spec
 
@@ -46,8 +51,8 @@ BYTES = 1000
 
 def admitted(name: str, *args: object, **kwargs: object) -> tuple[str, JsonObject]:
     """The tool and the arguments that a call through `mcp.call_tool` leads to."""
-    doors = Doors(OFFERED, BYTES)
-    tool, arguments, raw = doors.admit(RAW_DOOR, ([name, *args], kwargs), {})
+    host = HostFunctions(OFFERED, BYTES)
+    tool, arguments, raw = host.admit(RAW_CALL, ([name, *args], kwargs), {})
     assert raw
     return tool.qualified_name, arguments
 
@@ -126,11 +131,11 @@ def test_a_name_of_no_or_several_or_a_hidden_tool_is_refused_with_what_to_do(
 
 
 def test_of_many_tools_only_some_are_named_and_of_none_it_is_said() -> None:
-    many = Doors(ToolCatalog(spec(f"tool{n}", "a") for n in range(20)), BYTES)
+    many = HostFunctions(ToolCatalog(spec(f"tool{n}", "a") for n in range(20)), BYTES)
     with pytest.raises(CallRefused, match=rf"tool{TOOLS_NAMED - 1} and 12 more$"):
-        many.admit(RAW_DOOR, (["zzz"], {}), {})
+        many.admit(RAW_CALL, (["zzz"], {}), {})
     with pytest.raises(CallRefused, match=r"'zzz' \(no tools are on offer\)$"):
-        Doors(ToolCatalog(()), BYTES).admit(RAW_DOOR, (["zzz"], {}), {})
+        HostFunctions(ToolCatalog(()), BYTES).admit(RAW_CALL, (["zzz"], {}), {})
 
 
 @pytest.mark.parametrize(
@@ -144,14 +149,14 @@ def test_of_many_tools_only_some_are_named_and_of_none_it_is_said() -> None:
 )
 def test_a_bare_name_of_no_tool_is_undefined_with_a_hint(name: str, told: str) -> None:
     with pytest.raises(UnknownFunction) as caught:
-        Doors(OFFERED, BYTES).admit(name, (), {})
+        HostFunctions(OFFERED, BYTES).admit(name, (), {})
     assert str(caught.value).startswith(told)
 
 
 @pytest.mark.parametrize("index", [-1, 6, "0", None, 10**30, 0.0])
 def test_an_index_of_no_tool_is_refused(index: object) -> None:
     with pytest.raises(CallRefused, match="there is no such tool"):
-        Doors(OFFERED, BYTES).admit(TOOL_DOOR, (index, [], {}), {})
+        HostFunctions(OFFERED, BYTES).admit(TOOL_CALL, (index, [], {}), {})
 
 
 @pytest.mark.parametrize(
@@ -323,13 +328,13 @@ async def test_a_call_whose_turn_never_came_is_not_recorded() -> None:
 
 
 def test_the_nearest_names_are_looked_for_a_few_times_a_plan() -> None:
-    doors = Doors(TOOLS, 1000)
+    host = HostFunctions(TOOLS, 1000)
     args: list[object] = [["ad"], {}]
     told: list[str] = []
     for _ in range(MAX_PROPOSALS + 1):
         with pytest.raises(CallRefused) as refused:
-            doors.admit(RAW_DOOR, args, {})
+            host.admit(RAW_CALL, args, {})
         told.append(str(refused.value))
     assert all("did you mean add" in text for text in told[:-1])
     assert "on offer: add" in told[-1]
-    assert doors.hint("ad") == ""
+    assert host.hint("ad") == ""

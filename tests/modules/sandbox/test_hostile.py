@@ -35,7 +35,7 @@ async def test_only_the_offered_tools_can_be_called() -> None:
     assert tools.sent == []
 
 
-async def test_a_plan_that_rewrites_the_doors_still_meets_the_same_checks() -> None:
+async def test_a_plan_that_rewrites_our_functions_still_meets_the_same_checks() -> None:
     tools = Tools()
     plan = "async def stolen(*a, **k):\n    return await __call_tool__(0, list(a), k)\n" + solve(
         "tools.add = stolen",

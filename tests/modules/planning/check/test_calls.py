@@ -1,4 +1,4 @@
-"""Literal arguments of the wrong type are found before a plan runs, in the words of the door."""
+"""Literal arguments of the wrong type are found before a plan runs, in the words of the run."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_a_literal_of_the_wrong_type_is_found(call: str, words: str) -> None:
     assert words in failure.message
 
 
-def test_the_words_are_those_of_the_door() -> None:
+def test_the_words_are_those_of_the_run() -> None:
     tool = TYPED.resolve("add")
     with pytest.raises(CallRefused) as refused:
         argument_check(tool).checked(tool.bind(["five", 2], {}))
@@ -94,14 +94,14 @@ def test_the_words_are_those_of_the_door() -> None:
     "call",
     [
         "tools.add(a=1, b=-2.5)",
-        "tools.add(a='3', b='4')",  # the door makes numbers of them
+        "tools.add(a='3', b='4')",  # the run makes numbers of them
         "tools.add(a='3', b=x)",
         "tools.add(a=x, b=y)",
         "tools.add(a=f'{x}', b=1)",
         "tools.add(a=1 if x else 2, b=int('3'))",
         "tools.add(*['a', 'b'])",
         "tools.add(**{'a': 'x', 'b': 1})",
-        "tools.search(query='x', limit=None)",  # the door leaves it out
+        "tools.search(query='x', limit=None)",  # the run leaves it out
         "tools.search(query=x, limit=None)",
         "tools.mean((1, 2), label=x)",
         "tools.mean(values=x, label=None)",
@@ -114,7 +114,7 @@ def test_the_words_are_those_of_the_door() -> None:
         "mcp.call_tool('add', {'a': x, 'b': 'five'})",
     ],
 )
-def test_what_the_door_would_take_or_only_the_run_will_show_is_not_reported(call: str) -> None:
+def test_what_the_run_would_take_or_only_the_run_will_show_is_not_reported(call: str) -> None:
     assert prepare_plan(solve("x = y = 1", f"return await {call}"), TOOLS).failure is None
 
 

@@ -64,7 +64,7 @@ MISUSES = [
            "return r2['x'] + y"), 6, "write r2 instead"),
     ("async def one():\n    r = await tools.add(a=1, b=2)\n    return r['x']\n"
      + solve("return await one()"), 3, "write r instead"),
-    # the raw door
+    # the raw call
     (solve(RAW, "return r['result']"), 3, "write r.content[0].text for its text, or r.structured"),
     (solve(RAW, "return r.result"), 3, "mcp.call_tool gives an object"),
     (solve(RAW, "return 'x' + r"), 3, "mcp.call_tool gives an object"),

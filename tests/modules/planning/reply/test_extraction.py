@@ -91,7 +91,7 @@ REPAIRED = {
 
 
 @pytest.mark.parametrize("file", REPAIRED)
-def test_slips_that_models_really_made_are_put_right(file: str) -> None:
+def test_mistakes_that_models_really_made_are_put_right(file: str) -> None:
     prepared = prepare_plan(source_in(reply_in(file).text), TOOLS)
     assert prepared.failure is None
     repairs = [phrase.rpartition(" (line ")[0] for phrase in prepared.repairs]

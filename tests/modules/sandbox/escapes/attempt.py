@@ -23,7 +23,7 @@ class Attempt:
             placeholders that `Planted.fill` replaces. What it finds it returns, prints or raises:
             an executor's output is all of that as text, the value both as `json.dumps(value,
             default=str)` (where that works) and as `str(value)`, because that is what hosts do.
-        needs_tools: Whether it is about `tools`, `mcp` and their doors, which other executors lack.
+        needs_tools: Whether it is about `tools`, `mcp` and what is behind them, which others lack.
     """
 
     family: str

@@ -90,7 +90,7 @@ async def solve():
     tools.add = read_variable
     return await tools.add('@VARIABLE@')
 
-#: file | the raw door with a list of names
+#: file | the raw call with a list of names
 async def solve():
     for given in (['files.read_secret'], [['files', 'read_secret']], [{'name': 'read_secret'}],
                   ['read_secret', {'path': '@FILE@'}], []):
@@ -100,7 +100,7 @@ async def solve():
         except Exception:
             pass
 
-#: file | the doors called in forms that nobody foresaw
+#: file | our functions called in forms that nobody foresaw
 async def solve():
     for call in (lambda: __call_tool__(0, 1, 2), lambda: __call_raw__(), lambda: __call_tool__(),
                  lambda: __call_tool__('files.read_secret', ['@FILE@'], {}),
