@@ -1,9 +1,10 @@
 """What may stand in the `url` and `headers` of a server, and what a host is."""
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
+
+from core.base.hosts import is_loopback
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 
@@ -83,17 +84,6 @@ def sends_credentials_in_the_clear(url: str, headers: Mapping[str, str]) -> bool
         and not is_loopback(parts.hostname or "")
         and any(map(may_hold_credentials, headers))
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether it is this machine: `localhost`, names under it (RFC 6761, 6.3), 127.0.0.1, ::1."""
-    host = host.removesuffix(".")
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_host(text: str) -> bool:

@@ -15,8 +15,8 @@ from typing import Literal, Self, TypeAlias
 
 import httpx2
 
-from config.http_address import is_loopback
 from config.servers import ServerSpec
+from core.base.hosts import is_loopback
 from core.base.http_status import PAUSE_STATUSES, retry_after_seconds
 from core.mcp.http_errors import (
     CONNECT_SECONDS,

@@ -8,12 +8,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from config.bundled import KEY_VARIABLES, uses_gemini
-from config.http_address import is_loopback
 from config.models_file import ModelsFile
 from config.schema import AgentProfile, SecuritySection, WebSection
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
+from core.base.hosts import is_loopback
 from core.base.text import size_text
 from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from threading import Event, Lock
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from weakref import WeakSet
 import httpx2
 from pydantic import BaseModel, ValidationError
 
+from core.base.hosts import is_loopback
 from core.base.http_status import may_pass, retry_after_seconds
 from core.base.text import clause, one_line
 
@@ -212,22 +212,13 @@ class JsonService:
             return httpx2.Client(
                 headers={**headers, **self._address.headers},
                 timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-                trust_env=not is_loopback(self._address.base_url),
+                trust_env=not is_loopback(urlsplit(self._address.base_url).hostname or ""),
             )
         except (ValueError, ImportError, OSError, httpx2.InvalidURL):
             raise self.unavailable(
                 "can't be asked: its address, its key or the proxy settings of the environment "
                 f"are of no use; {self._address.down}"
             ) from None
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _error_text(body: bytes) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
-from config.http_address import is_loopback
 from config.models_file import ModelEntry, ModelsFile, Price
+from core.base.hosts import is_loopback
 from core.base.ollama import HOST_VARIABLE
 from core.errors import ConfigurationError
 from core.ports import TextModel

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from config.http_address import is_loopback
 from core.base.causes import causes
+from core.base.hosts import is_loopback
 from core.base.http_status import retry_after_seconds
 from core.errors import ModelUnavailable
 from core.version import __version__
