@@ -66,7 +66,7 @@ def suspicion(path: Path) -> Path:
 
 
 class Connections:
-    """Lends connections out, and turns SQLite's errors into faults of ours."""
+    """Lends connections out, and turns SQLite's errors into ours."""
 
     def __init__(self, path: Path, pages_max: int | None = None) -> None:
         """Open the writing connection.
@@ -82,7 +82,7 @@ class Connections:
         self._file_number = 0
         self._writing_lock = threading.Lock()
         self._inode: int | None = _inode(path)
-        with self._faults():
+        with self._sqlite_errors():
             self._writer = connect(path, pages_max)
 
     @contextmanager
@@ -92,7 +92,7 @@ class Connections:
         Raises:
             IndexUnusable: the file can't be read.
         """
-        with self._faults():
+        with self._sqlite_errors():
             file_number = self._file_number
             connection = self._take()
             try:
@@ -117,7 +117,7 @@ class Connections:
         Raises:
             IndexUnusable: it could not be written; the state before stands.
         """
-        with self._writing_lock, self._faults():
+        with self._writing_lock, self._sqlite_errors():
             self._check_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -137,7 +137,7 @@ class Connections:
         inode = _inode(self._path)
         if inode is None or inode == self._inode:
             return False
-        with self._writing_lock, self._faults():
+        with self._writing_lock, self._sqlite_errors():
             self._check_open()
             writer = connect(self._path, self._pages_max)
             self._writer.close()
@@ -184,15 +184,15 @@ class Connections:
             raise IndexUnusable(f"the index {self._path} has been closed")
 
     @contextmanager
-    def _faults(self) -> Generator[None]:
+    def _sqlite_errors(self) -> Generator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            fault = unusable(error, self._path)
-            if isinstance(fault, IndexDamaged):
+            ours = unusable(error, self._path)
+            if isinstance(ours, IndexDamaged):
                 with suppress(OSError):
                     make_private_file(suspicion(self._path))
-            raise fault from error
+            raise ours from error
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -215,7 +215,7 @@ def _inode(path: Path) -> int | None:
 
 
 def unusable(error: sqlite3.Error, path: Path) -> IndexUnusable:
-    """The fault for an error of SQLite, told by its code, never by its text."""
+    """The error of ours for an error of SQLite, told by its code, never by its text."""
     code = getattr(error, "sqlite_errorcode", None)
     match None if code is None else code & _PRIMARY_CODE:
         case sqlite3.SQLITE_FULL:

@@ -85,13 +85,18 @@ class Background:
     @property
     def embeds_in_vain(self) -> bool:
         """Whether the embedder fails, so that chunks without vectors stay so for now."""
-        return bool(self._embedding.fault)
+        return bool(self._embedding.failure)
 
     @property
-    def faults(self) -> list[str]:
+    def failures(self) -> list[str]:
         """What doesn't work now and is tried again later, a line each."""
         watching = self._watcher.note if self._watcher is not None else ""
-        lines = (self._comparing.fault, self._embedding.fault, self._following.fault, watching)
+        lines = (
+            self._comparing.failure,
+            self._embedding.failure,
+            self._following.failure,
+            watching,
+        )
         return [line for line in dict.fromkeys(lines) if line]
 
     def start(self) -> None:
@@ -184,7 +189,7 @@ class Background:
 class Repeating:
     """Runs a step, again whenever it is woken or due, and later again where it fails.
 
-    A failure is kept as `fault`, one line for the status, until the step succeeds. The waits
+    A failure is kept as `failure`, one line for the status, until the step succeeds. The waits
     between failed attempts double from 5 seconds to 10 minutes, and `wake` doesn't shorten them.
     """
 
@@ -196,7 +201,7 @@ class Repeating:
         first_after_seconds: float = 0.0,
         retry_first_seconds: float = RETRY_FIRST_SECONDS,
     ) -> None:
-        self.fault = ""
+        self.failure = ""
         self._step = step
         self._first_after_seconds = first_after_seconds
         self._retry_first_seconds = retry_first_seconds
@@ -242,11 +247,11 @@ class Repeating:
             logger.exception("%s failed", self._thread.name)
             return self._failed(f"{self._thread.name} failed by a fault of ours; see the log")
         self._failures = 0
-        self.fault = ""
+        self.failure = ""
         return seconds
 
     def _failed(self, line: str) -> float:
-        self.fault = line
+        self.failure = line
         wait = min(self._retry_first_seconds * 2**self._failures, RETRY_LAST_SECONDS)
         self._failures = min(self._failures + 1, 32)
         return wait

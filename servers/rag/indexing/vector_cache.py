@@ -28,13 +28,13 @@ class VectorCache:
         self._store: VectorStore | None = None
         self._identity = ""
         self._seen = 0
-        self._fault = ""
+        self._failure = ""
         self._moved = threading.Condition()
 
     @property
-    def fault(self) -> str:
+    def failure(self) -> str:
         """Why the last step failed; empty if it did not."""
-        return self._fault
+        return self._failure
 
     @property
     def store(self) -> VectorStore | None:
@@ -50,7 +50,7 @@ class VectorCache:
         counter = self._index.counter
 
         def is_over() -> bool:
-            return bool(self._fault) or (self._store is not None and self._seen >= counter)
+            return bool(self._failure) or (self._store is not None and self._seen >= counter)
 
         with self._moved:
             self._moved.wait_for(is_over, seconds)
@@ -103,10 +103,10 @@ class VectorCache:
         self._tell("")
         store.settle()  # searches are answered meanwhile, by the simpler kind
 
-    def _tell(self, fault: str) -> None:
+    def _tell(self, failure: str) -> None:
         """Wake those who wait: something has moved, or can't."""
         with self._moved:
-            self._fault = fault
+            self._failure = failure
             self._moved.notify_all()
 
     def _take(self, store: VectorStore, changed: tuple[int, ...], removed: tuple[int, ...]) -> None:

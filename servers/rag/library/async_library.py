@@ -140,7 +140,7 @@ class AsyncLibrary:
 
     def _notes(self, library: Library) -> list[str]:
         told = indexing_note(library.progress)
-        return [*([told] if told else []), *library.faults()]
+        return [*([told] if told else []), *library.failures()]
 
 
 def _started(open_library: Callable[[], Library]) -> Library:

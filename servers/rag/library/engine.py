@@ -48,7 +48,7 @@ class Parts:
 
 
 class Engine:
-    """Index, indexer, vectors and threads; made by `open_session`."""
+    """Index, indexer, vectors and threads; made by `open_engine`."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class Engine:
         return in_background or bool(self._vectors_missing)
 
     @property
-    def faults(self) -> list[str]:
+    def failures(self) -> list[str]:
         """What doesn't work now, a line each."""
-        unreachable = "" if self.cache is None else self.cache.fault
+        unreachable = "" if self.cache is None else self.cache.failure
         lines = [line for line in (self.lacking, self._vectors_missing, unreachable) if line]
         lines += self.indexer.notes
         if self._background is not None:
-            lines += self._background.faults
+            lines += self._background.failures
         return lines
 
     def search(self, query: str, top_k: int, file: str | None, mode: SearchMode) -> SearchResult:
@@ -169,7 +169,7 @@ class Engine:
             if not self._background.has_embedder(until - time.monotonic()):
                 raise VectorsUnavailable(STILL_STARTING)
         if self.cache.store is None:
-            raise VectorsUnavailable(self.cache.fault or STILL_LOADING)
+            raise VectorsUnavailable(self.cache.failure or STILL_LOADING)
         return self.cache.store
 
     def _changed(self, paths: frozenset[str] | None) -> None:

@@ -104,7 +104,7 @@ class DocumentLibrary:
         self._swapping = threading.Lock()
         self._is_closed = False
         self._reopening: Repeating | None = None
-        self._session = open_engine(options, parts(options, environ), environ, on_event)
+        self._engine = open_engine(options, parts(options, environ), environ, on_event)
 
     @classmethod
     def open(
@@ -130,21 +130,21 @@ class DocumentLibrary:
     @property
     def progress(self) -> IndexProgress | None:
         """How far indexing is; None while nothing is to be done, or nothing more can be."""
-        now = self._session.indexer.progress
+        now = self._engine.indexer.progress
         if now.files_done < now.files_total:
             return now
-        is_done = now.chunks_done >= now.chunks_total or self._session.embeds_in_vain
+        is_done = now.chunks_done >= now.chunks_total or self._engine.embeds_in_vain
         return None if is_done else now
 
     @property
     def has_compared(self) -> bool:
         """Whether the folders were looked through since `start`, or another process does that."""
-        return self._session.has_compared
+        return self._engine.has_compared
 
     def start(self) -> None:
         """Begin to index, and to watch if the options say so, in the background; once."""
-        self._session.start()
-        if self._session.lacking:
+        self._engine.start()
+        if self._engine.lacking:
             self._reopening = Repeating(
                 "opening the embedder", self._reopen, first_after_seconds=self._reopen_seconds
             )
@@ -156,7 +156,7 @@ class DocumentLibrary:
         Raises:
             IndexUnusable: another process keeps the index up to date, or it can't be written.
         """
-        return self._session.sync(embed=embed)
+        return self._engine.sync(embed=embed)
 
     def reindex(self, files: Collection[str] = ()) -> SyncReport:
         """Read documents again though their files are the same; all of them if none is named.
@@ -170,21 +170,21 @@ class DocumentLibrary:
         known = {entry.file for entry in self.documents()}
         if unknown := [file for file in files if file not in known]:
             raise UnknownDocument(f"the index has no document {unknown[0]!r}")
-        return self._session.sync(force=frozenset(files) or known)
+        return self._engine.sync(force=frozenset(files) or known)
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
     ) -> SearchResult:
         """The passages that fit best; see `Searcher.search`."""
-        return self._reading(lambda session: session.search(query, top_k, file, mode))
+        return self._reading(lambda engine: engine.search(query, top_k, file, mode))
 
     def documents(self) -> list[DocumentEntry]:
         """All files that the index knows, by name, also those that could not be read."""
-        return self._reading(lambda session: session.index.documents())
+        return self._reading(lambda engine: engine.index.documents())
 
     def text(self, file: str) -> str | None:
         """A document as markdown; None if there is none of that name."""
-        document = self._reading(lambda session: session.index.document(file))
+        document = self._reading(lambda engine: engine.index.document(file))
         return None if document is None else document.extracted.markdown
 
     def extract(self, path: Path) -> Extracted:
@@ -193,29 +193,29 @@ class DocumentLibrary:
         Raises:
             ExtractionError: it can't be read.
         """
-        return self._session.extractor.extract(path)
+        return self._engine.extractor.extract(path)
 
-    def faults(self) -> Sequence[str]:
+    def failures(self) -> Sequence[str]:
         """What doesn't work at the moment, a line each."""
-        return list(dict.fromkeys(self._session.faults))
+        return list(dict.fromkeys(self._engine.failures))
 
     def status(self) -> LibraryStatus:
         """All that is to be said about it."""
         return self._reading(self._status_of)
 
-    def _status_of(self, session: Engine) -> LibraryStatus:
-        store = None if session.cache is None else session.cache.store
-        counts = session.index.counts()
-        if session.embedder is None and not session.lacking:
+    def _status_of(self, engine: Engine) -> LibraryStatus:
+        store = None if engine.cache is None else engine.cache.store
+        counts = engine.index.counts()
+        if engine.embedder is None and not engine.lacking:
             counts = replace(counts, chunks_without_vectors=0)  # there are to be none
-        notice = [session.index.notice] if session.index.notice else []
+        notice = [engine.index.notice] if engine.index.notice else []
         return LibraryStatus(
             counts=counts,
-            embedder="" if session.embedder is None else session.embedder.name,
+            embedder="" if engine.embedder is None else engine.embedder.name,
             vectors="" if store is None else store.description,
-            writer_process=os.getpid() if session.role.take() else session.role.other_holder,
+            writer_process=os.getpid() if engine.role.take() else engine.role.other_holder,
             progress=self.progress,
-            notes=(*notice, *self.faults()),
+            notes=(*notice, *self.failures()),
         )
 
     def close(self) -> None:
@@ -226,16 +226,16 @@ class DocumentLibrary:
             self._is_closed = True
         if self._reopening is not None:
             self._reopening.close(CLOSE_SECONDS)
-        self._session.close()
+        self._engine.close()
 
     def _reading(self, read: Callable[[Engine], T]) -> T:
-        """What is read from the session, or from the one that took its place meanwhile."""
+        """What is read from the engine, or from the one that took its place meanwhile."""
         while True:
-            session = self._session
+            engine = self._engine
             try:
-                return read(session)
+                return read(engine)
             except IndexUnusable:
-                if session is self._session:
+                if engine is self._engine:
                     raise
 
     def _reopen(self) -> None:
@@ -248,11 +248,11 @@ class DocumentLibrary:
         if parts.lacking:
             parts.extractor.close()
             raise EmbedderUnavailable(parts.lacking)
-        session = open_engine(self._options, parts, self._environ, self._on_event)
+        engine = open_engine(self._options, parts, self._environ, self._on_event)
         with self._swapping:
             if self._is_closed:
-                session.close()
+                engine.close()
                 return
-            before, self._session = self._session, session
+            before, self._engine = self._engine, engine
         before.close()
-        session.start()
+        engine.start()

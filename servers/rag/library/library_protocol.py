@@ -67,7 +67,7 @@ class Library(Protocol):
         """
         ...
 
-    def faults(self) -> Sequence[str]:
+    def failures(self) -> Sequence[str]:
         """What doesn't work at the moment, a line each."""
         ...
 

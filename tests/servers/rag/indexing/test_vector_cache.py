@@ -84,7 +84,7 @@ def test_nobody_waits_for_vectors_that_cannot_be_had(index: Index) -> None:
     with pytest.raises(VectorsUnavailable):
         cache.step()
     cache.wait(SOON_SECONDS)
-    assert cache.fault == "Milvus does not answer"
+    assert cache.failure == "Milvus does not answer"
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class FakeLibrary:
             raise ExtractionError(f"{path.name} is damaged")
         return Extracted(path.read_text(encoding="utf-8"), notes=("page 2 holds no text",))
 
-    def faults(self) -> Sequence[str]:
+    def failures(self) -> Sequence[str]:
         return self.trouble
 
     def sync(self, *, embed: bool = True) -> SyncReport:

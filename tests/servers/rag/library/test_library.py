@@ -218,13 +218,13 @@ def test_of_two_on_one_index_one_writes_and_the_other_follows_and_takes_over(
 
 def test_an_embedder_that_is_not_there_yet_is_asked_for_again(opener: Opener, fruit: Path) -> None:
     library = opener(LetterEmbedder(), lacking=["ollama is not running"])
-    assert library.faults() == ["ollama is not running"]
+    assert library.failures() == ["ollama is not running"]
     library.start()
 
     assert eventually(lambda: library.status().embedder == "letters")
     assert eventually(lambda: library.progress is None and library.has_compared)
     assert eventually(lambda: library.search("zebras").passages[0].cosine is not None)
-    assert library.faults() == []
+    assert library.failures() == []
     assert fruit.is_dir()
 
 
@@ -270,7 +270,7 @@ def test_an_embedder_that_fails_is_told_and_keeps_nobody_waiting(
     library = opener(embedder)
     library.start()
 
-    assert eventually(lambda: "the embedder is down" in library.faults())
+    assert eventually(lambda: "the embedder is down" in library.failures())
     assert eventually(lambda: library.progress is None)
     assert library.search("orchard").passages[0].file == "apple.md"
     assert fruit.is_dir()

@@ -1,4 +1,4 @@
-"""The machine's own faults: an end at any moment, a full disk."""
+"""The machine's own failures: an end at any moment, a full disk."""
 
 from pathlib import Path
 
