@@ -9,12 +9,11 @@ comparison looks at the content.
 import hashlib
 import logging
 import os
-import queue
 import stat
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -35,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-
-_LOOK_SECONDS = 0.2
 
 
 class NotReadable(Exception):
@@ -185,42 +182,19 @@ class FileReader:
 def read_ahead(
     work: Callable[[ItemT], ResultT], items: Iterable[ItemT], ahead: int
 ) -> Generator[ResultT]:
-    """What `work` makes of each item, in order; at most `ahead` results wait to be taken.
+    """What `work` makes of each item, in order, on another thread; at most `ahead` results wait.
 
-    The generator must be closed when it is left early: the thread then ends after the item that
-    it is at, which is not waited for. An exception of `work` or `items` is raised here.
+    The generator must be closed when it is left early: the item that is worked on is not waited
+    for. An exception of `work` is raised where its result would be taken.
     """
-    results: queue.Queue[ResultT | _End] = queue.Queue(maxsize=ahead)
-    left = threading.Event()
-
-    def hand_over(result: "ResultT | _End") -> None:
-        while not left.is_set():
-            with suppress(queue.Full):
-                results.put(result, timeout=_LOOK_SECONDS)
-                break
-
-    def run() -> None:
-        end = _End()
-        try:
-            for item in items:
-                if left.is_set():
-                    break
-                hand_over(work(item))
-        except Exception as error:  # noqa: BLE001 - raised again where the results are taken
-            end.error = error
-        hand_over(end)
-
-    threading.Thread(target=run, name="reading ahead", daemon=True).start()
+    thread = ThreadPoolExecutor(1, "reading ahead")
+    waiting = deque[Future[ResultT]]()
     try:
-        while not isinstance(result := results.get(), _End):
-            yield result
-        if result.error is not None:
-            raise result.error
+        for item in items:
+            waiting.append(thread.submit(work, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
-        left.set()
-
-
-class _End:
-    """No more results, and why if that is not for want of items."""
-
-    error: Exception | None = None
+        thread.shutdown(wait=False, cancel_futures=True)

@@ -198,6 +198,15 @@ def test_a_second_folder_renames_and_reads_nothing_again(bench: Bench) -> None:
     assert set(bench.entries()) == {"documents/apple.md", "notes/pear.md"}
 
 
+def test_a_file_of_the_same_name_in_another_folder_is_read(bench: Bench) -> None:
+    bench.write("apple.md", "An orchard of apples.")
+    bench.sync()
+    write(bench.home / "notes/apple.md", "An orchard of plums!!")
+
+    assert bench.sync(folders=[bench.home / "notes"]) == SyncReport(changed=1)
+    assert bench.found("plums") == {"apple.md"}
+
+
 def test_single_files_are_looked_at_without_looking_at_the_others(bench: Bench) -> None:
     paths = [bench.write(f"{name}.md", f"An {name}.") for name in ("apple", "elder", "olive")]
     bench.sync()
