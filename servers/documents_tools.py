@@ -32,7 +32,7 @@ from servers.shared.errors import ToolInputError
 from servers.tooling import read_only_tools
 from servers.web import options as web_options
 from servers.web.client import Web, WebClient
-from servers.web_tooling import ToolContext, on_the_web, web_tool
+from servers.web_tooling import ToolContext, on_the_web
 
 PDF_CHARACTERS_MAX = 400_000
 """How much of a PDF one call gives; a plan takes no more than a few megabytes."""
@@ -144,7 +144,7 @@ def document_tools(library: AsyncLibrary, web: Web) -> list[Tool]:
                 tools.extract_pdf,
             ]
         ),
-        web_tool(tools.convert_webpage_url_into_markdown),
+        *read_only_tools([tools.convert_webpage_url_into_markdown], open_world=True),
     ]
 
 

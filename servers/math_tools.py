@@ -13,7 +13,6 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from servers.math import arithmetic
-from servers.math.thumbnail import make_thumbnail
 from servers.schemas import (
     AddInput,
     AngleInput,
@@ -110,6 +109,8 @@ async def fibonacci_numbers(input: FibonacciInput) -> WholeNumbersOutput:
 # Not a coroutine: decoding takes a while, and the SDK gives plain functions a worker thread.
 def create_thumbnail(input: ThumbnailInput) -> Annotated[CallToolResult, ThumbnailOutput]:
     """Create a thumbnail of an image file (picture, photo): a PNG of at most 100x100 pixels."""
+    from servers.math.thumbnail import make_thumbnail  # most requests want no picture
+
     thumbnail = make_thumbnail(input.image_path)
     output = ThumbnailOutput(
         result=ThumbnailSize(

@@ -78,9 +78,17 @@ def _sentence(problem: ErrorDetails) -> str:
             return f"{name}: {problem['msg']}"
 
 
-def read_only_tools(functions: Sequence[Callable[..., object]]) -> list[Tool]:
-    """Tools that change nothing and answer the same arguments in the same way."""
+def read_only_tools(
+    functions: Sequence[Callable[..., object]], *, open_world: bool = False
+) -> list[Tool]:
+    """Tools that change nothing and answer the same arguments in the same way.
+
+    Those of an `open_world` read what anybody may have written.
+    """
     annotations = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        read_only_hint=True,
+        destructive_hint=False,
+        idempotent_hint=True,
+        open_world_hint=open_world,
     )
     return [ExplainedTool.from_function(each, annotations=annotations) for each in functions]

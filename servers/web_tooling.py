@@ -1,21 +1,18 @@
-"""What tools share that reach the web: hints for clients, clear errors, and progress.
+"""What tools share that reach the web: clear errors, and progress.
 
 Importing this costs what importing `mcp` costs (about a second).
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.tools import Tool
-from mcp_types import ToolAnnotations
 
 from core.base.clock import Clock
 from core.base.text import one_line
 from servers.shared.errors import ToolInputError
-from servers.tooling import ExplainedTool
 from servers.web.errors import WebError
 from servers.web.progress import heard_by
 
@@ -38,17 +35,9 @@ class Reports(Protocol):
         ...
 
 
-def web_tool(function: Callable[..., object]) -> Tool:
-    """A tool that changes nothing and reads what anybody may have written."""
-    annotations = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-    )
-    return ExplainedTool.from_function(function, annotations=annotations)
-
-
 @contextmanager
 def on_the_web(context: Reports, what: str, clock: Clock = time.monotonic) -> Generator[None]:
-    """Work on the web: its faults become messages for the caller, its progress is reported.
+    """Work on the web: its errors become messages for the caller, its progress is reported.
 
     `what` is the query or address, which each report names. Progress counts the seconds since
     the call began, because there is no telling how much is left.

@@ -15,11 +15,12 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from servers.schemas import DownloadInput, SearchWebInput, TextOutput
 from servers.shared.bootstrap import EXIT_UNUSABLE
+from servers.tooling import read_only_tools
 from servers.web.client import Web, WebClient
 from servers.web.options import OptionsError, read_options
 from servers.web.ports import SearchResult
 from servers.web.search.results import format_results_for_llm
-from servers.web_tooling import ToolContext, on_the_web, web_tool
+from servers.web_tooling import ToolContext, on_the_web
 
 PAGE_CHARACTERS = 8_000
 """How much of a page one call gives."""
@@ -85,7 +86,9 @@ def server_at(web: Web) -> MCPServer:
 def websearch_tools(web: Web) -> list[Tool]:
     """All tools of the websearch server, in the order in which they are listed."""
     tools = WebTools(web)
-    return [web_tool(tools.duckduckgo_search_results), web_tool(tools.download_raw_html_from_url)]
+    return read_only_tools(
+        [tools.duckduckgo_search_results, tools.download_raw_html_from_url], open_world=True
+    )
 
 
 def _search_answer(results: Sequence[SearchResult]) -> CallToolResult:

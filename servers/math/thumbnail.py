@@ -1,4 +1,4 @@
-"""Thumbnails of image files, as PNG. Pillow is imported at the first one.
+"""Thumbnails of image files, as PNG. Imported at the first one, with Pillow.
 
 What is refused before a pixel is decoded: anything but a regular file, files and pictures beyond
 the bounds below, and every format outside `FORMATS` (Pillow would hand EPS to an outside program).
@@ -11,12 +11,11 @@ import warnings
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from PIL import Image, UnidentifiedImageError
+from PIL.Image import Transpose
 
 from servers.shared.errors import ToolInputError
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 SIDE_MAX_PIXELS = 100
 """A thumbnail is at most this wide and this high."""
@@ -94,10 +93,8 @@ def _checked_file(image_path: str) -> Path:
     return path
 
 
-def _decoded(path: Path) -> "tuple[Image.Image, tuple[int, int], int]":
+def _decoded(path: Path) -> tuple[Image.Image, tuple[int, int], int]:
     """The loaded picture, its size as the file gives it, and its EXIF orientation."""
-    from PIL import Image, UnidentifiedImageError
-
     try:
         with path.open("rb") as file:
             picture = Image.open(file, formats=FORMATS)
@@ -121,7 +118,7 @@ def _decoded(path: Path) -> "tuple[Image.Image, tuple[int, int], int]":
     )
 
 
-def _resizable(picture: "Image.Image") -> "Image.Image":
+def _resizable(picture: Image.Image) -> Image.Image:
     """The picture in a mode that can be resampled with proper colours."""
     match picture.mode:
         case "1":
@@ -138,14 +135,12 @@ def _resizable(picture: "Image.Image") -> "Image.Image":
             return picture.convert("RGB")
 
 
-def _with_eight_bits(small: "Image.Image", original_mode: str) -> "Image.Image":
+def _with_eight_bits(small: Image.Image, original_mode: str) -> Image.Image:
     """The picture with levels 0 … 255, where Pillow's own conversion would cut off what is above.
 
     Whole-number levels (mode `I…`) count from 0 to 65535 or to the brightest, fractional ones
     (`F`) from the darkest to the brightest; NaN and infinity are shown as 0.
     """
-    from PIL import Image
-
     if small.mode != "F":
         return small
     levels = [each if math.isfinite(each) else 0.0 for each in array("f", small.tobytes())]
@@ -157,10 +152,8 @@ def _with_eight_bits(small: "Image.Image", original_mode: str) -> "Image.Image":
     return Image.frombytes("L", small.size, scaled)
 
 
-def _upright(small: "Image.Image", orientation: int) -> "Image.Image":
+def _upright(small: Image.Image, orientation: int) -> Image.Image:
     """The picture turned and mirrored as the camera's orientation asks."""
-    from PIL.Image import Transpose
-
     turns = {
         2: Transpose.FLIP_LEFT_RIGHT,
         3: Transpose.ROTATE_180,

@@ -13,11 +13,8 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+from pathspec import GitIgnoreSpec
 
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They make a name read as another one."""
@@ -53,8 +50,7 @@ class IgnoreRules:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = (*JUNK, *patterns)
-        self._spec: GitIgnoreSpec | None = None
+        self._spec = GitIgnoreSpec.from_lines((*JUNK, *patterns))
         # Asking pathspec is most of the work of a scan; without patterns of one's own only names
         # that look like junk are worth the question.
         names = (fnmatch.translate(pattern.rstrip("/")) for pattern in JUNK)
@@ -64,10 +60,6 @@ class IgnoreRules:
         """Whether a path, given from its document folder on with `/`, is passed over."""
         if not self._suspect.match(relative[relative.rfind("/") + 1 :]):
             return False
-        if self._spec is None:
-            from pathspec import GitIgnoreSpec
-
-            self._spec = GitIgnoreSpec.from_lines(self._patterns)
         return self._spec.match_file(f"{relative}/" if is_folder else relative)
 
 
@@ -157,14 +149,14 @@ def look_at(paths: Collection[str], folders: Sequence[Path], bounds: Bounds) -> 
     reached through a link.
     """
     look, missing = Scan(), list[str]()
-    labels = folder_labels(folders)
+    labels, rules = folder_labels(folders), IgnoreRules(())
     for path in paths:
         root = next((root for root in labels if is_inside(path, root)), None)
         parent = os.path.dirname(path)  # noqa: PTH120 - paths are kept as the system gives them
         if root is None or path == root or os.path.realpath(parent) != parent:
             return None
         relative = path[len(root) :].lstrip(os.sep)
-        walk = _Walk(root, labels[root], tuple(labels), IgnoreRules(()), set(), look)
+        walk = _Walk(root, labels[root], tuple(labels), rules, set(), look)
         try:
             about = os.lstat(path)
         except OSError:

@@ -10,12 +10,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from watchfiles import Change, watch
 
 from servers.rag.folders.scan import IgnoreRules, is_inside
-
-if TYPE_CHECKING:
-    from watchfiles import Change
 
 logger = logging.getLogger(__name__)
 
@@ -95,9 +94,8 @@ class Watcher:
 
     def _watch(self, present: Sequence[str]) -> None:
         """Watch until it ends, or until another of the folders appears or goes."""
-        from watchfiles import watch
 
-        def wanted(_: "Change", path: str) -> bool:
+        def wanted(_: Change, path: str) -> bool:
             return self.concerns(path)
 
         is_new = True
