@@ -1,7 +1,7 @@
 """What the profile says of documents and of the web, on its way to the bundled servers.
 
 Each is told in one variable, with absolute paths; of what the profile leaves out, the servers have
-the same defaults (`servers.rag.options`, `servers.web.options`).
+the same defaults (`servers.rag.library.options`, `servers.web.options`).
 """
 
 import json

@@ -1,1 +1,1 @@
-"""What the bundled servers share: starting and ending, errors, where Ollama listens."""
+"""What the bundled servers share: starting and ending, errors, JSON over HTTP."""

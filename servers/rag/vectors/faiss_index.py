@@ -39,7 +39,7 @@ SAMPLE_SEED = 20031013
 
 
 class FaissIndex:
-    """A `VectorStore` that grows and shrinks between the kinds of `kinds` by itself.
+    """A `VectorStore` that grows and shrinks between the kinds of `faiss_kinds` by itself.
 
     Its methods may be called from several threads. A search waits at most for one batch that is
     added, or for a removal. When another kind is due, whoever changes the index builds it aside,
