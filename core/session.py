@@ -25,9 +25,8 @@ from core.dispatch.start_failures import StartFailure, StartFailures
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
-from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer
-from core.process.watchdog import Watchdog
+from core.process.watchdog import StopGrace, Watchdog
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec

@@ -17,8 +17,8 @@ from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
-from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer, terminate
+from core.process.watchdog import StopGrace
 from core.version import __version__
 from modules.cli.arguments import Arguments, parse_arguments
 from modules.cli.commands import find_command, parse_command, run_command

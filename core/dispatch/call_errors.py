@@ -1,4 +1,4 @@
-"""What may tell the user why a server failed, to be put behind the message that says so."""
+"""What is said of a call that a server did not answer: who, what, whether it took effect, where."""
 
 from config.servers import ServerSpec
 from core.base.redaction import Redactor
@@ -30,9 +30,6 @@ def public_address(spec: ServerSpec) -> str:
     except ValueError:
         return "(not an address)"
     return Redactor({}, spec.secrets).text(f"{parts.scheme}://{host}{parts.path}")
-
-
-# What is said of a call that a server did not answer: who, what, whether it took effect, where.
 
 
 def timed_out(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from config.servers import ServerSpec
 from core.dispatch import call_errors
+from core.dispatch.call_slots import CallSlots
 from core.dispatch.hooks import ServerStatus
 from core.dispatch.life import Check, ConnectionSettings, Life, OnTools
-from core.dispatch.pacing import Turns
 from core.dispatch.starter import Starter
 from core.errors import ServerError, ServerLost
 from core.mcp.client import CallNotDelivered
@@ -52,8 +52,8 @@ class ServerConnection:
         `check` is asked right before each call is sent: a start may have listed the tool anew.
         """
         self.spec = spec
-        self._turns = Turns(spec.concurrent_calls)
-        self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
+        self._slots = CallSlots(spec.concurrent_calls)
+        self._settings = replace(settings, hooks=self._slots.standing_still(settings.hooks))
         self._spawned = spawned and guarded(spawned, settings.watchdog)
         self._on_tools = on_tools
         self._check = check
@@ -103,13 +103,13 @@ class ServerConnection:
         call = _Call(name, arguments, bound, on_progress, may_be_repeated=harmless)
         await self._running()  # what a start takes is not the call's time
         try:
-            left = await self._turns.take(bound)
+            left = await self._slots.take(bound)
         except TimeoutError:
             raise call_errors.never_sent_in_time(self.spec, name, self._evidence()) from None
         try:
             return await self._make(call, left)
         finally:
-            self._turns.give_back()
+            self._slots.give_back()
 
     async def ping(self) -> float:
         """Seconds that the server takes to answer a ping; it is started if need be.
@@ -298,8 +298,8 @@ class PerCallConnection:
     ) -> None:
         """As `ServerConnection`; `spawned` serves the first use."""
         self.spec = spec
-        self._turns = Turns(spec.concurrent_calls)
-        self._settings = replace(settings, hooks=self._turns.standing_still(settings.hooks))
+        self._slots = CallSlots(spec.concurrent_calls)
+        self._settings = replace(settings, hooks=self._slots.standing_still(settings.hooks))
         self._on_tools = on_tools
         self._check = check
         self._spare = self._new(spawned) if spawned else None
@@ -321,14 +321,14 @@ class PerCallConnection:
         """
         name = tool if isinstance(tool, str) else tool.name
         try:
-            left = await self._turns.take(self.spec.timeout_of(name))
+            left = await self._slots.take(self.spec.timeout_of(name))
         except TimeoutError:
             raise call_errors.never_sent_in_time(self.spec, name, "") from None
         try:
             async with self._one() as connection:
                 return await connection.call(tool, arguments, on_progress, seconds=left)
         finally:
-            self._turns.give_back()
+            self._slots.give_back()
 
     async def ping(self) -> float:
         """Seconds that a process of its own takes to answer; raises as `ServerConnection.ping`."""

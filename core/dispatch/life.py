@@ -1,4 +1,8 @@
-"""Listing a server's tools again when it says that they have changed."""
+"""One life of one server: a task that owns the process and its session from spawn to end.
+
+What is opened is closed by the same task; calls come from any task and run at once on the open
+session.
+"""
 
 import asyncio
 import logging
@@ -16,58 +20,12 @@ from core.mcp.client import McpClient, SessionRefused
 from core.mcp.hooks import SessionHooks
 from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, RpcError, SessionLost, Transport, TransportDown
 from core.mcp.stdio import StdioTransport
-from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer, spawn
-from core.process.watchdog import Watchdog
+from core.process.watchdog import StopGrace, Watchdog
 from core.tools.spec import ToolSpec
 
-PAUSE_SECONDS = 1.0
+RELISTING_PAUSE_SECONDS = 1.0
 """After a listing the next one waits so long, whatever the server says meanwhile."""
-
-
-class Relisting:
-    """One listing at a time and about one a second at most, however many changes are told."""
-
-    def __init__(
-        self, relist: Callable[[], Awaitable[None]], pause_seconds: float = PAUSE_SECONDS
-    ) -> None:
-        """`relist` lists once and does not raise. Nothing is listed before `begin`."""
-        self._relist = relist
-        self._pause_seconds = pause_seconds
-        self._wanted = False
-        self._may_list = False
-        self._task: asyncio.Task[None] | None = None
-
-    def request(self) -> None:
-        """The tools may have changed since the last listing began; never waits."""
-        self._wanted = True
-        if self._may_list and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._run())
-
-    def begin(self) -> None:
-        """List from now on, and at once if a change was told already."""
-        self._may_list = True
-        if self._wanted:
-            self.request()
-
-    async def aclose(self) -> None:
-        """List no more."""
-        self._may_list = False
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-
-    async def _run(self) -> None:
-        while self._wanted:
-            self._wanted = False
-            await self._relist()
-            await asyncio.sleep(self._pause_seconds)
-
-
-# One life of one server: a task that owns the process and its session from spawn to end.
-#
-# What is opened is closed by the same task; calls come from any task and run at once on the open
-# session.
 
 LOSS_DETAIL_SECONDS = 0.5
 """How long a call whose server died waits to learn how it died."""
@@ -102,6 +60,45 @@ class ConnectionSettings:
     hooks: SessionHooks
     timing: Timing = field(default_factory=Timing)
     watchdog: Watchdog = field(default_factory=Watchdog)
+
+
+class Relisting:
+    """One listing at a time and about one a second at most, however many changes are told."""
+
+    def __init__(
+        self, relist: Callable[[], Awaitable[None]], pause_seconds: float = RELISTING_PAUSE_SECONDS
+    ) -> None:
+        """`relist` lists once and does not raise. Nothing is listed before `begin`."""
+        self._relist = relist
+        self._pause_seconds = pause_seconds
+        self._wanted = False
+        self._may_list = False
+        self._task: asyncio.Task[None] | None = None
+
+    def request(self) -> None:
+        """The tools may have changed since the last listing began; never waits."""
+        self._wanted = True
+        if self._may_list and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._run())
+
+    def begin(self) -> None:
+        """List from now on, and at once if a change was told already."""
+        self._may_list = True
+        if self._wanted:
+            self.request()
+
+    async def aclose(self) -> None:
+        """List no more."""
+        self._may_list = False
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        while self._wanted:
+            self._wanted = False
+            await self._relist()
+            await asyncio.sleep(self._pause_seconds)
 
 
 class Life:

@@ -23,9 +23,9 @@ from core.mcp.wire import (
     encode,
     read_messages,
 )
-from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch, stop_server
 from core.process.spawn import SpawnedServer, release
+from core.process.watchdog import StopGrace
 from core.values import JsonObject
 
 UNSENT_BYTES_MAX = 64 * 1024

@@ -14,7 +14,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from core.process.grace import StopGrace
 from core.process.spawn import (
     EXIT_POLL_SECONDS,
     SpawnedServer,
@@ -23,6 +22,7 @@ from core.process.spawn import (
     release,
     signal_group,
 )
+from core.process.watchdog import StopGrace
 
 _log = logging.getLogger(__name__)
 

@@ -23,10 +23,9 @@ from typing import IO, cast
 from config.server_list import redactor_of
 from config.servers import ServerSpec
 from core.errors import EntryUnusable, ServerStartError
-from core.process.grace import StopGrace
 from core.process.left_session import MARK, end_marked, new_mark
 from core.process.server_log import ServerLog
-from core.process.watchdog import Watchdog
+from core.process.watchdog import StopGrace, Watchdog
 
 INHERITED_ENVIRONMENT = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server inherits: the MCP SDK's list for POSIX. All else must stand in its `env`."""

@@ -10,14 +10,27 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-
-from core.process.grace import StopGrace
 
 PROGRAM = Path(__file__).with_name("watchdog_program.py")
 
 END_SECONDS = 0.5
 """How long it may take to end with nothing left to guard; a millisecond is usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopGrace:
+    """How long a server may take over each stage of its end, in seconds.
+
+    Closed stdin, then SIGTERM to its group, then SIGKILL; `lost_seconds` replaces the first
+    when its session has broken down already.
+    """
+
+    stdin_seconds: float = 2.0
+    term_seconds: float = 1.0
+    kill_seconds: float = 2.0
+    lost_seconds: float = 0.3
 
 
 class Watchdog:

@@ -1,4 +1,4 @@
-"""What is doubtful about a call, and how the model is told.
+"""Which values of a call nobody who is trusted has given, and how the model is told.
 
 The words for the user stand in the terminal, which alone knows how to show what others wrote.
 """
@@ -102,8 +102,6 @@ def _reason(doubt: Doubt) -> str:
         case _:
             assert_never(doubt.kind)
 
-
-# Which values of a call nobody who is trusted has given: URLs, paths, e-mail addresses.
 
 LAYERS_MAX: Final = 3
 """How often percent-encoding and character references are taken off."""

@@ -1,4 +1,4 @@
-"""What the profile says about provenance, and what the configuration names."""
+"""What a session trusts and has seen so far: the profile's rules, the user's words, results."""
 
 import re
 from collections import deque
@@ -88,8 +88,6 @@ def _matches(tool: ToolSpec, patterns: tuple[str, ...]) -> bool:
         for pattern in patterns
     )
 
-
-# What a session has seen so far, sorted by how far it can be trusted.
 
 KEYS_MAX: Final = 300_000
 """How many links a session knows at most; further ones are not known."""

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.process.grace import StopGrace
 from core.process.spawn import guarded, spawn, terminate
-from core.process.watchdog import Watchdog
+from core.process.watchdog import StopGrace, Watchdog
 from core.process.watchdog_program import living
 from tests.core.dispatch.fixture_servers import is_gone
 
@@ -32,9 +31,8 @@ AGENT = """
 import os, subprocess, sys, time
 from pathlib import Path
 from config.servers import ServerSpec
-from core.process.grace import StopGrace
 from core.process.spawn import spawn
-from core.process.watchdog import Watchdog
+from core.process.watchdog import StopGrace, Watchdog
 
 watchdog = Watchdog(StopGrace(stdin_seconds=0.3, term_seconds=0.1, kill_seconds=5.0))
 script, *arguments = sys.argv[1:]

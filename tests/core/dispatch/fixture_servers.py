@@ -9,8 +9,8 @@ from pathlib import Path
 from config.servers import ServerSpec
 from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.known_tools import ToolCache
-from core.process.grace import StopGrace
 from core.process.spawn import SpawnedServer
+from core.process.watchdog import StopGrace
 from core.session import MultiMCP
 
 ROOT = Path(__file__).parents[3]

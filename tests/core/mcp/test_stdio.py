@@ -14,9 +14,9 @@ from core.base.json_bounds import MESSAGE_PARTS_MAX
 from core.mcp.peer import TransportDown
 from core.mcp.stdio import UNSENT_BYTES_CAP, StdioTransport
 from core.mcp.wire import MESSAGE_BYTES_MAX, SLICE_SECONDS, ReadingBudget
-from core.process.grace import StopGrace
 from core.process.shutdown import ExitWatch
 from core.process.spawn import has_exited, spawn
+from core.process.watchdog import StopGrace
 from core.values import JsonObject
 
 QUICK = StopGrace(stdin_seconds=0.3, term_seconds=0.3, kill_seconds=5.0, lost_seconds=0.3)

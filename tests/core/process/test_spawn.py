@@ -11,9 +11,9 @@ import pytest
 
 from config.servers import ServerSpec
 from core.errors import ServerStartError
-from core.process.grace import StopGrace
 from core.process.left_session import MARK, end_marked, left_behind, marked
 from core.process.spawn import last_log_line, server_environment, spawn, terminate
+from core.process.watchdog import StopGrace
 
 QUICK = StopGrace(stdin_seconds=0.05, term_seconds=0.05, kill_seconds=5.0)
 SERVERS = Path(__file__).parents[2] / "fixtures" / "servers"

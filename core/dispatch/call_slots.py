@@ -1,4 +1,4 @@
-"""How many calls a server works on at once, and how long to wait before it is started again."""
+"""How many calls a server works on at once; the others wait in the order in which they came."""
 
 import asyncio
 import time
@@ -10,8 +10,8 @@ from core.base.deadlines import Deadlines
 from core.mcp.hooks import Question, Reply, SessionHooks
 
 
-class Turns:
-    """The turns of one server. A caller takes one, and gives it back whatever happens.
+class CallSlots:
+    """The slots of one server. A caller takes one, and gives it back whatever happens.
 
     Waiting counts against the call's own time, but for the time in which the user is asked
     something: whoever works on the question holds up the others.
@@ -26,10 +26,10 @@ class Turns:
         self._asked_since = 0.0
 
     async def take(self, seconds: float) -> float:
-        """Wait for a turn; how much of the time is left. Costs nothing where nobody waits.
+        """Wait for a slot; how much of the time is left. Costs nothing where nobody waits.
 
         Raises:
-            TimeoutError: the time was over before the turn came.
+            TimeoutError: the time was over before one was free.
         """
         if not self._free.locked():
             await self._free.acquire()
