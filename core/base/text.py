@@ -1,7 +1,7 @@
 """Text for messages: on one line, cut, counted, listed, in sentences, without what is hidden."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Final
 
@@ -92,10 +92,21 @@ def sentence(text: str) -> str:
 
 
 def near_names(
-    name: str, names: Iterable[str], likeness: float = NEARNESS, most: int = NEAR_SHOWN
+    name: str,
+    names: Iterable[str],
+    likeness: float = NEARNESS,
+    most: int = NEAR_SHOWN,
+    form: Callable[[str], str] = str,
 ) -> list[str]:
-    """The names that are most like this one, the nearest first; none that is far from it."""
-    return get_close_matches(name, list(names), most, likeness)
+    """The names that are most like this one, the nearest first; none that is far from it.
+
+    Compared are their forms, small letters for instance; of two names with one form the first
+    counts.
+    """
+    compared: dict[str, str] = {}
+    for one in names:
+        compared.setdefault(form(one), one)
+    return [compared[near] for near in get_close_matches(form(name), compared, most, likeness)]
 
 
 def edit_distance(one: str, other: str) -> int:

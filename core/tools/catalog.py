@@ -4,18 +4,15 @@ Nothing here needs a running server, so that planning can start from the cached
 tool lists alone.
 """
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
+from core.base.text import near_names
 from core.errors import CallRefused
 from core.tools.ranking import ToolIndex
 from core.tools.spec import ToolSpec, as_identifier
-
-NEAREST_NAMES_SHOWN = 3
-"""How many similar names an unknown-tool error offers."""
 
 
 class _Names:
@@ -180,7 +177,7 @@ class ToolCatalog:
             names |= {name: None for name in (tool.name, tool.identifier) if name in self}
         for tool in self:
             names |= dict.fromkeys((tool.qualified_name, _path(tool)))
-        return difflib.get_close_matches(name, names, NEAREST_NAMES_SHOWN, 0.5)
+        return near_names(name, names, 0.5)
 
     def _unknown(self, name: str) -> str:
         offered = "" if self._offered else " (no tools are on offer)"

@@ -5,7 +5,6 @@ come from servers and plans: each is quoted in part only, and as Python writes i
 lists and dicts are quoted as JSON.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from core.base.json_preview import json_start
-from core.base.text import listed, shorten
+from core.base.text import listed, near_names, shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 
@@ -33,9 +32,6 @@ OPTIONS_SHOWN: Final = 12
 
 OPTIONS_COMPARED_MAX: Final = 500
 """How many allowed values or known names are searched for one that looks alike."""
-
-NEARNESS: Final = 0.6
-"""From which likeness on (difflib's ratio) a name is worth proposing."""
 
 EXPECTED_CHARACTERS_MAX: Final = 300
 """Where a value may be many things, so much of what they are is told."""
@@ -310,11 +306,12 @@ def unknown_words(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, names: Sequence[str], most: int = 2) -> list[str]:
     """The names that look most like one, case aside; none if none does."""
-    cut = name[:QUOTED_CHARACTERS_MAX].lower()
-    lowered: dict[str, str] = {}
-    for known in names[:OPTIONS_COMPARED_MAX]:
-        lowered.setdefault(known[:QUOTED_CHARACTERS_MAX].lower(), known)
-    return [lowered[near] for near in difflib.get_close_matches(cut, lowered, most, NEARNESS)]
+    return near_names(
+        name,
+        names[:OPTIONS_COMPARED_MAX],
+        most=most,
+        form=lambda one: one[:QUOTED_CHARACTERS_MAX].lower(),
+    )
 
 
 def quoted(value: Json) -> str:

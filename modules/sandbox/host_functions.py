@@ -1,15 +1,14 @@
 """What a plan may call on the host: which tool a call means, and with what arguments."""
 
-import difflib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
-from core.base.text import listed
+from core.base.text import listed, near_names
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
-from core.tools.catalog import NEAREST_NAMES_SHOWN, ToolCatalog
+from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import tool_documentation, tool_signature
@@ -27,9 +26,6 @@ MAX_NAME_CHARACTERS: Final = 300
 NEARNESS: Final = 0.5
 """From which likeness on (difflib's ratio) a tool is worth proposing for a name of a tool."""
 
-NEARNESS_OF_ANY_NAME: Final = 0.6
-"""The same for a name that need not have been meant for a tool at all."""
-
 _LOOK_LATIN: Final = str.maketrans(
     # Cyrillic, then Greek (Unicode Technical Standard 39, confusables)
     "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u04bb\u051b\u051d\u0501"
@@ -46,12 +42,12 @@ def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
         for tool in tools
         for known in (tool.qualified_name, f"{as_identifier(tool.server)}.{tool.identifier}")
     )
-    return _nearest(name, [*own, *qualified], NEARNESS)
+    return near_names(name, [*own, *qualified], NEARNESS, form=_as_read)
 
 
 def plan_hint(tools: ToolCatalog, name: str) -> str:
     """What to add to an error about an unknown name: "; did you mean tools.add?", or nothing."""
-    near = _nearest(name, [tools.plan_name(tool) for tool in tools], NEARNESS_OF_ANY_NAME)
+    near = near_names(name, map(tools.plan_name, tools), form=_as_read)
     return f"; did you mean {', '.join(f'tools.{known}' for known in near)}?" if near else ""
 
 
@@ -59,14 +55,6 @@ def shown_name(name: str) -> str:
     """A name in quotes; with escapes where it isn't plain ASCII and may look like another."""
     cut = name[:MAX_NAME_CHARACTERS]
     return f"'{cut}'" if cut.isascii() and cut.isprintable() else ascii(cut)
-
-
-def _nearest(name: str, known: Iterable[str], nearness: float) -> list[str]:
-    read: dict[str, str] = {}
-    for candidate in known:
-        read.setdefault(_as_read(candidate), candidate)
-    near = difflib.get_close_matches(_as_read(name), read, NEAREST_NAMES_SHOWN, nearness)
-    return [read[candidate] for candidate in near]
 
 
 def _as_read(name: str) -> str:

@@ -20,6 +20,7 @@ from typing import Final, TypeAlias, get_args
 
 from config.models_file import BackendName, ModelEntry, ModelsFile, load_models
 from config.settings import ROOT
+from core.base.text import near_names
 from core.errors import ConfigurationError, UsageError, UserError
 
 AUTO: Final = "auto"
@@ -35,7 +36,6 @@ FORMS: Final = (
 """What may be said besides names: in messages, and for `--help`."""
 
 NAME_CHARACTERS_SHOWN: Final = 200
-NEAREST_NAMES_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,8 @@ def default_model(backend: BackendName) -> str | None:
 
 def unknown_name(name: str, origin: str, models: ModelsFile) -> UserError:
     """What is said of a name that means nothing: the nearest ones, all there are, and the forms."""
-    import difflib
-
     known = dict.fromkeys([*models.models, AUTO, *BACKENDS])
-    near = difflib.get_close_matches(name[:NAME_CHARACTERS_SHOWN], known, NEAREST_NAMES_SHOWN, 0.6)
+    near = near_names(name[:NAME_CHARACTERS_SHOWN], known)
     meant = f"; did you mean {' or '.join(near)}?" if near else ";"
     listed = ", ".join(sorted(models.models)) or "none"
     return user_error(

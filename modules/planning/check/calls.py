@@ -1,14 +1,12 @@
 """What is certainly wrong with the names and arguments of a plan's tool calls."""
 
 import ast
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
-from core.base.text import shorten
+from core.base.text import near_names, shorten
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
-from core.tools.catalog import NEAREST_NAMES_SHOWN
 from core.tools.findings import Fault, Place
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
@@ -144,7 +142,7 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
         return f"several servers offer {path}; write {' or '.join(map(_spelled, shared))}"
     if (named := _named_in_call(node, names)) is not None:
         return f"there is no {TOOLS}.{path}; write await {named}"
-    near = difflib.get_close_matches(wanted, [*offered.values()], NEAREST_NAMES_SHOWN)
+    near = near_names(wanted, offered.values())
     hints = [_spelled(name) for name, bare in offered.items() if bare in near]
     hint = f"did you mean {', '.join(hints)}?" if hints else _by_meaning(wanted, server, names)
     hint = hint or _offer(list(offered))
