@@ -16,6 +16,9 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
+from modules.model_manager import ModelManager
+from modules.offline.perception import perceive
+from modules.offline.quotes.documents_hint import hint_at_documents
 from modules.planning.prompt.template import fill_from, load_prompt
 from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model
 
@@ -56,8 +59,6 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     perception = await asyncio.to_thread(_by_words, inputs)
     if context.model.name == "offline" or context.user_input_override is not None:
         return perception  # offline plans search for themselves; later steps have found something
-    from modules.offline.quotes.documents_hint import hint_at_documents  # late, as in `_by_words`
-
     return await hint_at_documents(perception, inputs, context.dispatcher)
 
 
@@ -78,8 +79,6 @@ async def extract_perception(
         BudgetSpent: the run may use no more.
     """
     if model is None:
-        from modules.model_manager import ModelManager
-
         model = ModelManager()
     servers = dict(mcp_server_descriptions)
     try:
@@ -117,8 +116,6 @@ async def _perception_of(model: ReplyingModel, inputs: PerceptionInputs) -> Perc
 
 def _by_words(inputs: PerceptionInputs) -> PerceptionResult:
     """What the offline planner perceives; takes long where a thousand tools have much in common."""
-    from modules.offline.perception import perceive
-
     return PerceptionResult.model_validate_json(perceive(inputs))
 
 
