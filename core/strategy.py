@@ -10,6 +10,7 @@ the design page), so that it ranks, and hides nothing by itself.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, assert_never
 
 from config.schema import StrategyProfile
@@ -35,6 +36,9 @@ SELECTED_SERVER_WEIGHT = 0.25
 
 LAST_TRY_TOOLS = 8
 """How many tools the last plan of a step is pointed to: a short list is another view of it all."""
+
+UNREAD_TOOLS_MAX = 250
+"""How many tools a planner that reads no prompt is offered: it weighs each, on the event loop."""
 
 PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
     "conservative": "prompts/decision_prompt_conservative.txt",
@@ -145,9 +149,9 @@ def _remembered_tools(situation: Situation) -> list[ToolSpec]:
 def _within_budget(situation: Situation, remembered: Sequence[ToolSpec] = ()) -> DecisionInputs:
     """The inputs with the tools that the prompt offers, in its order.
 
-    While all fit, or nobody reads a prompt: the remembered, the basic tools, then all others. Else
-    those that were found, because a plan asked for them, the basic tools, then by how well they fit
-    the request, as many as there is room for. The last try of a step is pointed to the best few.
+    While all fit: the remembered, the basic tools, then all others. Else those that were found,
+    because a plan asked for them, the basic tools, then by how well they fit the request, as many
+    as there is room for. The last try of a step is pointed to the best few.
     """
     catalog = situation.inputs.tools
     room: float = situation.tool_prompt_tokens * CHARACTERS_PER_TOKEN
@@ -186,7 +190,7 @@ def _first_that_fit(tools: ToolCatalog, situation: Situation, room: float) -> li
     No more of them are described than that: it takes a tenth of a millisecond each.
     """
     if situation.describe is None:
-        return [*tools]
+        return [*islice(tools, UNREAD_TOOLS_MAX)]
     kept: list[ToolSpec] = []
     for tool in tools:
         room -= len(situation.describe(tool, tools)) + 1

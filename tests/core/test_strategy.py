@@ -9,6 +9,7 @@ from core.ports import DecisionInputs, PlanReply
 from core.strategy import (
     CHARACTERS_PER_TOKEN,
     LAST_TRY_TOOLS,
+    UNREAD_TOOLS_MAX,
     Decision,
     Situation,
     decide,
@@ -178,10 +179,15 @@ class TestBeyondTheBudget:
         offered = await self.names("what is the weather?", tokens=6_000)
         assert offered == [t.qualified_name for t in self.many]
 
-    async def test_a_planner_that_reads_no_prompt_is_offered_all(self) -> None:
+    async def test_a_planner_that_reads_no_prompt_is_offered_what_it_can_weigh(self) -> None:
         given = replace(situation([*self.many]), describe=None, tool_prompt_tokens=200)
         decision = await decide(StrategyProfile(), given, generate)
         assert names(decision) == [t.qualified_name for t in self.many]
+        more = [tool(f"other_{number}") for number in range(UNREAD_TOOLS_MAX)]
+        given = replace(situation([*more, *self.many]), describe=None, request="weather")
+        decision = await decide(StrategyProfile(), given, generate)
+        assert len(names(decision)) == UNREAD_TOOLS_MAX
+        assert "weather" in names(decision)[0]
 
     async def test_the_words_of_the_request_choose(self) -> None:
         offered = await self.names("What will the weather be in Oslo?")
