@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS
+from core.errors import ExitCode
 from modules.cli.arguments import END_OF_OPTIONS
-from modules.cli.mcp_check import check_server, show_log
 from modules.cli.mcp_edit import add, disable, enable, remove
 from modules.cli.mcp_list import list_servers
-from modules.cli.mcp_tools import list_tools, show_status
+from modules.cli.mcp_logs import show_log
 from modules.cli.parser import (
     Action,
     CommandParser,
@@ -18,6 +18,7 @@ from modules.cli.parser import (
     read_action,
     seconds,
 )
+from modules.cli.surroundings import Surroundings
 
 LOG_LINES_SHOWN: Final = 20
 """How much of a log `mcp logs` shows unless told otherwise."""
@@ -68,6 +69,27 @@ def _check_entry(parser: CommandParser, found: argparse.Namespace) -> None:
         parser.error("--header goes with --url; a command gets --env")
     if found.url is not None and found.env:
         parser.error("--env goes with a command; a URL gets --header")
+
+
+# What starts servers needs the engine: three times as long to load as all that the others need.
+
+
+def _list_tools(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    from modules.cli.mcp_tools import list_tools
+
+    return list_tools(found, around)
+
+
+def _show_status(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    from modules.cli.mcp_tools import show_status
+
+    return show_status(found, around)
+
+
+def _check_server(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+    from modules.cli.mcp_check import check_server
+
+    return check_server(found, around)
 
 
 def _add_name(parser: CommandParser) -> None:
@@ -163,7 +185,7 @@ that is known of its arguments.
 examples:
   agent.py mcp tools
   agent.py mcp tools math --verbose""",
-        list_tools,
+        _list_tools,
         _add_server,
     ),
     "status": Action(
@@ -174,7 +196,7 @@ Exits with 1 if one failed.
 examples:
   agent.py mcp status
   agent.py mcp status --json | jq '.[] | select(.state == "failed")'""",
-        show_status,
+        _show_status,
     ),
     "add": Action(
         "keep a server in config/mcp.json",
@@ -225,7 +247,7 @@ log, where it fails. A disabled server can be tried too.
 
 examples:
   agent.py mcp test time""",
-        check_server,
+        _check_server,
         _add_name,
     ),
     "logs": Action(

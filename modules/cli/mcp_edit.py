@@ -6,11 +6,10 @@ from pathlib import Path
 
 from config.http_address import may_hold_credentials
 from config.mcp_file import add_server, remove_server, switch_server
-from config.servers import ServerSpec
+from config.servers import ServerSpec, plan_name
 from core.base.redaction import names_a_secret
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode, UsageError
-from core.tools.spec import as_identifier
 from core.values import Json, JsonObject
 from modules.cli.surroundings import Surroundings
 
@@ -109,8 +108,8 @@ def _switch(name: str, around: Surroundings, *, on: bool) -> ExitCode:
 def _configured(name: str, around: Surroundings) -> ServerSpec | None:
     """The server of that name, or of one that a plan would write the same way."""
     everyone = (*around.servers.specs, *around.servers.disabled)
-    plan_name = as_identifier(name)
-    return next((spec for spec in everyone if as_identifier(spec.id) == plan_name), None)
+    in_plans = plan_name(name)
+    return next((spec for spec in everyone if plan_name(spec.id) == in_plans), None)
 
 
 def _entry(found: argparse.Namespace) -> JsonObject:
