@@ -32,13 +32,9 @@ PINS_FILE: Final = "tool_pins.json"
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """What a run tells on stderr, and asks there.
-
-    `stream` holds back what is told while a question is open.
-    """
+    """What a run tells on stderr, and asks there."""
 
     progress: Progress
-    stream: HeldStream | None
     questions: Questions
 
 
@@ -46,14 +42,14 @@ def open_display(
     stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one."""
-    stream = HeldStream(stderr) if stderr is not None else None
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
-    if stream is None:
-        progress = Progress(None, loudness, redactor)
+    if stderr is None:
+        progress, stream = Progress(None, loudness, redactor), None
     else:
+        stream = HeldStream(stderr)  # what is told while a question is open comes behind it
         progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
         stream.before_held = progress.make_room
-    return Display(progress, stream, terminal_questions(sys.stdin, stream, progress.say))
+    return Display(progress, terminal_questions(sys.stdin, stream, progress.say))
 
 
 def sandbox_limits(section: SandboxSection) -> SandboxLimits:

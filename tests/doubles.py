@@ -1,5 +1,6 @@
 """Stand-ins that are injected where a test needs no model, server or disk."""
 
+import io
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -35,6 +36,14 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal, of unknown width."""
+
+    def isatty(self) -> bool:
+        """So it says."""
+        return True
 
 
 def tool(name: str, server: str = "math", description: str = "A tool.", **types: str) -> ToolSpec:

@@ -23,13 +23,7 @@ from core.turn import (
 )
 from core.values import Json, JsonObject
 from modules.terminal.answer import LABEL, outcome_document, print_answer, print_json, value_of
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.doubles import Terminal
 
 
 def encoded(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:

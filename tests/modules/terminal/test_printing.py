@@ -15,13 +15,7 @@ from modules.terminal.printing import (
     table,
 )
 from modules.terminal.screen import screen_on, table_text
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.doubles import Terminal
 
 
 def test_a_terminal_gets_text_that_cannot_drive_it_and_a_pipe_gets_it_bare() -> None:

@@ -39,13 +39,9 @@ from modules.terminal.asking.dialogue import HeldStream
 from modules.terminal.progress import Loudness, Progress
 from modules.terminal.screen import fitting
 from modules.terminal.waits import LiveLine, Waits, breaks_lines, can_erase
+from tests.doubles import Terminal
 
 ERASE = "\r\x1b[K"
-
-
-class Tty(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class Time:
@@ -81,7 +77,7 @@ class Screen:
     """A progress display on a terminal, or not, with its clock."""
 
     def __init__(self, *, terminal: bool = True, loudness: Loudness = "normal") -> None:
-        self.stream = Tty() if terminal else io.StringIO()
+        self.stream = Terminal() if terminal else io.StringIO()
         self.time = Time()
         self.held = False
         self.progress = Progress(
@@ -269,7 +265,7 @@ def test_a_terminal_that_cannot_erase_gets_lines(monkeypatch: pytest.MonkeyPatch
 def test_before_there_is_an_event_loop_a_thread_names_the_wait() -> None:
     shown = threading.Event()
 
-    class Stream(Tty):
+    class Stream(Terminal):
         def write(self, text: str) -> int:
             if "waiting for the keyring" in text:
                 shown.set()
@@ -284,7 +280,7 @@ def test_before_there_is_an_event_loop_a_thread_names_the_wait() -> None:
 async def test_on_an_event_loop_the_loop_does() -> None:
     shown = asyncio.Event()
 
-    class Stream(Tty):
+    class Stream(Terminal):
         def write(self, text: str) -> int:
             if "waiting for the server" in text:
                 shown.set()
@@ -363,7 +359,7 @@ def test_only_terminals_that_know_how_are_told_to_erase(term: str, can: bool) ->
 
 def test_a_dumb_terminal_gets_lines_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    stream = Tty()
+    stream = Terminal()
     progress = Progress(stream, "normal")
     progress.tell(ModelWriting("m", 12, 0))
     progress.tell(Notice("loop", "x"))
@@ -374,7 +370,7 @@ def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    stream = Tty()
+    stream = Terminal()
     progress = Progress(stream, "normal")
     progress.tell(ModelWriting("m\x1b[2J", 12, 3))
     progress.tell(Notice("loop", "x"))
