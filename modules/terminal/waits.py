@@ -53,9 +53,14 @@ def breaks_lines(environ: Mapping[str, str]) -> bool:
 
 def terminal_columns() -> int:
     """The width of the terminal."""
-    from modules.terminal.screen import screen_on  # late: rich takes 0.06 s
+    return _screen().screen_on(sys.stderr).width
 
-    return screen_on(sys.stderr).width
+
+def _screen():
+    """What measures and cuts, imported when there is something to show: rich takes 0.06 s."""
+    from modules.terminal import screen
+
+    return screen
 
 
 class LiveLine:
@@ -85,11 +90,10 @@ class LiveLine:
         """
         if self._terminal is None:
             return
-        from modules.terminal.screen import columns_of, fitting  # late: rich takes 0.06 s
-
-        columns = self._columns() - _FREE_COLUMNS
-        shown = fitting(fitting(text, columns - columns_of(end)) + end, columns)
-        erasure, self._shown_columns = self._erasure(), columns_of(shown)
+        screen, columns = _screen(), self._columns() - _FREE_COLUMNS
+        begun = screen.fitting(text, columns - screen.columns_of(end))
+        shown = screen.fitting(begun + end, columns)
+        erasure, self._shown_columns = self._erasure(), screen.columns_of(shown)
         self._write(f"{erasure}{shown}")
 
     def clear(self) -> None:

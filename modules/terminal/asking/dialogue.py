@@ -94,14 +94,13 @@ class HeldStream:
 
     def _written_above(self, text: str) -> int:
         """Write where the prompt stands, which goes on below; else it is torn in two."""
-        from modules.terminal.prompt import do_above_prompt
 
         def write() -> None:
             with contextlib.suppress(OSError, ValueError):
                 self.stream.write(text)
                 self.stream.flush()
 
-        do_above_prompt(write)
+        _prompt().do_above_prompt(write)
         return len(text)
 
     @contextlib.contextmanager
@@ -141,10 +140,8 @@ class TerminalDialogue:
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
         """Take the terminal, from an open prompt too, and give it back as it was."""
-        from modules.terminal.prompt import prompt_aside
-
         try:
-            async with prompt_aside(self._stdin):
+            async with _prompt().prompt_aside(self._stdin):
                 with self._output.held():
                     yield
         except (OSError, ValueError) as error:  # the terminal was closed
@@ -166,11 +163,10 @@ class TerminalDialogue:
 
     async def read_line(self, *, hidden: bool = False) -> str:
         """Wait for a line while the event loop stays free."""
-        from modules.terminal.prompt import typed_line
-
-        prompt, self._line_begun = self._line_begun, ""
+        begun, self._line_begun = self._line_begun, ""
+        stderr = self._output.stream
         try:
-            line = await typed_line(self._stdin, self._output.stream, prompt, hidden=hidden)
+            line = await _prompt().typed_line(self._stdin, stderr, begun, hidden=hidden)
         except KeyboardInterrupt:
             raise Interrupted from None
         except EOFError:
@@ -184,8 +180,11 @@ class TerminalDialogue:
 
 def _is_prompt_open() -> bool:
     """Whether a line is being typed; without a prompt, no prompt_toolkit is imported for it."""
-    if "prompt_toolkit" not in sys.modules:
-        return False
-    from modules.terminal.prompt import is_prompt_open
+    return "prompt_toolkit" in sys.modules and _prompt().is_prompt_open()
 
-    return is_prompt_open()
+
+def _prompt():
+    """The module that types lines, imported when a question is put: prompt_toolkit takes 0.05 s."""
+    from modules.terminal import prompt
+
+    return prompt
