@@ -3,7 +3,7 @@
 import argparse
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from modules.cli.surroundings import Surroundings
-from modules.terminal.printing import shortened, table
+from modules.terminal.printing import shortened
 
 START_CHARACTERS = 60
 """How much of a command a row shows; --verbose and --json show all."""
@@ -53,7 +53,8 @@ def list_servers(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     elif not rows:
         around.print(NOTHING_CONFIGURED)
     else:
-        around.print(around.redactor.text(_text(rows, verbose=around.options.verbose)))
+        cells = (_cells(row, verbose=around.options.verbose) for row in rows)
+        around.print_table([_HEAD, *cells], [row.problem for row in rows if row.problem])
     return ExitCode.ANSWERED
 
 
@@ -73,19 +74,15 @@ def _rows(around: Surroundings) -> Iterator[_Row]:
         yield _Row(spec, "disabled", spec.problem, None)
 
 
-def _text(rows: list[_Row], *, verbose: bool) -> str:
-    cells = [
-        (
-            row.spec.id,
-            kind_of(row.spec),
-            row.state,
-            "-" if row.tools is None else str(row.tools),
-            _start(row.spec, whole=verbose),
-            shown_origin(row.spec),
-        )
-        for row in rows
-    ]
-    return "\n".join([table([_HEAD, *cells]), *(row.problem for row in rows if row.problem)])
+def _cells(row: _Row, *, verbose: bool) -> Sequence[str]:
+    return (
+        row.spec.id,
+        kind_of(row.spec),
+        row.state,
+        "-" if row.tools is None else str(row.tools),
+        _start(row.spec, whole=verbose),
+        shown_origin(row.spec),
+    )
 
 
 def _start(spec: ServerSpec, *, whole: bool) -> str:

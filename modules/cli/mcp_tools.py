@@ -120,7 +120,7 @@ async def _show_status(around: Surroundings) -> ExitCode:
     elif not statuses:
         around.print(NOTHING_CONFIGURED)
     else:
-        around.print(around.redactor.text(status_text(statuses)))
+        around.print_table(_status_rows(statuses), _status_problems(statuses))
     failed = any(status.state == "failed" for status in statuses)
     return ExitCode.WORLD_FAILED if failed else ExitCode.ANSWERED
 
@@ -134,6 +134,10 @@ def _seen(status: ServerStatus, dispatcher: MultiMCP) -> ServerStatus:
 
 def status_text(statuses: Sequence[ServerStatus]) -> str:
     """A table of the servers, and below it why those failed that did."""
+    return "\n".join([table(_status_rows(statuses)), *_status_problems(statuses)])
+
+
+def _status_rows(statuses: Sequence[ServerStatus]) -> list[Sequence[str]]:
     cells = [
         (
             status.id,
@@ -146,13 +150,16 @@ def status_text(statuses: Sequence[ServerStatus]) -> str:
         )
         for status in statuses
     ]
+    return [_HEAD, *cells]
+
+
+def _status_problems(statuses: Sequence[ServerStatus]) -> list[str]:
     problems = [status.problem for status in statuses if status.problem is not None]
-    problems += [
+    return problems + [
         printable(f"server '{status.id}': left out: {'; '.join(status.left_out)}")
         for status in statuses
         if status.left_out
     ]
-    return "\n".join([table([_HEAD, *cells]), *problems])
 
 
 def server_name(status: ServerStatus) -> str:

@@ -14,7 +14,7 @@ from modules.cli.models_rows import ModelRow, model_rows
 from modules.cli.parser import Action, CommandParser, add_actions, command_parser, read_action
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
-from modules.terminal.printing import shortened, table
+from modules.terminal.printing import shortened
 
 NAME_CHARACTERS = 60
 STATE_CHARACTERS = 70
@@ -77,8 +77,9 @@ def list_models(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     if options.json:
         around.print_json(around.redactor.object(_document(rows, choice, models)))
     else:
-        text = _text(rows, choice, models, is_verbose=options.verbose)
-        around.print(around.redactor.text(text))
+        answering = _answering(rows, choice)
+        cells = (_cells(row, row is answering, is_verbose=options.verbose) for row in rows)
+        around.print_table([_HEAD, *cells], ["", *_below(choice, models)])
     return ExitCode.ANSWERED
 
 
@@ -90,28 +91,24 @@ def _answering(rows: Sequence[ModelRow], choice: Choice | UserError) -> ModelRow
     return next((row for row in rows if row.backend_name == name), None)
 
 
-def _text(
-    rows: Sequence[ModelRow], choice: Choice | UserError, models: ModelsFile, *, is_verbose: bool
-) -> str:
-    answering = _answering(rows, choice)
-    cells = [
-        (
-            MARK if row is answering else "",
-            _cut(row.name, None if is_verbose else NAME_CHARACTERS),
-            _cut(_model_text(row), None if is_verbose else NAME_CHARACTERS),
-            _cut(row.state, None if is_verbose else STATE_CHARACTERS),
-            _price_text(row.price),
-        )
-        for row in rows
-    ]
-    lines = [table([_HEAD, *cells]), ""]
+def _cells(row: ModelRow, is_answering: bool, *, is_verbose: bool) -> Sequence[str]:
+    return (
+        MARK if is_answering else "",
+        _cut(row.name, None if is_verbose else NAME_CHARACTERS),
+        _cut(_model_text(row), None if is_verbose else NAME_CHARACTERS),
+        _cut(row.state, None if is_verbose else STATE_CHARACTERS),
+        _price_text(row.price),
+    )
+
+
+def _below(choice: Choice | UserError, models: ModelsFile) -> list[str]:
+    """What answers and why, and what the prices are."""
     if isinstance(choice, UserError):
-        lines.append(f"answers: none, as things are set: {choice}")
+        lines = [f"answers: none, as things are set: {choice}"]
     else:
-        lines += [f"answers: {choice.reason}", *choice.notes]
+        lines = [f"answers: {choice.reason}", *choice.notes]
     day = f", as of {models.prices_as_of}" if models.prices_as_of is not None else ""
-    lines.append(f"prices: US dollars for a million tokens, read and written{day}")
-    return "\n".join(lines)
+    return [*lines, f"prices: US dollars for a million tokens, read and written{day}"]
 
 
 def _cut(text: str, characters: int | None) -> str:

@@ -5,7 +5,7 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from core.base.redaction import Redactor
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from core.values import Json
-from modules.terminal.printing import print_document, print_text
+from modules.terminal.printing import print_document, print_table, print_text
 from modules.terminal.repl import interrupting
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits
@@ -123,6 +123,20 @@ class Surroundings:
         """
         with writing_stdout():
             print_text(text, self.stdout)
+
+    def print_table(self, rows: Iterable[Sequence[str]], below: Sequence[str] = ()) -> None:
+        """Rows of cells to stdout, the heads of the columns first, and lines below them.
+
+        Secrets are taken out of each cell: a terminal's width may break one in two.
+
+        Raises:
+            StdoutLost: nobody reads it.
+        """
+        redact = self.redactor.text
+        with writing_stdout():
+            print_table([[redact(cell) for cell in row] for row in rows], self.stdout)
+            if below:
+                print_text(redact("\n".join(below)), self.stdout)
 
     def print_json(self, document: Json) -> None:
         """A value to stdout, as one line.
