@@ -78,11 +78,13 @@ class JsonService:
         address: ServiceAddress,
         waits_seconds: Sequence[float] = WAITS_SECONDS,
         reply_bytes_max: int = REPLY_BYTES_MAX,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
-        """Nothing is opened."""
+        """Nothing is opened. One try may take `answer_seconds`."""
         self._address = address
         self._waits_seconds = tuple(waits_seconds)
         self._reply_bytes_max = reply_bytes_max
+        self._answer_seconds = answer_seconds
         self._closed = Event()
         self._opening = Lock()
         self._client: httpx2.Client | None = None
@@ -137,11 +139,16 @@ class JsonService:
 
     def _once(self, method: Method, path: str, content: bytes | None) -> bytes | _Refusal:
         client = self._opened()
-        until = time.monotonic() + ANSWER_SECONDS
+        until = time.monotonic() + self._answer_seconds
+        within = httpx2.Timeout(
+            self._answer_seconds, connect=min(CONNECT_SECONDS, self._answer_seconds)
+        )
         try:
             url = self._address.base_url + path
             noting = {"trace": self._note_socket}
-            with client.stream(method, url, content=content, extensions=noting) as response:
+            with client.stream(
+                method, url, content=content, timeout=within, extensions=noting
+            ) as response:
                 body = self._body(response, until)
                 if response.is_success:
                     return body
@@ -155,7 +162,7 @@ class JsonService:
         if self._closed.is_set():
             return self.unavailable("was closed while it was asked")
         if isinstance(error, httpx2.TimeoutException):
-            return self.unavailable(f"did not answer within {ANSWER_SECONDS:g} s; {then}")
+            return self.unavailable(f"did not answer within {self._answer_seconds:g} s; {then}")
         return self.unavailable(f"can't be reached ({type(error).__name__}); {then}")
 
     def _note_socket(self, event: str, info: Mapping[str, object]) -> None:
@@ -178,7 +185,7 @@ class JsonService:
             if size > self._reply_bytes_max:
                 raise self.unavailable(f"sent more than {self._reply_bytes_max} bytes")
             if time.monotonic() > until:
-                raise self.unavailable(f"took more than {ANSWER_SECONDS:g} s to answer")
+                raise self.unavailable(f"took more than {self._answer_seconds:g} s to answer")
         return b"".join(pieces)
 
     def _refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> _Refusal:

@@ -5,14 +5,13 @@ Sources: docs/api.md of Ollama, `/api/generate`; ai.google.dev/api/generate-cont
 """
 
 import base64
-import json
 from collections.abc import Mapping
-from typing import cast
 
-import httpx2
+from pydantic import BaseModel
 
 from core.base.ollama import checked_address
 from servers.reading.pictures.captioner import CAPTION_CHARS_MAX, PROMPT, CaptionerUnavailable
+from servers.shared.json_service import JsonService, ServiceAddress
 
 REPLY_BYTES_MAX = 1_000_000
 
@@ -27,19 +26,46 @@ OLLAMA_TOKENS = 1_000
 MODELS_PROBED_MAX = 20
 
 
-def plain_client() -> httpx2.Client:
-    """A client that follows no redirect: pictures and keys go where they are meant to."""
-    return httpx2.Client(follow_redirects=False)
+class _Part(BaseModel):
+    text: str = ""
+
+
+class _Content(BaseModel):
+    parts: list[_Part] = []
+
+
+class _Candidate(BaseModel):
+    content: _Content = _Content()
+
+
+class _GeminiReply(BaseModel):
+    candidates: list[_Candidate] = []
+
+
+class _OllamaReply(BaseModel):
+    response: str = ""
+
+
+class _Listed(BaseModel):
+    name: str = ""
+    remote_host: str = ""
+
+
+class _Listing(BaseModel):
+    models: list[_Listed] = []
+
+
+class _Shown(BaseModel):
+    capabilities: list[str] = []
 
 
 class GeminiCaptioner:
     """Describes pictures with one model; they leave this machine."""
 
-    def __init__(self, model: str, key: str, client: httpx2.Client) -> None:
+    def __init__(self, model: str, key: str, base_url: str = GEMINI_URL) -> None:
         """`key` goes in a header, never into an address or a message."""
         self._model = model.removeprefix("models/") or GEMINI_MODEL
-        self._key = key
-        self._client = client
+        self._service = _service(self.name, base_url, GEMINI_SECONDS, key)
 
     @property
     def name(self) -> str:
@@ -49,34 +75,25 @@ class GeminiCaptioner:
     def caption(self, image: bytes) -> str | None:
         """What the model says of a picture; raises CaptionerUnavailable."""
         picture = {"mime_type": "image/png", "data": base64.b64encode(image).decode("ascii")}
-        reply = _answer(
-            self._client,
-            f"{GEMINI_URL}/v1beta/models/{self._model}:generateContent",
-            self.name,
-            GEMINI_SECONDS,
+        reply = self._service.post(
+            f"/v1beta/models/{self._model}:generateContent",
             {
                 "contents": [{"parts": [{"inline_data": picture}, {"text": PROMPT}]}],
                 "generationConfig": {"temperature": 0, "maxOutputTokens": GEMINI_TOKENS},
             },
-            {"x-goog-api-key": self._key},
+            _GeminiReply,
         )
-        parts = [
-            part
-            for candidate in _values_at(reply, "candidates")[:1]
-            for part in _values_at(candidate, "content", "parts")
-        ]
-        said = "".join(_text_at(part, "text") for part in parts).strip()[:CAPTION_CHARS_MAX]
-        return said or None
+        parts = [part.text for each in reply.candidates[:1] for part in each.content.parts]
+        return "".join(parts).strip()[:CAPTION_CHARS_MAX] or None
 
 
 class OllamaCaptioner:
     """Describes pictures with one model."""
 
-    def __init__(self, model: str, address: str, client: httpx2.Client) -> None:
+    def __init__(self, model: str, address: str) -> None:
         """`address` is the server's base URL, without a slash at its end."""
         self._model = model
-        self._address = address
-        self._client = client
+        self._service = _service(self.name, address, OLLAMA_SECONDS)
 
     @property
     def name(self) -> str:
@@ -85,11 +102,8 @@ class OllamaCaptioner:
 
     def caption(self, image: bytes) -> str | None:
         """What the model says of a picture; raises CaptionerUnavailable."""
-        reply = _answer(
-            self._client,
-            f"{self._address}/api/generate",
-            self.name,
-            OLLAMA_SECONDS,
+        reply = self._service.post(
+            "/api/generate",
             {
                 "model": self._model,
                 "prompt": PROMPT,
@@ -97,9 +111,9 @@ class OllamaCaptioner:
                 "stream": False,
                 "options": {"temperature": 0, "num_predict": OLLAMA_TOKENS},
             },
+            _OllamaReply,
         )
-        said = _text_at(reply, "response").strip()[:CAPTION_CHARS_MAX]
-        return said or None
+        return reply.response.strip()[:CAPTION_CHARS_MAX] or None
 
 
 def ollama_address(environ: Mapping[str, str]) -> str:
@@ -114,78 +128,38 @@ def ollama_address(environ: Mapping[str, str]) -> str:
         raise CaptionerUnavailable(str(error)) from None
 
 
-def find_vision_model(address: str, client: httpx2.Client) -> str | None:
+def find_vision_model(address: str) -> str | None:
     """An installed model that sees, the first one that Ollama lists; None also if it is not there.
 
     A model that runs in Ollama's cloud is left out: nobody asked for pictures to leave.
     """
+    service = _service("ollama", address, PROBE_SECONDS)
     try:
-        listed = _answer(client, f"{address}/api/tags", "ollama", PROBE_SECONDS)
+        for each in service.get("/api/tags", _Listing).models[:MODELS_PROBED_MAX]:
+            if each.name and not each.remote_host and _sees(service, each.name):
+                return each.name
     except CaptionerUnavailable:
         return None
-    for entry in _values_at(listed, "models")[:MODELS_PROBED_MAX]:
-        name = _text_at(entry, "model") or _text_at(entry, "name")
-        if name and not _text_at(entry, "remote_host") and _sees(name, address, client):
-            return name
     return None
 
 
-def _sees(model: str, address: str, client: httpx2.Client) -> bool:
+def _sees(service: JsonService, model: str) -> bool:
     try:
-        shown = _answer(client, f"{address}/api/show", model, PROBE_SECONDS, {"model": model})
+        return "vision" in service.post("/api/show", {"model": model}, _Shown).capabilities
     except CaptionerUnavailable:
         return False
-    return "vision" in _values_at(shown, "capabilities")
 
 
-def _answer(
-    client: httpx2.Client,
-    url: str,
-    name: str,
-    seconds: float,
-    request: Mapping[str, object] | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> object:
-    """The JSON that a service answers, to a POST if there is a request.
-
-    Raises:
-        CaptionerUnavailable: it does not answer, refuses, or answers something else.
-    """
-    method = "GET" if request is None else "POST"
-    body = bytearray()
-    try:
-        with client.stream(method, url, json=request, headers=headers, timeout=seconds) as reply:
-            if reply.status_code >= 400:
-                raise CaptionerUnavailable(f"{name} refused a picture: HTTP {reply.status_code}")
-            for piece in reply.iter_bytes():
-                body += piece
-                if len(body) > REPLY_BYTES_MAX:
-                    raise CaptionerUnavailable(
-                        f"{name} answered more than {REPLY_BYTES_MAX:,} bytes"
-                    )
-        return cast(object, json.loads(body))
-    except httpx2.HTTPError as error:
-        raise CaptionerUnavailable(f"{name} can't be reached: {type(error).__name__}") from None
-    except httpx2.InvalidURL:
-        raise CaptionerUnavailable(f"{name} has no valid address") from None
-    except (ValueError, RecursionError):
-        raise CaptionerUnavailable(f"{name} answered something that is no JSON") from None
-
-
-def _at(value: object, keys: tuple[str, ...]) -> object:
-    """What lies in nested objects; None where it does not."""
-    for key in keys:
-        value = cast(dict[object, object], value).get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _text_at(value: object, *keys: str) -> str:
-    """The text there; empty where there is none."""
-    found = _at(value, keys)
-    return found if isinstance(found, str) else ""
-
-
-def _values_at(value: object, *keys: str) -> list[object]:
-    """The list there; empty where there is none."""
-    found = _at(value, keys)
-    return cast(list[object], found) if isinstance(found, list) else []
+def _service(name: str, base_url: str, seconds: float, key: str = "") -> JsonService:
+    """Asked once a picture: the next one may be described again."""
+    address = ServiceAddress(
+        name,
+        base_url,
+        advice={},
+        down="start it, or name another captioner",
+        foreign="answered something else than it should",
+        error=CaptionerUnavailable,
+        headers={"connection": "close"} | ({"x-goog-api-key": key} if key else {}),
+        key=key,
+    )
+    return JsonService(address, (), REPLY_BYTES_MAX, seconds)

@@ -1,78 +1,71 @@
 """Who describes pictures: which setting means whom, what is asked, and what goes wrong."""
 
 import base64
-import json
-from collections.abc import Callable
+from collections.abc import Iterator
 
-import httpx2
 import pytest
 
 from servers.reading.pictures.captioner import CaptionerUnavailable, FirstThatWorks
 from servers.reading.pictures.captioner_choice import open_captioner, variables_for
 from servers.reading.pictures.ocr import Word, lines_of
-from servers.reading.pictures.vision_services import ollama_address
+from servers.reading.pictures.vision_services import GeminiCaptioner
 from tests.servers.reading.reading_checks import ScriptedCaptioner
+from tests.servers.shared.service_double import Answer, ServiceDouble, service_double
 
 IMAGE = b"a picture"
-Handler = Callable[[httpx2.Request], httpx2.Response]
+CHOICE = [{"name": "far", "remote_host": "https://ollama.com"}, {"name": "blind"}, {"name": "sees"}]
 
 
-def client_of(handler: Handler) -> httpx2.Client:
-    return httpx2.Client(transport=httpx2.MockTransport(handler))
+@pytest.fixture
+def service() -> Iterator[ServiceDouble]:
+    with service_double() as double:
+        yield double
 
 
-def ollama(request: httpx2.Request) -> httpx2.Response:
-    """A server with a model that sees, one that does not, and one in the cloud."""
-    match request.url.path:
-        case "/api/tags":
-            names: list[dict[str, str]] = [
-                {"model": "far", "remote_host": "https://ollama.com"}, {"model": "blind"},
-                {"model": "seeing"},
-            ]  # fmt: skip
-            return httpx2.Response(200, json={"models": names})
-        case "/api/show":
-            model = json.loads(request.content)["model"]
-            abilities = ["completion"] if model == "blind" else ["completion", "vision"]
-            return httpx2.Response(200, json={"capabilities": abilities})
-        case "/api/generate":
-            asked = json.loads(request.content)
-            assert base64.b64decode(asked["images"][0]) == IMAGE
-            return httpx2.Response(200, json={"response": f" seen by {asked['model']} "})
-        case _:
-            raise AssertionError(request.url)
+@pytest.fixture
+def nobody() -> str:
+    """An address where nobody listens."""
+    with service_double() as double:
+        return double.url
 
 
-def gemini(request: httpx2.Request) -> httpx2.Response:
-    assert request.url.path == "/v1beta/models/some-model:generateContent"
-    assert request.headers["x-goog-api-key"] == "secret"
-    assert "secret" not in str(request.url)
-    parts = [{"text": "a "}, {"text": "barn"}]
-    return httpx2.Response(200, json={"candidates": [{"content": {"parts": parts}}]})
-
-
-def nobody(request: httpx2.Request) -> httpx2.Response:
-    raise httpx2.ConnectError("refused", request=request)
-
-
-def test_a_model_that_sees_is_found_and_asked() -> None:
-    captioner = open_captioner("auto", {}, client_of(ollama))
+def test_a_model_that_sees_is_found_and_asked(service: ServiceDouble) -> None:
+    service.will_answer(
+        Answer({"models": CHOICE}),
+        Answer({"capabilities": ["completion"]}),
+        Answer({"capabilities": ["completion", "vision"]}),
+        Answer({"response": " a barn "}),
+    )
+    captioner = open_captioner("auto", {"OLLAMA_HOST": service.url})
     assert captioner is not None
-    assert captioner.name == "ollama:seeing"
-    assert captioner.caption(IMAGE) == "seen by seeing"
-
-
-def test_gemini_is_asked_with_its_key_in_a_header() -> None:
-    environ = {"GEMINI_API_KEY": "secret"}
-    captioner = open_captioner("gemini:some-model", environ, client_of(gemini))
-    assert captioner is not None
+    assert captioner.name == "ollama:sees"
     assert captioner.caption(IMAGE) == "a barn"
+    asked = service.asked[-1]
+    assert (asked.path, asked.body["model"]) == ("/api/generate", "sees")
+    assert asked.body["images"] == [base64.b64encode(IMAGE).decode()]
 
 
-def test_of_what_is_there_the_first_that_works_is_taken() -> None:
-    alone = open_captioner("auto", {"OLLAMA_HOST": "::::"}, client_of(nobody))
+def test_gemini_is_asked_with_its_key_in_a_header(service: ServiceDouble) -> None:
+    parts = [{"text": "a "}, {"thought": "x"}, {"text": "barn"}]
+    service.will_answer(
+        Answer({"candidates": [{"content": {"parts": parts}}]}),
+        Answer({"promptFeedback": {"blockReason": "SAFETY"}}),
+        Answer({"error": {"message": "no secret here"}}, 400),
+    )
+    captioner = GeminiCaptioner("models/some-model", "secret", service.url)
+    assert captioner.caption(IMAGE) == "a barn"
+    assert captioner.caption(IMAGE) is None
+    with pytest.raises(CaptionerUnavailable, match=r"HTTP 400.*no … here"):
+        captioner.caption(IMAGE)
+    assert service.asked[0].path == "/v1beta/models/some-model:generateContent"
+    assert service.asked[0].headers["x-goog-api-key"] == "secret"
+
+
+def test_of_what_is_there_the_first_that_works_is_taken(nobody: str) -> None:
+    alone = open_captioner("auto", {"OLLAMA_HOST": "::::"})
     assert alone is not None
     assert alone.name == "ocr"
-    with_key = open_captioner("auto", {"GEMINI_API_KEY": "k"}, client_of(nobody))
+    with_key = open_captioner("auto", {"GEMINI_API_KEY": "k", "OLLAMA_HOST": nobody})
     assert with_key is not None
     assert with_key.name.startswith("gemini:")
     down, works = ScriptedCaptioner([CaptionerUnavailable("down")]), ScriptedCaptioner(["a barn"])
@@ -95,27 +88,32 @@ def test_a_setting_that_cannot_be_used_says_why(setting: str, reason: str) -> No
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (httpx2.Response(500), "HTTP 500"),
-        (httpx2.Response(200, content=b"[" * 100_000), "no JSON"),
-        (httpx2.Response(200, content=b"x" * 2_000_000), "more than"),
+        (Answer(status=500), "HTTP 500"),
+        (Answer(b"[" * 100_000), "something else"),
+        (Answer(b"x" * 2_000_000), "more than"),
     ],
 )
 def test_a_service_that_answers_nonsense_is_unavailable(
-    answer: httpx2.Response, reason: str
+    service: ServiceDouble, answer: Answer, reason: str
 ) -> None:
-    captioner = open_captioner("ollama:x", {}, client_of(lambda _: answer))
+    service.will_answer(answer)
+    captioner = open_captioner("ollama:x", {"OLLAMA_HOST": service.url})
     assert captioner is not None
     with pytest.raises(CaptionerUnavailable, match=reason):
         captioner.caption(IMAGE)
+    assert len(service.asked) == 1
 
 
-def test_a_service_that_is_down_is_unavailable_and_an_empty_answer_is_nothing() -> None:
-    down = open_captioner("ollama:x", {}, client_of(nobody))
-    silent = open_captioner("ollama:x", {}, client_of(lambda _: httpx2.Response(200, json=[1])))
+def test_a_service_that_is_down_is_unavailable_and_an_empty_answer_is_nothing(
+    service: ServiceDouble, nobody: str
+) -> None:
+    down = open_captioner("ollama:x", {"OLLAMA_HOST": nobody})
+    silent = open_captioner("ollama:x", {"OLLAMA_HOST": service.url})
     assert down is not None
     assert silent is not None
     with pytest.raises(CaptionerUnavailable, match="can't be reached"):
         down.caption(IMAGE)
+    service.will_answer(Answer({}))
     assert silent.caption(IMAGE) is None
     assert open_captioner("none", {}) is None
 
@@ -125,20 +123,6 @@ def test_only_what_a_setting_needs_is_passed_on() -> None:
     assert variables_for("gemini:x") == ("GEMINI_API_KEY",)
     assert variables_for("ollama:x") == ("OLLAMA_HOST",)
     assert variables_for("ocr") == variables_for("none") == ()
-
-
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        ("", "http://127.0.0.1:11434"),
-        ("0.0.0.0", "http://127.0.0.1:11434"),  # noqa: S104 - nothing is bound, only read
-        ("box:99", "http://box:99"),
-        ("https://box.example/", "https://box.example:443"),
-        ("[::1]:5", "http://[::1]:5"),
-    ],
-)
-def test_the_address_of_ollama_is_read_as_ollama_reads_it(host: str, address: str) -> None:
-    assert ollama_address({"OLLAMA_HOST": host}) == address
 
 
 def test_words_that_stand_side_by_side_become_a_line() -> None:
