@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from core.base.text import without_hidden
+
 _FENCE = re.compile(r"`{3,}")
 _HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_`]+")
@@ -15,23 +17,14 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 TITLE_CHARS_MAX = 200
 
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_UNSEEN = re.compile(
-    "["
-    "\u00ad"  # soft hyphen
-    "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # joiners, fillers, selectors
-    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions, operators
-    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\ue000-\uf8ff\U000e0000-\U0010ffff"  # private use; tags, a whole alphabet that is not shown
-    "]"
-)
+_UNSEEN = re.compile("[\u180b-\u180f\u2800\ufe00-\ufe0f\ue000-\uf8ff\U000e1000-\U0010ffff]")
+"""What pages hide text in beyond what is hidden everywhere: variation selectors (Unicode 16, 23.4),
+the empty braille pattern, private use."""
+
 _JOINERS = re.compile(
     "(?<![\u0600-\U0001faff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0600-\U0001faff])"
 )
 """Where no script needs them: Persian and those of India do, and emoji; Latin does not."""
-
-_MAYBE_UNSEEN = re.compile(f"{_UNSEEN.pattern}|[\u200c\u200d]")
-_MORE_JOINERS = re.compile("([\u200c\u200d])[\u200c\u200d]+")
 
 
 def cleaned(text: str) -> str:
@@ -47,13 +40,13 @@ def cleaned(text: str) -> str:
 def seen(text: str) -> str:
     """The text cleaned, and without characters that nobody sees but a model reads.
 
-    Sources: Unicode 16, chapter 23 (tags 23.9, variation selectors 23.4, bidirectional controls
-    and other invisible characters 23.2); Boucher and Anderson, Trojan Source, USENIX Security 2023.
+    Source: Boucher and Anderson, Trojan Source, USENIX Security 2023.
     """
     text = cleaned(text)
-    if text.isascii() or _MAYBE_UNSEEN.search(text) is None:
+    if text.isascii():
         return text
-    return _MORE_JOINERS.sub(r"\1", _JOINERS.sub("", _UNSEEN.sub("", text)))
+    text = _UNSEEN.sub("", without_hidden(text))
+    return _JOINERS.sub("", text) if "\u200c" in text or "\u200d" in text else text
 
 
 def heading(level: int, text: str) -> str:
