@@ -18,13 +18,14 @@ from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpe
 from core.base.text import clause
 from core.dispatch.connections import PerCallConnection, ServerConnection
 from core.dispatch.definitions import SHOWN_KEYS, tool_with_texts
-from core.dispatch.hooks import DispatcherHooks, LogPump, ServerStatus, ToolChange
+from core.dispatch.failures import RunFailures
+from core.dispatch.hooks import DispatcherHooks, LogPump, RunQuestions, ServerStatus
 from core.dispatch.known_tools import ToolCache, ToolRegistry
 from core.dispatch.life import ConnectionSettings
-from core.dispatch.start_failures import StartFailure, StartFailures
+from core.dispatch.start_failures import StartFailures
 from core.dispatch.tool_pins import Admitted, ToolPins
-from core.errors import ConfigurationError, EntryUnusable, ServerError, ServerStartError
-from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
+from core.errors import ConfigurationError, ServerError
+from core.mcp.hooks import OnProgress, SessionHooks
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import StopGrace, Watchdog
 from core.tools.catalog import ToolCatalog
@@ -37,9 +38,6 @@ CLOSE_SECONDS = 10.0
 
 LEFT_OUT_MAX = 20
 """So many tools that can't be used are named, of one server."""
-
-QUESTIONS_PER_RUN = 10
-"""So many questions may servers put to the user in one run, changed tools included."""
 
 SLOW_START_SECONDS = 3.0
 """After so long the user is told which server is being waited for."""
@@ -71,8 +69,6 @@ class MultiMCP:
         Raises:
             ConfigurationError: two servers have the same id.
         """
-        self.failures: dict[str, ServerError] = {}
-        """Why a server is left out, by id."""
         self.left_out: dict[str, list[str]] = {}
         """What of a server's last listing can't be used, and why, by id."""
         self._specs = _by_id(server_configs)
@@ -81,12 +77,12 @@ class MultiMCP:
         self._learning = {name: asyncio.Lock() for name in self._specs}
         self._cache = cache
         self._pins = pins
-        self._start_failures = start_failures
-        self._told_resting: set[str] = set()
         self._hooks = hooks or DispatcherHooks()
+        self._failures = RunFailures(self._specs, start_failures, self._hooks.on_notice)
+        self._questions = RunQuestions(self._hooks)
         self._slow_start_seconds = slow_start_seconds
         self._logs = LogPump(self._hooks.on_log)
-        said = SessionHooks(on_log=self._logs.put, ask=self._ask)
+        said = SessionHooks(on_log=self._logs.put, ask=self._questions.ask)
         grace = stop_grace or StopGrace()
         guards = (one.watchdog for one in (spawned or {}).values() if one.watchdog is not None)
         watchdog = next(guards, None) or Watchdog(grace)
@@ -97,9 +93,13 @@ class MultiMCP:
             )
             for spec in server_configs
         }
-        self._questions = 0
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def failures(self) -> dict[str, ServerError]:
+        """Why a server is left out, by id."""
+        return self._failures.errors
 
     @property
     def server_tools(self) -> dict[str, list[ToolSpec]]:
@@ -131,7 +131,7 @@ class MultiMCP:
 
     def begin_run(self) -> None:
         """Let servers ask the user again: what they asked in earlier runs no longer counts."""
-        self._questions = 0
+        self._questions.begin_run()
 
     async def initialize(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools of the given servers, by default of all.
@@ -143,8 +143,8 @@ class MultiMCP:
         """
         await self.recall(server_ids)
         silent = [name for name in self._wanted(server_ids) if name not in self.server_tools]
-        awake = [name for name in silent if not self._rests(name)]
-        await asyncio.gather(*map(self._tell_resting, set(silent) - set(awake)))
+        awake = [name for name in silent if not self._failures.rests(name)]
+        await self._failures.tell_resting(name for name in silent if name not in awake)
         await asyncio.gather(*map(self._start, awake))
 
     async def recall(self, server_ids: Collection[str] | None = None) -> None:
@@ -153,7 +153,9 @@ class MultiMCP:
         Waits for no server. In the background those begin to start that are to do so eagerly, or
         whose cached tools are old.
         """
-        wanted = [name for name in self._wanted(server_ids) if not self._is_set_aside(name)]
+        wanted = [
+            name for name in self._wanted(server_ids) if not self._failures.is_set_aside(name)
+        ]
         soon = {name for name in wanted if self._specs[name].start == "eager"}
         for name in wanted:
             if name in self.server_tools or self._specs[name].problem is not None:
@@ -163,7 +165,7 @@ class MultiMCP:
                 await self._learn(name, tools)
                 if self._cache.is_old(self._specs[name]):
                     soon.add(name)
-        await self.start(name for name in soon if not self._rests(name))
+        await self.start(name for name in soon if not self._failures.rests(name))
 
     def unlearned(self) -> list[ServerSpec]:
         """The servers whose tools are not known yet, in the order of the configuration."""
@@ -181,7 +183,7 @@ class MultiMCP:
         Returns at once; for whoever waits for the user meanwhile.
         """
         silent = (s for s in self.unlearned() if self._cache is None or not self._cache.load(s))
-        await self.start(spec.id for spec in silent if not self._rests(spec.id))
+        await self.start(spec.id for spec in silent if not self._failures.rests(spec.id))
 
     async def start(self, server_ids: Iterable[str] | None = None) -> None:
         """Start in the background what a run will need; returns at once.
@@ -215,7 +217,7 @@ class MultiMCP:
                 try:
                     await connection.start()
                 except ServerError as error:
-                    await self._note_failure(server, error)
+                    await self._failures.note(server, error)
                     raise
         async with self._learning[server]:
             pass  # the user may be asked about its tools just now: nothing is called meanwhile
@@ -269,7 +271,10 @@ class MultiMCP:
 
     def status(self) -> list[ServerStatus]:
         """How each server is, in the order of the configuration; starts nothing."""
-        return [self._with_rest(connection.status()) for connection in self._connections.values()]
+        return [
+            self._failures.with_rest(connection.status())
+            for connection in self._connections.values()
+        ]
 
     async def ping(self, server_id: str) -> float:
         """Seconds that a server takes to answer a ping; it is started if need be.
@@ -285,6 +290,7 @@ class MultiMCP:
         A cancellation is delivered after the end, which is bounded.
         """
         if self._closing is None:
+            self._failures.stop_counting()
             self._closing = asyncio.create_task(self._close_all())
         with self._hooks.waiting_for("the servers to end"):
             try:
@@ -303,20 +309,6 @@ class MultiMCP:
         for task in pending:
             task.cancel()
         await self._logs.aclose()
-
-    async def _ask(self, question: Question) -> Reply:
-        return await self._hooks.ask(question) if await self._may_ask() else Reply("decline")
-
-    async def _approve(self, changes: Sequence[ToolChange]) -> bool:
-        return await self._may_ask() and await self._hooks.approve(changes)
-
-    async def _may_ask(self) -> bool:
-        """Count one more question of this run; whether it may be put to the user."""
-        self._questions += 1
-        if self._questions == QUESTIONS_PER_RUN + 1:
-            most = f"servers have asked {QUESTIONS_PER_RUN} questions in this run"
-            await self._hooks.on_notice(f"{most}; further ones are declined until the next request")
-        return self._questions <= QUESTIONS_PER_RUN
 
     def _connection(
         self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
@@ -338,58 +330,10 @@ class MultiMCP:
             async with self._telling_when_slow(name):
                 await self._connections[name].start()
         except ServerError as error:
-            is_aside = await self._note_failure(name, error)
+            is_aside = await self._failures.note(name, error)
             await self._hooks.on_notice(
                 f"{clause(str(error))}; {is_aside}" if is_aside else str(error)
             )
-
-    async def _note_failure(self, name: str, error: ServerError) -> str | None:
-        """Remember that a start failed, once for all who waited; the line if it is set aside now.
-
-        An entry that can't be used costs no time to try, and says itself what to correct.
-        """
-        if self.failures.get(name) is error:
-            return None
-        self.failures[name] = error
-        is_start = isinstance(error, ServerStartError) and not isinstance(error, EntryUnusable)
-        if self._start_failures is None or not is_start or self._closing is not None:
-            return None
-        failure = await asyncio.to_thread(self._start_failures.add, self._specs[name])
-        self._told_resting.add(name)
-        return failure.told(self._start_failures.clock()) if failure.is_set_aside else None
-
-    def _resting(self, name: str) -> StartFailure | None:
-        failures = self._start_failures
-        return None if failures is None else failures.resting(self._specs[name])
-
-    def _rests(self, name: str) -> bool:
-        """Whether a server failed so lately or so often that it is left alone."""
-        return self._resting(name) is not None
-
-    def _is_set_aside(self, name: str) -> bool:
-        failure = self._resting(name)
-        return failure is not None and failure.is_set_aside
-
-    async def _tell_resting(self, name: str) -> None:
-        """Say once that a server is left alone; whoever saw it fail just now has heard why."""
-        failures = self._start_failures
-        if failures is None or name in self._told_resting:
-            return
-        if (failure := failures.resting(self._specs[name])) is not None:
-            self._told_resting.add(name)
-            await self._hooks.on_notice(failure.told(failures.clock()))
-
-    def _with_rest(self, status: ServerStatus) -> ServerStatus:
-        """A server's status, with what is remembered of it."""
-        failures = self._start_failures
-        if failures is None or status.state == "up":
-            return status  # without a look at the file: this is asked for at every plan
-        if (failure := failures.resting(self._specs[status.id])) is None:
-            return status
-        told = failure.told(failures.clock())
-        problem = told if status.problem is None else f"{clause(status.problem)}; {told}"
-        state = "set aside" if failure.is_set_aside else "failed"
-        return replace(status, state=state, problem=problem)
 
     @asynccontextmanager
     async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
@@ -413,9 +357,7 @@ class MultiMCP:
         self, spec: ServerSpec, tools: list[ToolSpec], left_out: Sequence[str]
     ) -> None:
         """A session has listed its server's tools: believe it over the cache."""
-        self.failures.pop(spec.id, None)
-        if self._start_failures is not None:
-            await asyncio.to_thread(self._start_failures.forget, spec.id)
+        await self._failures.forget(spec.id)
         if not spec.bundled:
             # Before anything is pinned, cached or shown to a model.
             tools = await asyncio.to_thread(_without_secrets, spec, tools)
@@ -440,7 +382,7 @@ class MultiMCP:
                 return
             admitted = Admitted(tools)
             if self._pins is not None:
-                admitted = await self._pins.admit(self._specs[name], tools, self._approve)
+                admitted = await self._pins.admit(self._specs[name], tools, self._questions.approve)
             for note in admitted.notes:
                 await self._hooks.on_notice(note)
             self._registry.learn(name, admitted.tools, admitted.refused)

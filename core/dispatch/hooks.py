@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from core.mcp.hooks import Ask, decline
+from core.mcp.hooks import Ask, Question, Reply, decline
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,39 @@ class ServerStatus:
 
 WAITING_MAX = 200
 """So many messages wait to be told; a server that logs faster loses the rest, and that is told."""
+
+
+QUESTIONS_PER_RUN = 10
+"""So many questions may servers put to the user in one run, changed tools included."""
+
+
+class RunQuestions:
+    """What servers may ask the user, counted; further questions of a run are declined."""
+
+    def __init__(self, hooks: DispatcherHooks) -> None:
+        """Ask through `hooks`."""
+        self._hooks = hooks
+        self._asked = 0
+
+    def begin_run(self) -> None:
+        """Begin at zero."""
+        self._asked = 0
+
+    async def ask(self, question: Question) -> Reply:
+        """Put a server's question to the user."""
+        return await self._hooks.ask(question) if await self._may_ask() else Reply("decline")
+
+    async def approve(self, changes: Sequence[ToolChange]) -> bool:
+        """Ask whether changed tools may be used."""
+        return await self._may_ask() and await self._hooks.approve(changes)
+
+    async def _may_ask(self) -> bool:
+        """Count one more question of this run; whether it may be put to the user."""
+        self._asked += 1
+        if self._asked == QUESTIONS_PER_RUN + 1:
+            most = f"servers have asked {QUESTIONS_PER_RUN} questions in this run"
+            await self._hooks.on_notice(f"{most}; further ones are declined until the next request")
+        return self._asked <= QUESTIONS_PER_RUN
 
 
 class LogPump:

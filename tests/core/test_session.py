@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.dispatch.hooks import DispatcherHooks
+from core.dispatch.hooks import QUESTIONS_PER_RUN, DispatcherHooks
 from core.dispatch.known_tools import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
 from core.mcp.hooks import Question, Reply
 from core.process.spawn import spawn
-from core.session import MCP, QUESTIONS_PER_RUN, MultiMCP
+from core.session import MCP, MultiMCP
 from core.tools.content import (
     AudioBlock,
     ImageBlock,
