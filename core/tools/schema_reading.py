@@ -298,7 +298,7 @@ def _read_as_meant(node: JsonObject, written: JsonObject) -> bool:
 
 def _drop(node: JsonObject, keyword: str) -> None:
     """Take out a keyword, and what would take the names that it explains for unknown ones."""
-    del node[keyword]
+    node.pop(keyword, None)  # another thread may have done so, that compiles the schema too
     if keyword in _NAMING:
         for other in _UNNAMED:
             node.pop(other, None)

@@ -1,297 +1,290 @@
-"""Tools as values: how calls bind to schemas, and what results become."""
+"""Names of tools: what each one means, and that none hides another."""
+
+import ast
+import keyword
+import unicodedata
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from core.errors import CallRefused
-from core.tools.content import ContentBlock, ImageBlock, TextBlock, ToolResult
-from core.tools.spec import ToolSpec
-from core.values import Json, JsonObject
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import as_identifier
 from tests.doubles import tool
 
-ADD = tool("add", a="number", b="number")
 
-
-def flat(name: str = "find", defs: JsonObject | None = None, **schema: Json) -> ToolSpec:
-    """A tool with this schema as it is, `defs` as its definitions."""
-    return ToolSpec("s", name, "", {"type": "object", "$defs": defs or {}, **schema})
-
-
-def refused(tool: ToolSpec, *args: Json, **kwargs: Json) -> str:
-    with pytest.raises(CallRefused) as caught:
-        tool.bind(args, kwargs)
-    return str(caught.value)
-
-
-class TestParameters:
-    def test_an_input_wrapper_behind_a_reference_is_flattened(self) -> None:
-        assert ADD.wrapper == "input"
-        assert [(p.name, p.schema, p.required) for p in ADD.parameters] == [
-            ("a", {"type": "number"}, True),
-            ("b", {"type": "number"}, True),
+class TestNames:
+    catalog = ToolCatalog(
+        [
+            tool("add", "math"),
+            tool("fetch", "web"),
+            tool("fetch", "files"),
+            tool("read-file", "files"),
+            tool("import", "files"),
         ]
-
-    def test_a_wrapper_written_in_place_is_flattened_too(self) -> None:
-        inner: JsonObject = {"properties": {"n": {}}, "required": ["n"]}
-        spec = flat(properties={"input": inner})
-        assert spec.wrapper == "input"
-        assert [p.name for p in spec.parameters] == ["n"]
-
-    def test_a_wrapper_without_fields_is_still_sent(self) -> None:
-        spec = flat(properties={"input": {"type": "object", "properties": {}}}, required=["input"])
-        assert spec.parameters == ()
-        assert spec.bind((), {}) == {"input": {}}
+    )
 
     @pytest.mark.parametrize(
-        "properties",
+        ("name", "meant"),
         [
-            {},
-            {"input": {"type": "string"}},
-            {"input": {"type": "object"}},
-            {"input": {"$ref": "#/$defs/Gone"}},
-            {"input": {"$ref": "https://example.com/schema"}},
-            {"request": {"properties": {"a": {}}}},
-            {"input": {"properties": {"a": {}}}, "other": {}},
-            {"input": True},
+            ("add", "math.add"),
+            ("math.add", "math.add"),
+            ("web.fetch", "web.fetch"),
+            ("files.fetch", "files.fetch"),
+            ("read-file", "files.read-file"),
+            ("read_file", "files.read-file"),
+            ("files.read-file", "files.read-file"),
+            ("files.read_file", "files.read-file"),
+            ("import", "files.import"),
+            ("import_", "files.import"),
         ],
     )
-    def test_anything_else_is_no_wrapper(self, properties: JsonObject) -> None:
-        spec = flat(properties=properties)
-        assert spec.wrapper is None
-        assert [p.name for p in spec.parameters] == list(properties)
+    def test_a_tool_is_found_by_each_of_its_names(self, name: str, meant: str) -> None:
+        assert self.catalog.resolve(name).qualified_name == meant
+        assert self.catalog.get(name) is self.catalog.resolve(name)
+        assert name in self.catalog
 
-    @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": {}, "required": 5}])
-    def test_a_schema_that_names_nothing_has_no_parameters(self, schema: JsonObject) -> None:
-        assert ToolSpec("s", "t", "", schema).parameters == ()
-
-    def test_a_required_name_that_nothing_describes_is_a_parameter(self) -> None:
-        spec = flat(properties={"a": {}}, required=["b", "a", "b", 5])
-        assert [(p.name, p.required) for p in spec.parameters] == [("a", True), ("b", True)]
-        assert spec.bind([1, 2], {}) == {"a": 1, "b": 2}
-
-    def test_parts_of_all_of_add_up(self) -> None:
-        spec = flat(
-            allOf=[{"$ref": "#/$defs/Page"}, {"properties": {"q": {}}, "required": ["q"]}],
-            defs={"Page": {"properties": {"page": {"type": "integer"}}, "required": ["page"]}},
+    def test_a_shared_name_is_refused_and_both_tools_named(self) -> None:
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("fetch")
+        assert str(caught.value) == (
+            "'fetch' is offered by several servers; say web.fetch or files.fetch"
         )
-        assert {(p.name, p.required) for p in spec.parameters} == {("page", True), ("q", True)}
+        assert "fetch" not in self.catalog
+        assert self.catalog.get("fetch") is None
 
-    def test_a_reference_at_the_top_is_followed(self) -> None:
-        spec = ToolSpec(
-            "s",
-            "t",
-            "",
-            {"$ref": "#/definitions/A", "definitions": {"A": {"properties": {"x": {}}}}},
+    def test_an_unknown_name_gets_the_nearest_ones_if_any_are_near(self) -> None:
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("readfile")
+        assert str(caught.value) == (
+            "there is no tool 'readfile'; did you mean read_file, read-file?"
         )
-        assert [p.name for p in spec.parameters] == ["x"]
+        with pytest.raises(CallRefused, match=r"; did you mean add\?$"):
+            self.catalog.resolve("ad")
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("zzzzzz")
+        assert str(caught.value) == "there is no tool 'zzzzzz'"
 
-    def test_a_reference_keeps_what_stands_beside_it(self) -> None:
-        spec = flat(
-            properties={"mode": {"$ref": "#/$defs/Mode", "description": "how", "default": "a"}},
-            defs={"Mode": {"enum": ["a", "b"], "description": "a mode"}},
-        )
-        assert spec.parameters[0].schema == {
-            "enum": ["a", "b"],
-            "description": "how",
-            "default": "a",
-        }
+    def test_an_empty_catalogue_says_that_it_is(self) -> None:
+        empty = ToolCatalog([])
+        assert len(empty) == 0
+        with pytest.raises(CallRefused, match=r"there is no tool 'add' \(no tools are on offer\)"):
+            empty.resolve("add")
 
-    def test_references_are_followed_through_others_and_escapes_and_not_in_circles(self) -> None:
-        spec = flat(
-            properties={
-                "chain": {"$ref": "#/$defs/One"},
-                "odd": {"$ref": "#/$defs/a~1b~0c"},
-                "circle": {"$ref": "#/$defs/Self"},
-            },
-            defs={
-                "One": {"$ref": "#/$defs/Two"},
-                "Two": {"type": "integer"},
-                "a/b~c": {"type": "boolean"},
-                "Self": {"$ref": "#/$defs/Self"},
-            },
-        )
-        chain, odd, circle = spec.parameters
-        assert chain.schema == {"type": "integer"}
-        assert odd.schema == {"type": "boolean"}
-        assert "type" not in circle.schema
+    def test_what_is_no_text_is_no_name(self) -> None:
+        assert 5 not in self.catalog
+        assert None not in self.catalog
 
-
-class TestBinding:
-    @pytest.mark.parametrize(
-        ("args", "kwargs"),
-        [
-            ((1, 2), {}),
-            ((1,), {"b": 2}),
-            ((), {"b": 2, "a": 1}),
-            ((), {"input": {"a": 1, "b": 2}}),
-        ],
-    )
-    def test_all_ways_to_write_a_call_become_what_the_server_wants(
-        self, args: tuple[Json, ...], kwargs: JsonObject
-    ) -> None:
-        assert ADD.bind(args, kwargs) == {"input": {"a": 1, "b": 2}}
-
-    def test_without_a_wrapper_arguments_go_as_they_are(self) -> None:
-        spec = flat(properties={"q": {}, "n": {}}, required=["q"])
-        assert spec.bind(["x"], {"n": 3}) == {"q": "x", "n": 3}
-        assert spec.bind([], {"q": "x"}) == {"q": "x"}
-
-    def test_an_argument_that_happens_to_be_called_input_is_no_wrapper(self) -> None:
-        spec = flat(properties={"input": {"type": "string"}}, required=["input"])
-        assert spec.bind(["x"], {}) == spec.bind([], {"input": "x"}) == {"input": "x"}
-
-    def test_a_wrapper_around_an_argument_of_its_own_name_is_told_from_it(self) -> None:
-        spec = tool("t", input="string")
-        assert spec.bind([], {"input": "x"}) == {"input": {"input": "x"}}
-        assert spec.bind([], {"input": {"input": "x"}}) == {"input": {"input": "x"}}
-        assert spec.bind([], {"input": {"other": 1}}) == {"input": {"input": {"other": 1}}}
-
-    def test_binding_leaves_the_callers_arguments_alone(self) -> None:
-        given_arguments: JsonObject = {"input": {"a": 1, "b": 2}}
-        bound = ADD.bind([], given_arguments)
-        bound["more"] = 1
-        assert given_arguments == {"input": {"a": 1, "b": 2}}
-
-    def test_mistakes_are_told_with_the_names_that_would_be_right(self) -> None:
-        assert refused(ADD, 1, 2, 3) == "add() takes 2 arguments (a, b), 3 given"
-        assert refused(ADD, 1, a=2, b=3) == "add() got two values for argument 'a'"
-        assert refused(ADD, 1, c=3) == "add() has no argument 'c'; its arguments are: a, b"
-        assert refused(ADD) == "add() is missing: a, b; its arguments are: a, b"
-        assert refused(ADD, b=1) == "add() is missing: a; its arguments are: a, b"
-        assert refused(tool("sin", x="number"), 1, 2) == "sin() takes 1 argument (x), 2 given"
-        assert refused(flat("now"), 1) == "now() takes no arguments, 1 given"
-        assert "no argument 'input'" in refused(ADD, input={"a": 1}, b=2)
-
-    def test_a_tool_that_names_no_arguments_leaves_judging_them_to_its_server(self) -> None:
-        assert flat().bind([], {"x": 1}) == {"x": 1}
-
-    @pytest.mark.parametrize("more", [True, {}, {"type": "string"}])
-    def test_a_tool_that_takes_more_arguments_gets_them(self, more: Json) -> None:
-        spec = flat(properties={"a": {}}, additionalProperties=more)
-        assert spec.bind([1], {"z": 2}) == {"a": 1, "z": 2}
-
-    def test_names_that_python_does_not_allow_are_written_as_identifiers(self) -> None:
-        spec = flat(properties={"user-id": {}, "from": {}, "$top": {}}, required=["user-id"])
-        assert [p.argument for p in spec.parameters] == ["user_id", "from_", "_top"]
-        written = spec.bind([], {"user_id": 1, "from_": 2, "_top": 3})
-        assert written == spec.bind([1, 2, 3], {}) == {"user-id": 1, "from": 2, "$top": 3}
-        assert spec.bind([], {"user-id": 1, "from": 2}) == {"user-id": 1, "from": 2}
-        assert "two values for argument 'user_id'" in refused(spec, 1, user_id=2)
-        assert "missing: user_id" in refused(spec)
-
-    def test_a_tool_that_takes_no_more_does_not(self) -> None:
-        spec = flat(properties={"a": {}}, additionalProperties=False)
-        assert "no argument 'z'" in refused(spec, z=1)
-
-
-class TestWholeArguments:
-    """Tools whose schemas Python can't express: a plan gives the dict that the server gets."""
-
-    inexpressible: tuple[JsonObject, ...] = (
-        {"type": "array", "items": {}},
-        {"type": ["string", "null"]},
-        {"properties": None},
-        {"properties": [], "required": 5},
-        {"properties": {"a-b": {}, "a_b": {}}},
-        {"properties": {"": {}}},
-        {"properties": {"a\nb": {}}},
-        {"properties": {"…": {}}},
-        {"properties": {"x" * 101: {}}},
-        {"properties": {f"p{n}": {} for n in range(101)}},
-        {"properties": {"a": False}, "required": ["a"]},
-        {"properties": {"a": {}}, "required": ["b"], "additionalProperties": False},
-        {"allOf": [{"type": "object"}, {"type": "array"}]},
-        {"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
-        {"properties": {"a": {}}, "enum": [{"a": 1}]},
-        {"properties": {"a": {}}, "not": {}},
-        {"properties": {"input": {"properties": {"a-b": {}, "a_b": {}}}}},
-        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
-    )
-
-    @pytest.mark.parametrize("schema", inexpressible, ids=lambda schema: str(schema)[:50])
-    def test_what_python_cannot_express_is_sent_as_it_is_given(self, schema: JsonObject) -> None:
-        spec = ToolSpec("s", "t", "", schema)
-        given_arguments: JsonObject = {"a-b": 1, "input": {"x": [None]}}
-        assert [p.name for p in spec.parameters] == ["arguments"]
-        assert spec.wrapper is None
-        assert spec.bind([given_arguments], {}) == given_arguments
-        assert spec.bind([], {"arguments": given_arguments}) == given_arguments
-        assert spec.bind([], given_arguments) == given_arguments
-        assert spec.bind_raw({"arguments": given_arguments}) == {"arguments": given_arguments}
-
-    def test_anything_but_one_dict_is_refused_with_the_form(self) -> None:
-        spec = ToolSpec("s", "t", "", {"type": "array"})
-        calls: list[tuple[list[Json], JsonObject]] = [
-            ([1], {}),
-            ([{}, {}], {}),
-            ([{}], {"a": 1}),
-            ([], {"arguments": 1}),
+    def test_plans_write_the_bare_identifier_unless_it_is_shared(self) -> None:
+        assert [self.catalog.plan_name(spec) for spec in self.catalog] == [
+            "add",
+            "web.fetch",
+            "files.fetch",
+            "read_file",
+            "import_",
         ]
-        for args, kwargs in calls:
-            with pytest.raises(CallRefused, match=r"t\(\) takes one dict: t\(\{'name': value\}\)"):
-                spec.bind(args, kwargs)
-
-    def test_any_other_tool_binds_raw_arguments_like_named_ones(self) -> None:
-        assert ADD.bind_raw({"a": 1, "b": 2}) == {"input": {"a": 1, "b": 2}}
-        assert ADD.bind_raw({"input": {"a": 1, "b": 2}}) == {"input": {"a": 1, "b": 2}}
-
-    def test_a_choice_beside_named_properties_is_left_to_the_server(self) -> None:
-        spec = flat(properties={"a": {}, "b": {}}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
-        assert spec.bind([], {"b": 1}) == {"b": 1}
+        assert [spec.name for spec in self.catalog if self.catalog.is_ambiguous(spec)] == [
+            "fetch",
+            "fetch",
+        ]
 
 
-def text(content: str) -> ContentBlock:
-    return TextBlock(content)
+class TestNamesThatCollide:
+    def test_two_tools_of_one_server_with_one_identifier_stay_two(self) -> None:
+        """The name that is an identifier keeps it, whatever the order; the other is numbered."""
+        dash, line = tool("a-b"), tool("a_b")
+        for tools in ([dash, line], [line, dash]):
+            catalog = ToolCatalog(tools)
+            assert catalog.resolve("a_b").name == "a_b"
+            assert catalog.resolve("a-b").name == "a-b"
+            assert catalog.resolve("a_b_2").name == "a-b"
+            assert catalog.resolve("math.a_b_2").name == "a-b"
+            assert {spec.name: catalog.plan_name(spec) for spec in catalog} == {
+                "a_b": "a_b",
+                "a-b": "a_b_2",
+            }
+            assert not any(catalog.is_ambiguous(spec) for spec in catalog)
+
+    def test_a_number_that_is_taken_is_skipped(self) -> None:
+        catalog = ToolCatalog([tool("a-b"), tool("a b"), tool("a_b_2"), tool("a_b")])
+        assert [catalog.plan_name(spec) for spec in catalog] == ["a_b_3", "a_b_4", "a_b_2", "a_b"]
+
+    def test_a_tool_given_without_its_alias_is_recognised(self) -> None:
+        original = tool("a-b")
+        catalog = ToolCatalog([original, tool("a_b")])
+        assert catalog.plan_name(original) == "a_b_2"
+        assert not catalog.is_ambiguous(original)
+
+    def test_an_alias_stays_when_fewer_tools_are_offered(self) -> None:
+        every = ToolCatalog([tool("a-b"), tool("a_b")])
+        fewer = ToolCatalog([every.resolve("a-b")])
+        assert fewer.plan_name(fewer.resolve("a-b")) == "a_b_2"
+
+    def test_equal_identifiers_on_two_servers_are_told_apart_by_server(self) -> None:
+        catalog = ToolCatalog([tool("a-b", "one"), tool("a_b", "two")])
+        assert [catalog.plan_name(spec) for spec in catalog] == ["one.a_b", "two.a_b"]
+        assert catalog.resolve("a-b").server == "one"
+        with pytest.raises(CallRefused, match=r"say one\.a-b or two\.a_b"):
+            catalog.resolve("a_b")
+
+    def test_a_name_shared_beside_an_alias_is_still_ambiguous(self) -> None:
+        catalog = ToolCatalog([tool("a-b", "one"), tool("a_b", "one"), tool("a-b", "two")])
+        with pytest.raises(CallRefused, match="several servers"):
+            catalog.resolve("a-b")
+        assert [catalog.is_ambiguous(spec) for spec in catalog] == [True, True, True]
+        names = [catalog.plan_name(spec) for spec in catalog]
+        assert names == ["one.a_b_2", "one.a_b", "two.a_b"]
+
+    def test_a_server_that_lists_a_name_twice_offers_the_first(self) -> None:
+        first, second = tool("find", a="number"), tool("find", b="string")
+        catalog = ToolCatalog([first, second])
+        assert list(catalog) == [first]
+        assert catalog.resolve("find") is first
+
+    def test_a_tool_called_like_a_server_makes_room_where_that_server_must_be_named(self) -> None:
+        """Both `tools.search(…)` and `tools.search.fetch(…)` can't be."""
+        search, fetch = tool("search", "search"), tool("fetch", "search")
+        alone = ToolCatalog([search, fetch])
+        assert [alone.plan_name(spec) for spec in alone] == ["search", "fetch"]
+        shared = ToolCatalog([search, fetch, tool("fetch", "web")])
+        assert [shared.plan_name(spec) for spec in shared] == [
+            "search.search",
+            "search.fetch",
+            "web.fetch",
+        ]
+        assert shared.resolve("search") is search
+
+    def test_a_dotted_name_means_server_and_tool_first(self) -> None:
+        catalog = ToolCatalog([tool("math.add", "proxy"), tool("add", "math")])
+        assert catalog.resolve("math.add").server == "math"
+        assert catalog.resolve("proxy.math.add").server == "proxy"
+        assert catalog.resolve("math_add").server == "proxy"
 
 
-IMAGE = ImageBlock("aGk=", "image/png")
-IMAGE_VALUE: JsonObject = {
-    "type": "image",
-    "text": None,
-    "data": "aGk=",
-    "mime_type": "image/png",
-    "uri": None,
-}
+NAMES = st.sampled_from(["a-b", "a_b", "a b", "a.b", "a_b_2", "A-b", "if", "if_", "", "-", "é"])
+SERVERS = st.sampled_from(["s", "t", "a_b"])
+
+
+@given(st.lists(st.tuples(SERVERS, NAMES), max_size=8))
+def test_every_tool_can_be_called_by_the_name_that_plans_are_shown(
+    names: list[tuple[str, str]],
+) -> None:
+    catalog = ToolCatalog(tool(name, server) for server, name in names)
+    assert {spec.qualified_name for spec in catalog} == {f"{s}.{n}" for s, n in names}
+    for spec in catalog:
+        assert catalog.resolve(catalog.plan_name(spec)) is spec
+        assert catalog.resolve(spec.qualified_name) is spec
+    shown = {catalog.plan_name(spec) for spec in catalog}
+    assert len(shown) == len(catalog)
+    assert not shown & {name.partition(".")[0] for name in shown if "." in name}
 
 
 @pytest.mark.parametrize(
-    ("content", "structured", "value"),
+    ("name", "identifier"),
     [
-        ((), {"result": 5}, 5),
-        ((), {"result": None}, None),
-        ((), {"result": {"result": 1}}, {"result": 1}),
-        ((), {"result": 5, "unit": "m"}, {"result": 5, "unit": "m"}),
-        ((), {}, {}),
-        ((text("ignored"),), {"result": 5}, 5),
-        ((text("hello"),), None, "hello"),
-        ((text("a"), text("b")), None, "a\nb"),
-        ((text(""),), None, ""),
-        ((text("7"),), None, "7"),
-        ((text("[1, 2]"),), None, "[1, 2]"),
-        ((text('{"result": [1]}'),), None, [1]),
-        ((text(' \n{"a": 1}'),), None, {"a": 1}),
-        ((text('{"a": 1} and more'),), None, '{"a": 1} and more'),
-        ((text("{not json}"),), None, "{not json}"),
-        ((text('{"a": 1}'), text('{"a": 2}')), None, '{"a": 1}\n{"a": 2}'),
-        ((), None, []),
-        ((IMAGE,), None, [IMAGE_VALUE]),
-        (
-            (text("see"), IMAGE),
-            None,
-            [{**dict.fromkeys(IMAGE_VALUE), "type": "text", "text": "see"}, IMAGE_VALUE],
-        ),
+        ("add", "add"),
+        ("read-file", "read_file"),
+        ("notes/list", "notes_list"),
+        ("2fa", "_2fa"),
+        ("class", "class_"),
+        ("None", "None_"),
+        ("match", "match"),
+        ("", "_"),
+        ("🔥", "_"),
+        ("поиск", "поиск"),
+        ("搜索", "搜索"),
+        ("x²", "x2"),
+        ("ﬁnd", "find"),
+        ("½", "_1_2"),
+        ("__class__", "tool__class__"),
+        ("--", "tool__"),
+        ("a\x00b\nc", "a_b_c"),
+        ("\ud800", "_"),
     ],
 )
-def test_a_result_arrives_in_a_plan_as_its_value(
-    content: tuple[ContentBlock, ...], structured: JsonObject | None, value: Json
-) -> None:
-    assert ToolResult(content, structured).value == value
+def test_names_become_identifiers(name: str, identifier: str) -> None:
+    assert as_identifier(name) == identifier
 
 
-@pytest.mark.parametrize("hostile", ['{"a":' * 100_000, f'{{"a": {"9" * 5000}}}'])
-def test_text_that_no_parser_can_take_stays_text(hostile: str) -> None:
-    assert ToolResult((text(hostile),)).value == hostile
+@given(st.text(max_size=20))
+@example("ⅷ")
+@example("·a")
+@example("ﬀ²")
+@example("ìf")
+def test_every_name_becomes_an_identifier_that_python_reads_back(name: str) -> None:
+    made = as_identifier(name)
+    assert made.isidentifier()
+    assert not keyword.iskeyword(made)
+    assert not made.startswith("__")
+    assert unicodedata.is_normalized("NFKC", made)
+    attribute = ast.parse(f"tools.{made}", mode="eval").body
+    assert isinstance(attribute, ast.Attribute)
+    assert attribute.attr == made
+    assert as_identifier(made) == made
 
 
-def test_the_text_of_a_result_is_its_text_blocks() -> None:
-    assert ToolResult((text("a"), IMAGE, text("b"))).text == "a\nb"
-    assert ToolResult((IMAGE,)).text == ""
+def test_a_thousand_names_that_look_the_same_are_all_told_apart() -> None:
+    names = [f"a{number:010b}".replace("0", "-").replace("1", "+") for number in range(1000)]
+    catalog = ToolCatalog(tool(name) for name in names)
+    spelled = [catalog.plan_name(spec) for spec in catalog]
+    assert spelled[:2] == ["a__________", "a___________2"]
+    assert len(set(spelled)) == len(names)
+    assert [catalog.resolve(name).name for name in spelled] == names
+
+
+class TestOffering:
+    known = (tool("find", "web"), tool("find", "docs"), tool("add"), tool("a-b"), tool("a_b"))
+    catalog = ToolCatalog(known).offering([known[3], known[1]])
+
+    def test_it_offers_what_it_is_told_in_that_order_and_knows_the_rest(self) -> None:
+        assert [t.qualified_name for t in self.catalog] == ["math.a-b", "docs.find"]
+        assert (len(self.catalog), self.catalog.left_out) == (2, 3)
+        assert len(self.catalog.known) == 5
+        assert self.catalog.offers(self.known[1])
+        assert not self.catalog.offers(self.known[2])
+
+    def test_names_mean_the_same_whatever_is_offered(self) -> None:
+        everything = ToolCatalog(self.known)
+        names = [everything.plan_name(t) for t in everything]
+        assert names == [self.catalog.plan_name(t) for t in self.catalog.known]
+        assert self.catalog.resolve("a_b_2").name == "a-b"
+        with pytest.raises(CallRefused, match=r"say web\.find or docs\.find"):
+            self.catalog.resolve("find")
+
+    def test_a_tool_that_is_not_offered_is_refused_with_how_to_find_it(self) -> None:
+        assert "add" not in self.catalog
+        assert self.catalog.get("add") is None
+        assert self.catalog.lookup("add") is not None
+        assert self.catalog.has_name("add")
+        with pytest.raises(CallRefused) as caught:
+            self.catalog.resolve("web.find")
+        assert str(caught.value) == (
+            "'web.find' exists but was not offered to this plan; find it first: "
+            'await search_tools("web find"); did you mean docs.find?'
+        )
+
+    def test_only_tools_on_offer_are_proposed_and_strangers_are_no_tools(self) -> None:
+        with pytest.raises(CallRefused, match=r"there is no tool 'addd'$"):
+            self.catalog.resolve("addd")
+        assert len(self.catalog.offering([tool("stranger")])) == 0
+
+
+class TestNamesThatPose:
+    def test_a_name_like_that_of_anothers_tool_never_means_the_one_that_poses(self) -> None:
+        """Not even when the other server has no such tool any more."""
+        catalog = ToolCatalog([tool("files.read", "evil"), tool("list", "files")])
+        with pytest.raises(CallRefused, match=r"there is no tool 'files\.read'"):
+            catalog.resolve("files.read")
+        for name in ("evil.files.read", "evil.files_read", "files_read"):
+            assert catalog.resolve(name).qualified_name == "evil.files.read"
+
+    def test_a_name_with_a_dot_that_is_no_servers_stays_a_name(self) -> None:
+        catalog = ToolCatalog([tool("admin.list", "files"), tool("files.list", "files")])
+        assert catalog.resolve("admin.list").qualified_name == "files.admin.list"
+        assert catalog.resolve("files.list").qualified_name == "files.files.list"
+
+    def test_an_alias_is_a_name_that_a_plan_can_write_too(self) -> None:
+        """Two underscores in front would hide it: the prelude leaves such names out."""
+        catalog = ToolCatalog([tool("_", "s"), tool("😀", "s")])
+        assert [catalog.plan_name(one) for one in catalog] == ["_", "tool__2"]
