@@ -6,6 +6,7 @@ dealt with it; so what memory has written is always ahead of what happens next.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -298,3 +299,17 @@ class EventChannel:
             await work(self.emit)
         finally:
             self._queue.put_nowait(None)
+
+
+async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
+    """Read a run to its end, hand every event to the listeners in turn, and give the outcome."""
+    outcome: RunOutcome | None = None
+    async with aclosing(events):
+        async for event in events:
+            for listener in listeners:
+                await listener(event)
+            if isinstance(event, RunFinished):
+                outcome = event.outcome
+    if outcome is None:
+        raise RuntimeError("the run ended without a RunFinished event")
+    return outcome

@@ -7,7 +7,7 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import replace
 from typing import assert_never
 
@@ -74,7 +74,7 @@ from core.turn import (
     RunOutcome,
     RunStatus,
     Step,
-    Usage,
+    used_since,
 )
 from core.values import JsonObject
 
@@ -133,7 +133,7 @@ class AgentLoop:
             message="" if status == "done" else text,
             steps=tuple(run.steps),
             usage=context.model.usage - used,
-            usage_by_model=_since(used_by, context.model.usage_by_model),
+            usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
         )
         context.final_answer = outcome.result
@@ -407,26 +407,6 @@ class AgentLoop:
             run.seconds[phase] += self._clock() - started
 
 
-async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
-    """Read a run to its end, hand every event to the listeners in turn, and give the outcome."""
-    outcome: RunOutcome | None = None
-    async with contextlib.aclosing(events):
-        async for event in events:
-            for listener in listeners:
-                await listener(event)
-            if isinstance(event, RunFinished):
-                outcome = event.outcome
-    if outcome is None:
-        raise RuntimeError("the run ended without a RunFinished event")
-    return outcome
-
-
 _REPEATED_PLAN = PlanFailure(
     "repeated", "this plan is the same as one that failed before, and was not run again"
 )
-
-
-def _since(earlier: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:
-    """What each model has used since `earlier`; models that were not asked are left out."""
-    used = {name: usage - earlier.get(name, Usage()) for name, usage in now.items()}
-    return {name: usage for name, usage in used.items() if usage.model_calls}

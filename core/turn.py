@@ -4,6 +4,7 @@
 dataclasses, except `PerceptionResult`, which is parsed from model output and so is Pydantic.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -252,6 +253,12 @@ class Usage:
             self.cost - earlier.cost,
             self.unpriced_calls - earlier.unpriced_calls,
         )
+
+
+def used_since(earlier: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:
+    """What each model has used since `earlier`; models that were not asked are left out."""
+    used = {name: usage - earlier.get(name, Usage()) for name, usage in now.items()}
+    return {name: usage for name, usage in used.items() if usage.model_calls}
 
 
 RunStatus: TypeAlias = Literal["done", "no_answer", "failed", "interrupted"]

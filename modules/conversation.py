@@ -12,8 +12,8 @@ from typing import Self
 from config.schema import AgentProfile
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
-from core.events import Emit, Event, Notice
-from core.loop import AgentLoop, collect
+from core.events import Emit, Event, Notice, collect
+from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy

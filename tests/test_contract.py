@@ -18,7 +18,8 @@ from config.schema import AgentProfile, StrategyProfile
 from config.servers import ServerSpec
 from core.context import AgentContext
 from core.dispatch.known_tools import shipped_tools
-from core.loop import AgentLoop, collect
+from core.events import collect
+from core.loop import AgentLoop
 from core.session import MCP, MultiMCP
 from core.strategy import (
     conservative_plan,

@@ -20,8 +20,9 @@ from core.events import (
     StepFinished,
     ToolCallFinished,
     ToolCallStarted,
+    collect,
 )
-from core.loop import AgentLoop, collect
+from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog

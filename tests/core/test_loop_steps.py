@@ -7,8 +7,8 @@ import pytest
 from config.schema import StrategyProfile
 from core.context import AgentContext
 from core.errors import BudgetSpent, ExitCode, ModelUnavailable
-from core.events import Clarified, Event, Notice, Observed, Retrying
-from core.loop import AgentLoop, collect
+from core.events import Clarified, Event, Notice, Observed, Retrying, collect
+from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
 from core.run.observation import (

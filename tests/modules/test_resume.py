@@ -3,7 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-from core.loop import AgentLoop, collect
+from core.events import collect
+from core.loop import AgentLoop
 from core.ports import CallTool, OnRepaired
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from config.schema import StrategyProfile
 from core.context import AgentContext
-from core.events import Event, ToolCallRefused
-from core.loop import AgentLoop, collect
+from core.events import Event, ToolCallRefused, collect
+from core.loop import AgentLoop
 from core.ports import CallTool, OnRepaired
 from core.provenance.guard import Provenance
 from core.provenance.known import Known, ProvenancePolicy

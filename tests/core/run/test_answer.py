@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.loop import AgentLoop, collect
+from core.events import collect
+from core.loop import AgentLoop
 from core.turn import FinalAnswer, FurtherProcessing, Plan, RunOutcome, ToolCall
 from core.values import Json
 from tests.doubles import FakeParts, context

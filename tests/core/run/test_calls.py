@@ -6,8 +6,8 @@ import contextlib
 import pytest
 
 from core.errors import ToolTimeout
-from core.events import Event, ToolCallFinished, ToolCallProgress, ToolCallStarted
-from core.loop import AgentLoop, collect
+from core.events import Event, ToolCallFinished, ToolCallProgress, ToolCallStarted, collect
+from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog

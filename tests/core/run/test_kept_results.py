@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from core.errors import CallRefused
-from core.events import Event, ToolCallFinished, ToolCallKept, ToolCallStarted
-from core.loop import AgentLoop, collect
+from core.events import Event, ToolCallFinished, ToolCallKept, ToolCallStarted, collect
+from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.run.kept_results import (

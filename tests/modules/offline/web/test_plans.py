@@ -8,8 +8,8 @@ import pytest
 
 from config.schema import StrategyProfile
 from core.context import AgentContext, Parts
-from core.events import Event
-from core.loop import AgentLoop, collect
+from core.events import Event, collect
+from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool, ModelReply, ModelRequest, OnRepaired, PerceptionInputs
 from core.tools.catalog import ToolCatalog
