@@ -8,13 +8,14 @@ hosts which share an address never share one. Imported when the first page is fe
 """
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 import httpcore2
 
+from core.base.causes import causes
 from core.base.text import size_text
 from servers.web.errors import PageUnavailable
 from servers.web.fetching.decoding import Undecodable, decoder_for
@@ -193,7 +194,7 @@ def _too_large(target: Target, intake: Intake) -> PageUnavailable:
 def _connect_error(target: Target, error: Exception) -> str:
     """Why there is no connection, from the errors behind the error."""
     where = with_port(target)
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
                 f"{where} can't be trusted: its certificate is refused "
@@ -206,14 +207,3 @@ def _connect_error(target: Target, error: Exception) -> str:
     if isinstance(error, httpcore2.ConnectTimeout):
         return f"{where} can't be reached in {CONNECT_SECONDS:g} s; try later or another source"
     return f"{where} can't be reached; check the address and the network"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it came from, groups taken apart."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            group = cast("BaseExceptionGroup[BaseException]", error)
-            for each in group.exceptions:
-                yield from _causes(each)
-        error = error.__cause__ or error.__context__
