@@ -258,14 +258,14 @@ async def test_a_question_stops_the_clock_of_those_who_wait_for_their_turn() -> 
         return Reply("decline")
 
     spec = replace(
-        server("able"), concurrent_calls=1, tool_timeout_seconds={"echo": 0.05, "question": 5}
+        server("able"), concurrent_calls=1, tool_timeout_seconds={"echo": 0.4, "question": 5}
     )
     async with connected(spec, hooks=SessionHooks(ask=ask)) as connection:
         await connection.start()
         asking = asyncio.create_task(text_of(connection, "question"))
         await asked.wait()
         waiting = asyncio.create_task(text_of(connection, "echo"))
-        await asyncio.sleep(0.1)  # twice its time
+        await asyncio.sleep(0.8)  # twice its time
         answered.set()
         assert await asking == "decline"
         assert await waiting == ""
