@@ -5,10 +5,8 @@ content that are not known here are passed over, as the documentation asks.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from core.ports import (
-    NativeToolCall,
     ReplyDelta,
     ReplyEnd,
     TextDelta,
@@ -17,18 +15,9 @@ from core.ports import (
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.http.errors import ServiceErrors
-from modules.models.http.json_text import json_value
-from modules.models.serving.reply import MAX_NATIVE_CALLS, MAX_REPLY_CHARACTERS
+from modules.models.http.tool_calls import ToolCalls
 
 _AT_THE_LIMIT = ("max_tokens", "model_context_window_exceeded")
-
-
-@dataclass(slots=True)
-class _OpenCall:
-    """A tool call while its arguments come."""
-
-    name: str
-    arguments: list[str] = field(default_factory=list[str])
 
 
 class AnthropicReply:
@@ -42,9 +31,7 @@ class AnthropicReply:
         self._stop_reason: str | None = None
         self._refusal = ""
         self._counts: dict[str, int] = {}
-        self._calls: dict[int, _OpenCall] = {}
-        self._calls_begun = 0
-        self._room_characters = MAX_REPLY_CHARACTERS
+        self._calls = ToolCalls()
 
     def feed(self, event: JsonObject, /) -> Iterator[ReplyDelta]:
         """What one more event adds."""
@@ -120,9 +107,7 @@ class AnthropicReply:
             case {"type": "text", "text": str() as text}:
                 yield from self._text(text)
             case {"type": "tool_use", "name": str() as name}:
-                self._calls_begun += 1
-                if self._calls_begun <= MAX_NATIVE_CALLS:
-                    self._calls[index] = _OpenCall(name)
+                self._calls.begin(index, name)
             case _:
                 return
 
@@ -133,9 +118,7 @@ class AnthropicReply:
             case {"type": "thinking_delta", "thinking": str() as thought} if thought:
                 yield ThinkingDelta(thought)
             case {"type": "input_json_delta", "partial_json": str() as piece}:
-                self._room_characters -= len(piece)
-                if index in self._calls and self._room_characters >= 0:
-                    self._calls[index].arguments.append(piece)
+                self._calls.add(index, piece)
             case _:
                 return
 
@@ -145,9 +128,9 @@ class AnthropicReply:
             yield TextDelta(text)
 
     def _close_call(self, index: int) -> Iterator[ReplyDelta]:
-        if (call := self._calls.pop(index, None)) is not None:
+        if (call := self._calls.take(index)) is not None:
             self._has_content = True
-            yield NativeToolCall(call.name, _arguments("".join(call.arguments)))
+            yield call
 
     def _take_end(self, event: JsonObject) -> None:
         match event:
@@ -169,9 +152,3 @@ def _explanation(details: Json) -> str:
             return explanation[:1000]
         case _:
             return ""
-
-
-def _arguments(text: str) -> JsonObject:
-    """The arguments of a call; none where what the model wrote is no JSON object."""
-    value = json_value(text.encode("utf-8", "replace")) if text.strip() else None
-    return value if isinstance(value, dict) else {}

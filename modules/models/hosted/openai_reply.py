@@ -8,9 +8,10 @@ the protocol gives it is passed over.
 
 from collections.abc import Iterator
 
+from pydantic_core import to_json
+
 from core.ports import (
     FinishReason,
-    NativeToolCall,
     ReplyDelta,
     ReplyEnd,
     TextDelta,
@@ -18,13 +19,9 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.http.json_text import json_value
 from modules.models.http.reply import ServiceReply
-from modules.models.serving.reply import MAX_NATIVE_CALLS
+from modules.models.http.tool_calls import ToolCalls
 from modules.models.thinking import ThinkingSplitter
-
-ARGUMENT_CHARACTERS_MAX = 200_000
-"""So much of the arguments of all tool calls of a reply is kept."""
 
 TOKENS_MAX = 1_000_000_000
 """A larger count of tokens is none."""
@@ -44,7 +41,7 @@ class OpenAIReply:
         self._finish: FinishReason | None = None
         self._usage = Usage(model_calls=1)
         self._splitter = ThinkingSplitter()
-        self._calls = _ToolCalls()
+        self._calls = ToolCalls()
         self._declined = False
         self._filtered = False
 
@@ -86,7 +83,7 @@ class OpenAIReply:
             yield self.so_far()
             raise self._reply.broke_off()
         yield from self._splitter.end()
-        yield from self._calls.deltas()
+        yield from self._calls.take_all()
         if self._filtered:
             yield TextDelta(WITHHELD)
         yield ReplyEnd(self._usage, "refused" if self._declined else self._finish or "stop")
@@ -103,8 +100,23 @@ class OpenAIReply:
         if refusal := _text(message.get("refusal")):
             self._declined = True
             deltas.append(TextDelta(refusal))
-        self._calls.feed(message.get("tool_calls"))
+        calls = message.get("tool_calls")
+        for piece in calls if isinstance(calls, list) else []:
+            if isinstance(piece, dict) and isinstance(function := piece.get("function"), dict):
+                self._call(piece.get("index"), function)
         return deltas
+
+    def _call(self, index: Json, function: JsonObject) -> None:
+        """A piece of a call: it names its place, or follows the last."""
+        name, arguments = _text(function.get("name")), function.get("arguments")
+        behind = self._calls.after()
+        last = behind if name or not behind else behind - 1
+        place = index if isinstance(index, int) and not isinstance(index, bool) else last
+        self._calls.begin(place, name)
+        if isinstance(arguments, str):
+            self._calls.add(place, arguments)
+        elif isinstance(arguments, dict):
+            self._calls.add(place, to_json(arguments).decode())
 
     def _content(self, content: Json) -> list[ReplyDelta]:
         if isinstance(content, str):
@@ -119,58 +131,6 @@ class OpenAIReply:
                 case _:
                     continue
         return deltas
-
-
-class _ToolCalls:
-    """Tool calls that come in pieces: each names its call by index, or follows the last."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-        self._arguments: dict[int, list[str]] = {}
-        self._whole: dict[int, JsonObject] = {}
-        self._room = ARGUMENT_CHARACTERS_MAX
-
-    def feed(self, pieces: Json) -> None:
-        for piece in pieces if isinstance(pieces, list) else []:
-            if isinstance(piece, dict) and isinstance(function := piece.get("function"), dict):
-                self._take(self._index(piece, function), function)
-
-    def deltas(self) -> list[ReplyDelta]:
-        """The calls in order; one whose arguments are no object comes as text, as it stands."""
-        return [self._delta(index, self._names[index]) for index in sorted(self._names)]
-
-    def _index(self, piece: JsonObject, function: JsonObject) -> int:
-        index = piece.get("index")
-        if isinstance(index, int) and not isinstance(index, bool):
-            return index
-        last = max(self._names, default=-1)
-        return last + 1 if _text(function.get("name")) or last < 0 else last
-
-    def _take(self, index: int, function: JsonObject) -> None:
-        if index not in self._names:
-            if len(self._names) >= MAX_NATIVE_CALLS:
-                return
-            self._names[index] = ""
-            self._arguments[index] = []
-        # Some servers repeat the name in every piece, none sends it in parts.
-        self._names[index] = self._names[index] or _text(function.get("name"))
-        match function.get("arguments"):
-            case str() as text if len(text) <= self._room:
-                self._room -= len(text)
-                self._arguments[index].append(text)
-            case dict() as arguments:
-                self._whole[index] = arguments
-            case _:
-                return
-
-    def _delta(self, index: int, name: str) -> ReplyDelta:
-        if (arguments := self._whole.get(index)) is not None:
-            return NativeToolCall(name, arguments)
-        text = "".join(self._arguments[index])
-        value = json_value(text.encode("utf-8", "replace")) if text.strip() else {}
-        if isinstance(value, str):  # some models quote the object once more
-            value = json_value(value.encode("utf-8", "replace"))
-        return NativeToolCall(name, value) if isinstance(value, dict) else TextDelta(name + text)
 
 
 def first_choice(chunk: JsonObject) -> JsonObject | None:

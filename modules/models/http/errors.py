@@ -200,8 +200,9 @@ class ServiceErrors:
         """
         if said.status is not None:
             return self.refusal(said.status, said)
-        return self._error(
-            f"failed while it wrote its reply{self._said(said)}; try again, {ELSEWHERE}",
+        return ServiceError(
+            f"{self._subject} failed while it wrote its reply{self._said(said)}; try again, "
+            f"{ELSEWHERE}",
             HTTPStatus.OK,
             said,
             transient=True,
@@ -219,8 +220,8 @@ class ServiceErrors:
         is_spent = said.is_spent or status == HTTPStatus.PAYMENT_REQUIRED
         transient = may_pass(status) and not is_spent and not is_final
         pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
-        return self._error(
-            self._why_refused(status, said, is_spent),
+        return ServiceError(
+            f"{self._subject} {self._why_refused(status, said, is_spent)}",
             status,
             said,
             transient=transient,
@@ -230,9 +231,9 @@ class ServiceErrors:
     def redirect(self, status: int, target: str) -> ServiceError:
         """A redirect, which is not followed: the key is meant for one host only."""
         where = f" to {self._quote(target)}" if target else ""
-        return self._error(
-            f"is not at {self._place}: the address points elsewhere{where} (HTTP {status}); set "
-            "the right one as base_url in config/models.json",
+        return ServiceError(
+            f"{self._subject} is not at {self._place}: the address points elsewhere{where} "
+            f"(HTTP {status}); set the right one as base_url in config/models.json",
             status,
             ErrorDocument(),
         )
@@ -295,23 +296,6 @@ class ServiceErrors:
         """A service's text as one printable line, cut to a length, without our key."""
         # Cut only when the key is out: a part of it could stay.
         return one_line(self._redactor.text(text), QUOTE_CHARACTERS_MAX)
-
-    def _error(
-        self,
-        what: str,
-        status: int,
-        said: ErrorDocument,
-        *,
-        transient: bool = False,
-        retry_after_seconds: float | None = None,
-    ) -> ServiceError:
-        return ServiceError(
-            f"{self._subject} {what}",
-            status,
-            said,
-            transient=transient,
-            retry_after_seconds=retry_after_seconds,
-        )
 
 
 def service_advice(entry: ModelEntry, variable: str) -> Advice:

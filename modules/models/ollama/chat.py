@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from core.ports import ModelRequest, NativeToolCall, ReplyDelta, ReplyEnd, ThinkingDelta
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.http.json_text import json_value
 from modules.models.http.reply import ServiceReply
+from modules.models.http.tool_calls import tool_call
 from modules.models.ollama.api import count_in
 from modules.models.thinking import ThinkingSplitter
 
@@ -72,13 +72,12 @@ class OllamaReply:
             yield from _native_call(call)
 
 
-def _native_call(call: Json) -> Iterator[NativeToolCall]:
+def _native_call(call: Json) -> Iterator[ReplyDelta]:
     match call:
         case {"function": {"name": str(name), "arguments": dict(arguments)}}:
             yield NativeToolCall(name, arguments)
         case {"function": {"name": str(name), "arguments": str(text)}}:
-            parsed = json_value(text.encode("utf-8", "replace"))
-            yield NativeToolCall(name, parsed if isinstance(parsed, dict) else {})
+            yield tool_call(name, text)
         case _:
             return
 

@@ -73,14 +73,14 @@ async def test_thoughts_text_and_native_calls_come_as_they_are_written() -> None
     ]
 
 
-async def test_arguments_that_are_no_json_object_are_none() -> None:
+async def test_arguments_that_are_no_json_object_are_text() -> None:
     call: JsonObject = {"type": "tool_use", "id": "t", "name": "add", "input": {}}
     async with service() as fake:
         fake.streams(
             begin(), block(0, call, {"type": "input_json_delta", "partial_json": "[1"}), end()
         )
         async with claude(fake.url) as model:
-            assert (await ask(model)).tool_calls == (NativeToolCall("add", {}),)
+            assert (await ask(model)).text == "add[1"
 
 
 async def test_nothing_in_the_environment_reroutes_or_rekeys(
