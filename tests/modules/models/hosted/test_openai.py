@@ -7,7 +7,7 @@ import pytest
 
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
-from core.ports import ImageInput, ModelReply, ModelRequest
+from core.ports import ImageInput, ModelRequest
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.hosted.openai import OpenAIModel
@@ -101,16 +101,6 @@ async def test_a_stream_that_ends_without_done_is_whole_once_it_said_why() -> No
 async def test_a_stream_that_said_done_is_whole_without_a_reason() -> None:
     async with talking(streams(chunk(content="a"))) as (_, model):
         assert (await asked(model, REQUEST)).text == "a"
-
-
-async def test_a_reply_is_whole_though_its_connection_breaks_before_the_count_of_tokens() -> None:
-    async def play(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.event(chunk("stop", content="a"))
-        exchange.cut()
-
-    async with talking(play) as (_, model):
-        assert await asked(model, REQUEST) == ModelReply("a", Usage(1), model=model.name)
 
 
 async def test_bytes_that_are_no_utf_8_and_numbers_that_are_none_cost_no_reply() -> None:

@@ -1,7 +1,6 @@
 """The wire of model backends: what comes over it, in bounds, and what its failures say."""
 
 import asyncio
-import logging
 import socket
 import ssl
 from collections.abc import AsyncGenerator
@@ -17,7 +16,7 @@ from modules.models.http.client import Body
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, ServiceReply
 from tests.core.mcp.http_server import Exchange
-from tests.modules.models.http.chat_server import KEY, Handler, model_server, sends
+from tests.modules.models.http.chat_server import Handler, model_server, sends
 from tests.modules.models.http.wired import ADVICE, events, fault, heard, lines, posted, wire
 
 
@@ -34,21 +33,6 @@ def chunked(*pieces: bytes, end: bool = True) -> Handler:
             exchange.cut()
 
     return play
-
-
-async def test_a_request_is_json_with_the_key_in_a_header_and_nowhere_else(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with model_server(sends(b'{"a": 1}', "application/json")) as server:
-        async with wire(server.url + "/") as opened, opened.post("/x", {"q": "ü"}) as reply:
-            assert await reply.json() == {"a": 1}
-            assert KEY.value not in repr(opened)
-        assert server.bodies == [{"q": "ü"}]
-        assert server.paths == ["/v1/x"]
-        assert server.headers["authorization"] == f"Bearer {KEY.value}"
-        assert server.headers["accept-encoding"] == "identity"
-    assert KEY.value not in caplog.text
 
 
 async def test_a_query_in_the_address_stays_and_half_a_surrogate_pair_can_be_sent() -> None:

@@ -80,33 +80,3 @@ async def test_a_failure_in_the_middle_of_a_reply_is_told() -> None:
         error = await failure(fake)
         assert "does not fit into memory" in str(error)
         assert not error.transient
-
-
-async def test_a_reply_that_is_cut_off_is_none() -> None:
-    async def cut(asked: Asked) -> None:
-        await asked.begin()
-        await asked.line(chunk("Yes"))
-        asked.cut()
-
-    async with ollama_server() as fake:
-        fake.chat = [chunk("Yes")]
-        error = await failure(fake)
-        assert "broke off" in str(error)
-        assert error.transient
-        fake.on["/api/chat"] = cut
-        assert (await failure(fake)).transient
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"<html>login</html>\n", b"[1]\n", b'{"message": \n', b"[" * 90_000, b"x" * 2_000_000],
-)
-async def test_what_is_no_chat_is_refused(data: bytes) -> None:
-    async def answer(asked: Asked) -> None:
-        await asked.begin()
-        await asked.write(data)
-        await asked.end()
-
-    async with ollama_server() as fake:
-        fake.on["/api/chat"] = answer
-        assert not (await failure(fake)).transient
