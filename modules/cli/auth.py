@@ -11,7 +11,7 @@ from typing import Final, TextIO
 from config.models_file import ModelsFile
 from core.errors import ExitCode, UsageError
 from core.values import Json
-from modules.cli.parser import Action, CommandParser, add_actions, command_parser
+from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
@@ -38,22 +38,8 @@ _NAME_CHARACTERS_SHOWN: Final = 24
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `auth`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
-    whole = command_parser(program, "auth", _HELP)
-    add_actions(whole, _ACTIONS)
-    found, unknown = whole.parse_known_args(words)
-    if unknown:
-        # Not repeated: one of the words may be a key.
-        told = "takes no more words"
-        if found.action == "set":
-            told = "takes a name alone: the key is asked for, or read from stdin"
-        parser: CommandParser = found.parser
-        parser.error(f"auth {found.action} {told}")
-    return found
+    """Read the words behind `auth`; raises as `read_action`."""
+    return read_action(words, program, "auth", _HELP, _ACTIONS)
 
 
 def _add_name(parser: CommandParser) -> None:
@@ -253,6 +239,7 @@ examples:
   pass show openai | agent.py auth set openai""",
         set_key,
         _add_name,
+        "auth set takes a name alone: the key is asked for, or read from stdin",
     ),
     "list": Action(
         "which keys are there, and where; never what they are",
@@ -261,6 +248,7 @@ examples:
   agent.py auth list
   agent.py auth list --json | jq '.[] | select(.keyring).variable'""",
         list_keys,
+        refusal="auth list takes no more words",
     ),
     "remove": Action(
         "take a key out of the keyring",
@@ -269,5 +257,6 @@ examples:
   agent.py auth remove gemini""",
         remove_key,
         _add_name,
+        "auth remove takes no more words",
     ),
 }

@@ -46,11 +46,7 @@ _CALL_ID: Final = 1
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `call`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
+    """Read the words behind `call`; raises as `read_words`."""
     parser = command_parser(program, "call", _HELP)
     parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
     parser.add_argument(

@@ -21,7 +21,7 @@ from config.bundled import documents_environment, web_environment
 from config.schema import AgentProfile
 from config.settings import Places
 from core.errors import ExitCode
-from modules.cli.parser import Action, CommandParser, add_actions, command_parser, read_action
+from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Surroundings
 
 _HELP: Final = """\
@@ -60,14 +60,8 @@ Replace: TypeAlias = Callable[[str, list[str], Mapping[str, str]], NoReturn]
 
 
 def parse(words: Sequence[str], program: str = "agent.py") -> argparse.Namespace:
-    """Read the words behind `docs`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
-    whole = command_parser(program, "docs", _HELP)
-    add_actions(whole, _ACTIONS)
-    return read_action(whole, words)
+    """Read the words behind `docs`; raises as `read_action`."""
+    return read_action(words, program, "docs", _HELP, _ACTIONS)
 
 
 def task_of(found: argparse.Namespace) -> str:

@@ -51,11 +51,7 @@ MOST_COLUMNS = 100
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `doctor`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
+    """Read the words behind `doctor`; raises as `read_words`."""
     parser = command_parser(program, "doctor", _HELP)
     parser.set_defaults(run=diagnose)
     return read_words(parser, words, "; doctor takes options only")

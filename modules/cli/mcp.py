@@ -10,14 +10,7 @@ from modules.cli.arguments import END_OF_OPTIONS
 from modules.cli.mcp_edit import add, disable, enable, remove
 from modules.cli.mcp_list import list_servers
 from modules.cli.mcp_logs import show_log
-from modules.cli.parser import (
-    Action,
-    CommandParser,
-    add_actions,
-    command_parser,
-    read_action,
-    seconds,
-)
+from modules.cli.parser import Action, CommandParser, read_action, seconds
 from modules.cli.surroundings import Surroundings
 
 LOG_LINES_SHOWN: Final = 20
@@ -37,17 +30,14 @@ examples:
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `mcp`; for `add`, `program` is the command of the server.
+    """Read the words behind `mcp`; raises as `read_action`.
 
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    The command of a server to `add` is found as `program`.
     """
     # Behind -- stands a program of somebody else, with options of its own.
     end = words.index(END_OF_OPTIONS) if END_OF_OPTIONS in words else len(words)
     behind = [*words[end + 1 :]]
-    whole = command_parser(program, "mcp", _HELP)
-    add_actions(whole, _ACTIONS)
-    found = read_action(whole, words[:end])
+    found = read_action(words[:end], program, "mcp", _HELP, _ACTIONS)
     found.program = behind
     parser: CommandParser = found.parser
     if found.action == "add":

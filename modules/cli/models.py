@@ -11,7 +11,7 @@ from core.values import Json, JsonObject
 from modules.cli.doctor_models import KEYRING_SECONDS
 from modules.cli.models_pull import pull_model
 from modules.cli.models_rows import ModelRow, model_rows
-from modules.cli.parser import Action, CommandParser, add_actions, command_parser, read_action
+from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened
@@ -38,16 +38,10 @@ _HELP_OPTIONS: Final = frozenset({"-h", "--help"})
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `models`; without an action, `list` is meant.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
+    """Read the words behind `models`, where no action means `list`; raises as `read_action`."""
     if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
         words = ["list", *words]
-    whole = command_parser(program, "models", _HELP)
-    add_actions(whole, _ACTIONS)
-    return read_action(whole, words)
+    return read_action(words, program, "models", _HELP, _ACTIONS)
 
 
 def _add_name(parser: CommandParser) -> None:

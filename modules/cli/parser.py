@@ -28,14 +28,12 @@ class CommandParser(OptionsParser):
         )
 
 
-def command_parser(
-    program: str, command: str, description: str, epilog: str = EXIT_CODES_HELP
-) -> CommandParser:
+def command_parser(program: str, command: str, description: str) -> CommandParser:
     """A parser whose help is printed as it is written, `program` standing for `agent.py`."""
     return CommandParser(
         prog=f"{program} {command}",
         description=description.replace("agent.py", program),
-        epilog=epilog,
+        epilog=EXIT_CODES_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -65,24 +63,38 @@ def _no_arguments(parser: CommandParser) -> None:
 class Action:
     """One action of a command: its help, as a summary and the rest, what does it, what it takes.
 
-    `arguments` adds those that it has for itself; options it has as every command.
+    `arguments` adds those that it has for itself; options it has as every command. `refusal` is
+    said of words that it can't read, in place of the words: one of them may be a secret.
     """
 
     summary: str
     details: str
     run: Run
     arguments: Callable[[CommandParser], None] = _no_arguments
+    refusal: str = ""
 
 
-def add_actions(whole: CommandParser, actions: Mapping[str, Action]) -> None:
-    """Make the command's first argument one of these; `parser` is that of the chosen one."""
-    program = whole.prog.partition(" ")[0]
-    words = whole.add_subparsers(
+def read_action(
+    words: Sequence[str],
+    program: str,
+    command: str,
+    description: str,
+    actions: Mapping[str, Action],
+) -> argparse.Namespace:
+    """What the words say to a command whose first argument is one of these actions.
+
+    What is found has the `action`, what does it as `run`, and its own `parser`.
+
+    Raises:
+        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
+    """
+    whole = command_parser(program, command, description)
+    choices = whole.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=CommandParser
     )
     for name, action in actions.items():
         told = f"{action.summary[0].upper()}{action.summary[1:]}.\n\n{action.details}"
-        parser = words.add_parser(
+        parser = choices.add_parser(
             name,
             help=action.summary,
             description=told.replace("agent.py", program),
@@ -92,18 +104,12 @@ def add_actions(whole: CommandParser, actions: Mapping[str, Action]) -> None:
         action.arguments(parser)
         add_options(parser)
         parser.set_defaults(run=action.run, parser=parser)
-
-
-def read_action(whole: CommandParser, words: Sequence[str]) -> argparse.Namespace:
-    """What the words say to a command with actions.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
     found, unknown = whole.parse_known_args(words)
     if unknown:
-        parser: CommandParser = found.parser
-        parser.refuse(unknown)
+        chosen: CommandParser = found.parser
+        if refusal := actions[found.action].refusal:
+            chosen.error(refusal)
+        chosen.refuse(unknown)
     return found
 
 

@@ -34,11 +34,7 @@ ASKS_NO_MODEL = "no model is asked for this: it gets the page of agent.py help"
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `prompt`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
+    """Read the words behind `prompt`; raises as `read_words`."""
     parser = command_parser(program, "prompt", _HELP)
     parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
     parser.add_argument(

@@ -68,11 +68,7 @@ _NOTES = {
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Read the words behind `run-plan`.
-
-    Raises:
-        SystemExit: code 2 with a message on stderr, or 0 after `--help`.
-    """
+    """Read the words behind `run-plan`; raises as `read_words`."""
     parser = command_parser(program, "run-plan", _HELP)
     parser.add_argument("file", metavar="FILE", help="the plan, Python text; - reads it from stdin")
     parser.add_argument(
