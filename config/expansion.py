@@ -27,16 +27,14 @@ MAX_EXPANDED_CHARACTERS = 128 * 1024
 MAX_PROBLEMS = 100
 """How many problems of one entry are kept; nobody reads more."""
 
-# Patterns are compiled when first used: this module is imported before servers are started.
-
 _OPEN_VARIABLES = frozenset(
     {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
 )
 """Variables that are no secret wherever they are used; most of them every server gets anyway."""
 
-_REFERENCE = r"\$\$\{|\$\{([^{}]*)\}|\$\{"
-_VARIABLE = r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?"
-_INPUT = r"input:([\w.-]{1,60})"
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?")
+_INPUT = re.compile(r"input:([\w.-]{1,60})")
 _CHARACTERS_SHOWN = 60
 
 
@@ -63,7 +61,7 @@ class Expander:
         """
         if "${" not in text:
             return text
-        return re.sub(_REFERENCE, lambda found: self._value(key, found, private), text)
+        return _REFERENCE.sub(lambda found: self._value(key, found, private), text)
 
     def texts(self, key: str, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Each text of a list, as `text`."""
@@ -87,7 +85,7 @@ class Expander:
             )
         value = self._constant(body)
         if value is None:
-            variable = re.fullmatch(_VARIABLE, body)
+            variable = _VARIABLE.fullmatch(body)
             if variable is None:
                 return self._unusable(key, found, _why_no_variable(body))
             value = self._of_environment(variable[1], variable[2], private)
@@ -144,7 +142,7 @@ def _unset(name: str) -> str:
 
 def _why_no_variable(body: str) -> str:
     """Why `${body}` is none. Only the name of an input is quoted: the rest may be a secret."""
-    if (asked := re.fullmatch(_INPUT, body)) is not None:
+    if (asked := _INPUT.fullmatch(body)) is not None:
         return (
             f"${{input:{asked[1]}}}, which an editor would ask you for; nobody is asked here: "
             "put the value into an environment variable and write ${VARIABLE}"

@@ -8,11 +8,11 @@ from core.base.hosts import is_loopback
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 
-_UNPRINTABLE = r"[\x00-\x20\x7f]"
-_HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A token of RFC 9110, section 5.6.2."""
 
-_HEADER_VALUE = r"[\t\x20-\x7e]*"
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 """Visible ASCII, spaces and tabs: what RFC 9110, section 5.5, lets a new field hold."""
 
 HOST_CHARACTERS_MAX = 260
@@ -40,7 +40,7 @@ def url_problem(url: str) -> str | None:
         has_place = bool(parts.hostname) and parts.port != 0
     except ValueError:  # brackets without an IPv6 address, a port that is no number
         return f"no usable address; allowed: {URL_FORM}"
-    if re.search(_UNPRINTABLE, url) or parts.scheme not in ("http", "https") or not has_place:
+    if _UNPRINTABLE.search(url) or parts.scheme not in ("http", "https") or not has_place:
         return f"no usable address; allowed: {URL_FORM}"
     if parts.username is not None:
         return "a user name or password, which messages would show; send it in 'headers'"
@@ -53,14 +53,15 @@ def header_problem(headers: Mapping[str, str]) -> str | None:
     A line break in a value would let it write headers of its own (RFC 9110, section 5.5).
     """
     for name, value in headers.items():
-        if re.fullmatch(_HEADER_NAME, name) is None:
+        if _HEADER_NAME.fullmatch(name) is None:
             # What stands behind the first odd character may be the value, put there by mistake.
-            beginning = "".join(re.findall(rf"^{_HEADER_NAME}", name))[:40]
+            begins = _HEADER_NAME.match(name)
+            beginning = begins[0][:40] if begins is not None else ""
             return (
                 f"key 'headers' holds a name that begins with {beginning!r} and is no name of a "
                 "header; allowed: ASCII letters, digits and '-'"
             )
-        if re.fullmatch(_HEADER_VALUE, value) is None:
+        if _HEADER_VALUE.fullmatch(value) is None:
             return (
                 f"key 'headers.{name[:40]}' holds a character that a header can't carry; "
                 "allowed: visible ASCII characters and spaces"

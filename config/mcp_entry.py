@@ -63,7 +63,7 @@ _SECRET_KEYS = frozenset({*_URL_KEYS, "command", "cwd", "envFile", "args", "env"
 """Keys whose texts may be secrets, so that no message quotes them."""
 
 _KEYS_SHOWN = 10
-_BARE_VARIABLE = r"(?:\w+ )?\$[A-Za-z_]\w*"
+_BARE_VARIABLE = re.compile(r"(?:\w+ )?\$[A-Za-z_]\w*")
 """How Gemini CLI writes a variable; behind `Bearer`, say. Elsewhere it is a plain text."""
 
 
@@ -178,7 +178,7 @@ def read_entry(raw: object) -> McpEntry:
         "write ${NAME} for a variable"
         for key, section in (("env", keys.env), ("headers", keys.headers))
         for name, value in section.items()
-        if re.fullmatch(_BARE_VARIABLE, value) is not None
+        if _BARE_VARIABLE.fullmatch(value) is not None
     ]
     fields = keys.model_dump(include=_OWN_KEYS, exclude_unset=True)
     if not problems:

@@ -1,4 +1,4 @@
-"""The command line: what may be said, and what it means. Light: read before anything is spawned."""
+"""The command line of a request: what may be said, and what it means."""
 
 import argparse
 import math
