@@ -5,7 +5,6 @@ The configuration is read and the servers that the request needs are spawned; on
 is named.
 """
 
-import gc
 import logging
 import os
 import sys
@@ -35,8 +34,6 @@ def run_agent(argv: Sequence[str]) -> int:
 
     Never raises, except `SystemExit` for `--help`, `--version` and unknown options.
     """
-    # Collecting while a thousand modules are imported finds nothing and costs a tenth.
-    gc.disable()
     places: Places | None = None
     complaints = Complaints(os.environ)
     redact = complaints.redactor.text
