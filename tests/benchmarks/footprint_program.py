@@ -4,6 +4,7 @@ usage: `python -m tests.benchmarks.footprint_program files|imports FILE REQUEST`
 One thing at a time: a profiler would weigh on the CPU of imports.
 """
 
+import gc
 import importlib._bootstrap as bootstrap
 import json
 import sys
@@ -82,6 +83,7 @@ def main() -> int:
     """Run the agent on the request; gives its exit code."""
     what, out, *arguments = sys.argv[1:]
     watch = FilesRun() if what == "files" else ImportCosts()
+    gc.disable()  # as agent.py does
     from modules.app import run_agent  # now that it is watched
 
     code = run_agent(arguments)

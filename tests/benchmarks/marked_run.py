@@ -1,5 +1,6 @@
 """`agent.py` with the marks of its start-up written to stderr as they are passed."""
 
+import gc
 import sys
 import time
 
@@ -8,6 +9,7 @@ INTERPRETER_READY = time.time()
 
 def main() -> int:
     """Run the agent quietly, its debug marks on stderr; gives its exit code."""
+    gc.disable()  # as agent.py does
     import logging
 
     from modules.app import run_agent
