@@ -4,13 +4,12 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from servers.rag.ports import Embedder
+import numpy as np
+
+from servers.rag.ports import Embedder, Vectors
 from tests.evals.retrieval.telling import say
-
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
 
 TEXTS_AT_ONCE = 64
 """What an interruption may lose."""
@@ -46,10 +45,8 @@ class CachedEmbedder:
         """The inner one's."""
         return self._inner.dimension
 
-    def embed_passages(self, texts: Sequence[str]) -> "Vectors":
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of texts to be found; progress goes to stderr."""
-        import numpy as np
-
         missing = [t for t in dict.fromkeys(texts) if self._look_up("passage", t) is None]
         for start in range(0, len(missing), TEXTS_AT_ONCE):
             part = missing[start : start + TEXTS_AT_ONCE]
@@ -57,7 +54,7 @@ class CachedEmbedder:
             say(f"vectors: {start + len(part)} of {len(missing)} computed")
         return np.stack([self._known("passage", text) for text in texts])
 
-    def embed_query(self, text: str) -> "Vectors":
+    def embed_query(self, text: str) -> Vectors:
         """The vector of a question."""
         if self._look_up("query", text) is None:
             self._keep("query", [text], self._inner.embed_query(text))
@@ -71,9 +68,7 @@ class CachedEmbedder:
         """Close the file."""
         self._database.close()
 
-    def _known(self, kind: Literal["passage", "query"], text: str) -> "Vectors":
-        import numpy as np
-
+    def _known(self, kind: Literal["passage", "query"], text: str) -> Vectors:
         blob = self._look_up(kind, text)
         assert blob is not None
         return np.frombuffer(blob, dtype=np.float32)
@@ -85,7 +80,7 @@ class CachedEmbedder:
         return None if row is None else row[0]
 
     def _keep(
-        self, kind: Literal["passage", "query"], texts: Sequence[str], vectors: "Vectors"
+        self, kind: Literal["passage", "query"], texts: Sequence[str], vectors: Vectors
     ) -> None:
         """In one transaction."""
         keys = [_key(kind, text) for text in texts]

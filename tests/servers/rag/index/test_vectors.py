@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,15 +9,13 @@ import pytest
 from servers.rag.index.changes import cut_log
 from servers.rag.index.connections import connect
 from servers.rag.index.index import Index
+from servers.rag.ports import Vectors
 from tests.servers.rag.index.made import FINGERPRINT, cut, entry, put
-
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
 
 DIMENSION = 384
 
 
-def unit_vectors(count: int, seed: int = 1) -> "Vectors":
+def unit_vectors(count: int, seed: int = 1) -> Vectors:
     """Random vectors of length 1."""
     rows = np.random.default_rng(seed).standard_normal((count, DIMENSION)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)

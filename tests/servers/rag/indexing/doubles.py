@@ -4,14 +4,13 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from servers.rag.errors import EmbedderUnavailable
 from servers.rag.library.options import DocumentOptions
+from servers.rag.ports import Vectors
 from servers.reading.source import Extracted, ExtractionError
-
-if TYPE_CHECKING:
-    from servers.rag.ports import Vectors
 
 LONG_AGO_NS = 1_600_000_000_000_000_000
 SOON_SECONDS = 50.0
@@ -56,9 +55,7 @@ class LetterEmbedder:
     def start(self) -> None:
         assert self.starting.wait(SOON_SECONDS)
 
-    def embed_passages(self, texts: Sequence[str]) -> "Vectors":
-        import numpy as np
-
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
         assert self.gate.wait(SOON_SECONDS)
         if self.down:
             raise EmbedderUnavailable("the embedder is down")
@@ -70,7 +67,7 @@ class LetterEmbedder:
                 found[row, ord(letter) % self.dimension] += 1
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
-    def embed_query(self, text: str) -> "Vectors":
+    def embed_query(self, text: str) -> Vectors:
         return self.embed_passages([text])
 
     def close(self) -> None:
