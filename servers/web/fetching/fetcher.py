@@ -37,9 +37,9 @@ from servers.web.fetching.robots import (
 )
 from servers.web.fetching.targets import Target, parse_target, shown_url
 from servers.web.fetching.transport import (
+    BodyBounds,
     ConnectionLost,
     Connector,
-    Intake,
     exchange,
     system_connector,
 )
@@ -93,12 +93,12 @@ class GuardedFetcher:
         is_reading = not headers and request.body is None
         heeds = is_reading and self.options.robots in ("always", because)
         attempts = Attempts(self.options.timeout_seconds, self.timing)
-        intake = Intake(self.options.page_bytes)
+        bounds = BodyBounds(self.options.page_bytes)
         asked: set[tuple[str, str]] = set()
         for _ in range(REDIRECTS_MAX + 1):
             if heeds:
                 await self._check_robots(request, attempts)
-            answer = await self._answered(request, intake, attempts)
+            answer = await self._answered(request, bounds, attempts)
             location = answer.header(b"location")
             if answer.status not in REDIRECT_STATUSES or not location:
                 return _fetched(request, answer)
@@ -115,11 +115,11 @@ class GuardedFetcher:
             f"{shown_url(url)} redirects more than {REDIRECTS_MAX} times; try another source"
         )
 
-    async def _answered(self, request: Request, intake: Intake, attempts: Attempts) -> Answer:
+    async def _answered(self, request: Request, bounds: BodyBounds, attempts: Attempts) -> Answer:
         """The answer to one request, asked again where that may help."""
         while True:
             try:
-                answer = await self._once(request, intake, attempts.attempt_seconds())
+                answer = await self._once(request, bounds, attempts.attempt_seconds())
             except ConnectionLost:
                 # Data that may have arrived is not sent twice.
                 pause = None if request.body is not None else attempts.pause()
@@ -133,7 +133,7 @@ class GuardedFetcher:
                     raise _busy(request.target, answer)
             await attempts.wait(pause)
 
-    async def _once(self, request: Request, intake: Intake, seconds: float) -> Answer:
+    async def _once(self, request: Request, bounds: BodyBounds, seconds: float) -> Answer:
         """One look-up, one connection, one answer, all of it within some seconds."""
         try:
             async with asyncio.timeout(seconds):
@@ -142,7 +142,7 @@ class GuardedFetcher:
                     await self.guard.addresses(
                         request.target, may_be_private=request.may_be_private
                     ),
-                    intake,
+                    bounds,
                     connector=self.connector,
                     trust=self.trust,
                 )
@@ -178,11 +178,11 @@ class GuardedFetcher:
         reached, that nothing may be read.
         """
         request = first
-        intake = Intake(TEXT_BYTES_MAX, is_cut=True)
+        bounds = BodyBounds(TEXT_BYTES_MAX, is_cut=True)
         for _ in range(ROBOTS_REDIRECTS_MAX + 1):
             try:
                 seconds = min(ROBOTS_SECONDS, attempts.attempt_seconds())
-                answer = await self._once(request, intake, seconds)
+                answer = await self._once(request, bounds, seconds)
                 location = answer.header(b"location")
                 if answer.status in REDIRECT_STATUSES and location:
                     request = next_request(request, answer.status, location)

@@ -30,8 +30,8 @@ CONNECT_SECONDS = 8.0
 PROGRESS_BYTES = 64 * 1024
 """How often progress is told."""
 
-CRUMBS_MAX = 2_000
-CRUMB_BYTES = 64
+PIECES_MAX = 2_000
+PIECE_BYTES_MIN = 64
 """Beyond so many pieces, their mean size is no less than this. A server that makes a chunk of each
 byte keeps us busy, and gives nothing."""
 
@@ -44,7 +44,7 @@ class ConnectionLost(PageUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class BodyBounds:
     """How much of a body is taken: compressed and decompressed bytes, each.
 
     `is_cut` takes the first `most_bytes` of a larger one, and tells nobody of it; else a larger one
@@ -65,7 +65,7 @@ async def system_connector(address: str, port: int, seconds: float) -> httpcore2
 async def exchange(
     request: Request,
     addresses: Sequence[str],
-    intake: Intake,
+    bounds: BodyBounds,
     *,
     connector: Connector,
     trust: Callable[[], ssl.SSLContext],
@@ -91,7 +91,7 @@ async def exchange(
             if not answer.is_success:
                 return answer
             async with aclosing(response.aiter_stream()) as stream:
-                return replace(answer, body=await _body(answer, stream, intake, target))
+                return replace(answer, body=await _body(answer, stream, bounds, target))
     except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
         raise PageUnavailable(_connect_error(target, error)) from error
     except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
@@ -135,30 +135,30 @@ def _written(request: Request) -> httpcore2.Request:
 
 
 async def _body(
-    answer: Answer, stream: AsyncIterator[bytes], intake: Intake, target: Target
+    answer: Answer, stream: AsyncIterator[bytes], bounds: BodyBounds, target: Target
 ) -> bytes:
     """The decompressed body, within bounds on the wire and in memory."""
     total = answer.content_length
-    if total is not None and total > intake.most_bytes and not intake.is_cut:
-        raise _too_large(target, intake)
+    if total is not None and total > bounds.most_bytes and not bounds.is_cut:
+        raise _too_large(target, bounds)
     body = bytearray()
-    wired = crumbs = 0
-    meter = _Meter(total, is_quiet=intake.is_cut)
+    wired = pieces = 0
+    meter = _Meter(total, is_quiet=bounds.is_cut)
     try:
         decoder = decoder_for(answer.listed(b"content-encoding"))
         async for piece in stream:
             wired += len(piece)
-            crumbs += 1
-            if crumbs > CRUMBS_MAX and wired < crumbs * CRUMB_BYTES:
+            pieces += 1
+            if pieces > PIECES_MAX and wired < pieces * PIECE_BYTES_MIN:
                 raise Undecodable("comes in crumbs, byte by byte")
             for made in decoder.feed(piece):
                 body += made
-                if len(body) > intake.most_bytes:
+                if len(body) > bounds.most_bytes:
                     break
-            if max(wired, len(body)) > intake.most_bytes:
-                if intake.is_cut:
-                    return bytes(body[: intake.most_bytes])
-                raise _too_large(target, intake)
+            if max(wired, len(body)) > bounds.most_bytes:
+                if bounds.is_cut:
+                    return bytes(body[: bounds.most_bytes])
+                raise _too_large(target, bounds)
             await meter.tell(wired)
         decoder.finish()
     except Undecodable as error:
@@ -183,8 +183,8 @@ class _Meter:
             await tell(f"fetched {size_text(wired)}{self._of_all}")
 
 
-def _too_large(target: Target, intake: Intake) -> PageUnavailable:
-    megabytes = intake.most_bytes / 2**20
+def _too_large(target: Target, bounds: BodyBounds) -> PageUnavailable:
+    megabytes = bounds.most_bytes / 2**20
     return PageUnavailable(
         f"{shown_url(target.url)} is larger than the {megabytes:,.3g} MB that are read "
         "('page_bytes' in the profile's web section); try another source"

@@ -95,10 +95,10 @@ async def test_an_empty_body_is_one_whatever_it_claims_to_be() -> None:
     ],
 )
 async def test_a_body_that_is_too_much_or_too_little_is_refused(reply: Reply, told: str) -> None:
-    with pytest.raises(PageUnavailable) as fault:
+    with pytest.raises(PageUnavailable) as error:
         await fetched(reply)
-    assert told in str(fault.value)
-    assert len(str(fault.value)) < 200
+    assert told in str(error.value)
+    assert len(str(error.value)) < 200
 
 
 FLOOD = b"x: " + b"y" * 1_000 + b"\r\n"
@@ -125,7 +125,7 @@ FLOOD = b"x: " + b"y" * 1_000 + b"\r\n"
         raw(b"\x16\x03\x01\x02\x00" * 100),
     ],
 )
-async def test_what_is_no_proper_http_is_a_fault_in_one_line(handler: Handler) -> None:
+async def test_what_is_no_proper_http_is_an_error_in_one_line(handler: Handler) -> None:
     with pytest.raises(PageUnavailable, match="breaks off, or answers with something else") as told:
         await fetched(handler)
     assert str(told.value).isprintable()

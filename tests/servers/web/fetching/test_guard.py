@@ -186,16 +186,16 @@ async def test_metadata_stays_closed_whatever_is_opened(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("error", "told"),
     [
         (socket.gaierror(socket.EAI_NONAME, "unknown"), "there is no host some.example"),
         (socket.gaierror(socket.EAI_AGAIN, "later"), "no name server answers"),
         (UnicodeError("label too long"), "there is no host some.example"),
     ],
 )
-async def test_a_name_that_is_not_found_is_told(fault: Exception, told: str) -> None:
+async def test_a_name_that_is_not_found_is_told(error: Exception, told: str) -> None:
     with pytest.raises(PageUnavailable, match=told):
-        await fetcher(Names(fault), Sockets()).fetch("http://some.example/")
+        await fetcher(Names(error), Sockets()).fetch("http://some.example/")
     with pytest.raises(PageUnavailable, match="there is no host"):
         await fetcher(Names([]), Sockets()).fetch("http://some.example/")
 

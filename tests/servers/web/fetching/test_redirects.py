@@ -67,12 +67,12 @@ async def test_ten_redirects_are_followed_and_eleven_are_not() -> None:
             await fetcher.fetch("http://one.example/0")
 
 
-async def test_a_redirect_that_says_no_place_is_a_fault() -> None:
+async def test_a_redirect_that_says_no_place_is_an_error() -> None:
     async with loopback_web() as web:
         web.pages["/"] = Reply(b"over there", 302)
-        with pytest.raises(PageUnavailable, match="without saying where") as fault:
+        with pytest.raises(PageUnavailable, match="without saying where") as error:
             await web.public_fetcher().fetch("http://one.example/")
-    assert fault.value.status == 302
+    assert error.value.status == 302
 
 
 async def test_keys_stay_with_the_first_origin_for_good() -> None:

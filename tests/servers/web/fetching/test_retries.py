@@ -32,7 +32,7 @@ class Hours:
         self.now += seconds
 
 
-def patient(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher:
+def fetcher(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher:
     return open_fetcher(
         WebOptions(),
         resolver=web.resolve,
@@ -76,7 +76,7 @@ async def test_trouble_that_passes_is_waited_out(trouble: Reply | Handler) -> No
     hours = Hours()
     async with loopback_web() as web:
         web.pages["/"] = in_turn(trouble, trouble, page("here"))
-        assert (await patient(web, hours).fetch("http://one.example/")).body == b"here"
+        assert (await fetcher(web, hours).fetch("http://one.example/")).body == b"here"
     assert hours.slept == [0.5, 1.0]
     assert len(web.resolved) == 3  # each connection is checked anew
 
@@ -85,7 +85,7 @@ async def test_the_pauses_are_drawn_so_that_not_all_come_back_at_once() -> None:
     hours = Hours()
     async with loopback_web() as web:
         web.pages["/"] = in_turn(busy(), busy(retry_after="4"), page("here"))
-        await patient(web, hours, draw=0.5).fetch("http://one.example/")
+        await fetcher(web, hours, draw=0.5).fetch("http://one.example/")
     assert hours.slept == pytest.approx([0.375, 4.2])
 
 
@@ -102,9 +102,9 @@ async def test_trouble_that_stays_is_told_after_three_tries(
 ) -> None:
     async with loopback_web() as web:
         web.pages["/"] = trouble
-        with pytest.raises(PageUnavailable, match=told) as fault:
-            await patient(web, Hours()).fetch("http://one.example/")
-    assert fault.value.status == status
+        with pytest.raises(PageUnavailable, match=told) as error:
+            await fetcher(web, Hours()).fetch("http://one.example/")
+    assert error.value.status == status
     assert len(web.asked) == 3
 
 
@@ -112,7 +112,7 @@ async def test_a_server_that_stays_too_busy_is_a_limit() -> None:
     async with loopback_web() as web:
         web.pages["/"] = busy(429)
         with pytest.raises(RateLimited, match="status 429"):
-            await patient(web, Hours()).fetch("http://one.example/")
+            await fetcher(web, Hours()).fetch("http://one.example/")
     assert len(web.asked) == 3
 
 
@@ -138,7 +138,7 @@ async def test_the_pause_is_the_one_that_the_server_wants(
     hours = Hours()
     async with loopback_web() as web:
         web.pages["/"] = in_turn(busy(429, **headers), page("here"))
-        await patient(web, hours).fetch("http://one.example/")
+        await fetcher(web, hours).fetch("http://one.example/")
     assert hours.slept == pytest.approx([pause])
 
 
@@ -148,10 +148,10 @@ async def test_a_pause_that_is_too_long_is_left_to_the_caller(status: int, wante
     hours = Hours()
     async with loopback_web() as web:
         web.pages["/"] = busy(status, retry_after=wanted)
-        with pytest.raises(RateLimited, match="asks for a pause of") as fault:
-            await patient(web, hours).fetch("http://one.example/")
+        with pytest.raises(RateLimited, match="asks for a pause of") as error:
+            await fetcher(web, hours).fetch("http://one.example/")
     assert (hours.slept, len(web.asked)) == ([], 1)
-    assert len(str(fault.value)) < 200
+    assert len(str(error.value)) < 200
 
 
 async def test_pauses_end_with_the_time_of_the_whole() -> None:
@@ -164,7 +164,7 @@ async def test_pauses_end_with_the_time_of_the_whole() -> None:
     async with loopback_web() as web:
         web.pages["/"] = slow
         with pytest.raises(PageUnavailable, match="status 503"):
-            await patient(web, hours).fetch("http://one.example/")
+            await fetcher(web, hours).fetch("http://one.example/")
     assert len(web.asked) == 3
     assert hours.now - 50 < 50
 
@@ -174,8 +174,8 @@ async def test_data_that_may_have_arrived_is_not_sent_twice() -> None:
         web.pages["/"] = in_turn(cut, page("here"))
         web.pages["/busy"] = in_turn(busy(429), page("here"))
         with pytest.raises(PageUnavailable, match="breaks off"):
-            await patient(web, Hours()).fetch("http://one.example/", form={"q": "x"})
-        await patient(web, Hours()).fetch("http://one.example/busy", form={"q": "x"})
+            await fetcher(web, Hours()).fetch("http://one.example/", form={"q": "x"})
+        await fetcher(web, Hours()).fetch("http://one.example/busy", form={"q": "x"})
     assert web.paths == ["/", "/busy", "/busy"]
 
 
@@ -183,11 +183,11 @@ async def test_data_that_may_have_arrived_is_not_sent_twice() -> None:
 async def test_any_other_status_is_told_at_once_with_what_to_try(status: int) -> None:
     async with loopback_web() as web:
         web.pages["/"] = Reply(b"secret" * 20, status)
-        with pytest.raises(PageUnavailable, match=f"status {status}: .*") as fault:
-            await patient(web, Hours()).fetch("http://one.example/")
-    assert fault.value.status == status
+        with pytest.raises(PageUnavailable, match=f"status {status}: .*") as error:
+            await fetcher(web, Hours()).fetch("http://one.example/")
+    assert error.value.status == status
     assert len(web.asked) == 1
-    assert "secret" not in str(fault.value)
+    assert "secret" not in str(error.value)
 
 
 async def test_one_attempt_ends_in_time_however_the_answer_drips() -> None:

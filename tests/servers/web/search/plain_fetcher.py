@@ -9,7 +9,7 @@ from servers.web.ports import Because, Fetched
 
 
 class PlainFetcher:
-    """Asks whatever it is told, redirects followed; every status without success is a fault."""
+    """Asks whatever it is told, redirects followed; every status without success is an error."""
 
     async def fetch(
         self,

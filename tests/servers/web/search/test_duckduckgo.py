@@ -117,14 +117,14 @@ async def test_an_empty_202_is_a_rate_limit(web: LoopbackWeb) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "fault"),
+    ("status", "error"),
     [(403, SearchUnavailable), (429, RateLimited), (418, SearchUnavailable)],
 )
 async def test_a_refusal_says_its_status_and_what_to_try(
-    web: LoopbackWeb, status: int, fault: type[Exception]
+    web: LoopbackWeb, status: int, error: type[Exception]
 ) -> None:
     web.pages["/html/"] = Reply(b"no", status)
-    with pytest.raises(fault, match=rf"DuckDuckGo .*{status}.*[Ww]ait.*`web\.search`"):
+    with pytest.raises(error, match=rf"DuckDuckGo .*{status}.*[Ww]ait.*`web\.search`"):
         await searcher(web).search("herons")
 
 

@@ -170,7 +170,7 @@ async def test_nothing_found_is_an_empty_list(
     assert await found(web, engine, answer) == []
 
 
-async def test_nothing_found_while_engines_failed_is_a_fault(web: LoopbackWeb) -> None:
+async def test_nothing_found_while_engines_failed_is_an_error(web: LoopbackWeb) -> None:
     answer = {"results": [], "unresponsive_engines": [["brave", "too many\nrequests"], 7]}
     with pytest.raises(SearchUnavailable, match=r"brave \(too many requests\)\. Try again later"):
         await found(web, searxng, answer)
@@ -181,7 +181,7 @@ async def test_nothing_found_while_engines_failed_is_a_fault(web: LoopbackWeb) -
     "answer",
     [{}, [], "results", {"results": {}}, {"results": None, "web": []}, {"type": "ErrorResponse"}],
 )
-async def test_json_of_another_shape_is_a_fault_that_says_so(
+async def test_json_of_another_shape_is_an_error_that_says_so(
     web: LoopbackWeb, engine: Engine, answer: object
 ) -> None:
     with pytest.raises(SearchUnavailable, match=r"another shape than documented.*`web\.search`"):
@@ -189,7 +189,7 @@ async def test_json_of_another_shape_is_a_fault_that_says_so(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_an_answer_that_is_no_json_is_a_fault(web: LoopbackWeb, engine: Engine) -> None:
+async def test_an_answer_that_is_no_json_is_an_error(web: LoopbackWeb, engine: Engine) -> None:
     deep = "[" * 100_000
     for body in ("<html>log in</html>", "", "{", deep, "\ud800".encode("utf-8", "surrogatepass")):
         text = body if isinstance(body, bytes) else body.encode()
@@ -249,14 +249,14 @@ REFUSALS: list[tuple[Engine, int, type[WebError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "status", "fault", "message"), REFUSALS)
+@pytest.mark.parametrize(("engine", "status", "error", "message"), REFUSALS)
 async def test_a_refusal_names_the_cause_and_the_remedy(
-    web: LoopbackWeb, engine: Engine, status: int, fault: type[WebError], message: str
+    web: LoopbackWeb, engine: Engine, status: int, error: type[WebError], message: str
 ) -> None:
     body = json.dumps({"detail": {"error": f"no {KEY}"}}).encode()
     headers = {"content-type": JSON, "retry-after": "3600"}
     web.pages["/search"] = Reply(body, status, headers)
-    with pytest.raises(fault, match=message) as caught:
+    with pytest.raises(error, match=message) as caught:
         await engine(PlainFetcher(), web.url("/search")).search("herons", 5)
     assert KEY not in str(caught.value)
 

@@ -103,8 +103,8 @@ async def test_only_real_requests_take_a_turn_and_our_own_limit_is_told_as_ours(
 class RefusingFetcher:
     """Finds an address private, or the server in want of a pause."""
 
-    def __init__(self, fault: WebError) -> None:
-        self._fault = fault
+    def __init__(self, error: WebError) -> None:
+        self._error = error
 
     async def fetch(
         self,
@@ -115,7 +115,7 @@ class RefusingFetcher:
         form: dict[str, str] | None = None,
         json: object = None,
     ) -> Fetched:
-        raise self._fault
+        raise self._error
 
 
 async def test_a_private_address_says_how_to_allow_it() -> None:
