@@ -15,7 +15,7 @@ from modules.planning.names import (
     PlanNames,
     own_nodes,
 )
-from modules.planning.repair.edits import Repair, around
+from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import ENTRY_POINT
 from modules.sandbox.language.rewriting import Edit
 
@@ -42,9 +42,9 @@ def missing_awaits(plan: ParsedPlan) -> Iterator[Repair]:
             if isinstance(scope, ast.AsyncFunctionDef) or (solve is not None and scope is solve):
                 awaits = awaits or scope is solve
                 words = f"added await to {_spelled(node, names)}"
-                yield Repair(node, words, around(plan, node, "(await ", ")"))
+                yield Repair(node, words, plan.text.around(node, "(await ", ")"))
     if solve is not None and awaits:
-        yield Repair(solve, f"made {ENTRY_POINT}() async", around(plan, solve, "async "))
+        yield Repair(solve, f"made {ENTRY_POINT}() async", plan.text.around(solve, "async "))
 
 
 def generators_to_lists(plan: ParsedPlan) -> Iterator[Repair]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from core.base.text import shorten
-from modules.planning.names import ParsedPlan, Place
+from modules.planning.names import Place
 from modules.sandbox.language.rewriting import Edit
 
 MAX_PHRASE_CHARACTERS = 120
@@ -22,17 +22,3 @@ class Repair:
     def phrase(self) -> str:
         """What was done, with the line."""
         return f"{shorten(self.words, MAX_PHRASE_CHARACTERS)} (line {self.place.lineno})"
-
-
-def around(plan: ParsedPlan, node: Place, before: str, after: str = "") -> tuple[Edit, ...]:
-    """Put text before and behind a node."""
-    start, end = plan.text.span(node)
-    opening = Edit(start, start, before)
-    return (opening, Edit(end, end, after)) if after else (opening,)
-
-
-def instead(plan: ParsedPlan, node: Place, text: str) -> tuple[Edit, ...]:
-    """Put other text in a node's place; as many lines as before."""
-    start, end = plan.text.span(node)
-    breaks = plan.text.between(start, end).count(b"\n") - text.count("\n")
-    return (Edit(start, end, text + "\n" * breaks),)

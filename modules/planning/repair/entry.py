@@ -16,7 +16,7 @@ from modules.planning.names import (
     own_nodes,
     takes_nothing,
 )
-from modules.planning.repair.edits import Repair, instead
+from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, ENTRY_POINT
 from modules.sandbox.language.rewriting import Edit
 
@@ -53,7 +53,7 @@ def misnamed_entry(plan: ParsedPlan) -> Iterator[Repair]:
     entry = _only([node for node in first if node.name == _USUAL_NAME]) or _only(first)
     if entry is not None and (renamed := _renamed(plan, entry)) is not None:
         uses = [n for n in names.nodes if isinstance(n, ast.Name) and n.id == entry.name]
-        edits = [edit for use in uses for edit in instead(plan, use, ENTRY_POINT)]
+        edits = [edit for use in uses for edit in plan.text.instead(use, ENTRY_POINT)]
         words = f"renamed {entry.name}() to {ENTRY_POINT}()"
         yield Repair(entry, words, (renamed, *edits))
 
@@ -72,7 +72,7 @@ def own_runs(plan: ParsedPlan) -> Iterator[Repair]:
                 orelse=[],
             ):
                 words = "skipped what stands under if __name__ == '__main__'"
-                yield Repair(statement, words, instead(plan, statement, "pass"))
+                yield Repair(statement, words, plan.text.instead(statement, "pass"))
             case _:
                 pass
     runners = {ENTRY_POINT, *_runners(plan)}
@@ -91,7 +91,7 @@ def own_runs(plan: ParsedPlan) -> Iterator[Repair]:
         words = "dropped what only shows the answer"
         if _calls(statement, runners):
             words = f"dropped the call of {ENTRY_POINT}(), which is called anyway"
-        yield Repair(statement, words, instead(plan, statement, "pass"))
+        yield Repair(statement, words, plan.text.instead(statement, "pass"))
 
 
 def annotated_verdicts(plan: ParsedPlan) -> Iterator[Repair]:
@@ -102,7 +102,7 @@ def annotated_verdicts(plan: ParsedPlan) -> Iterator[Repair]:
                 f"{word}:" in _VERDICTS and plan.names.scope_of(node) is not None
             ):
                 text = f'return "{word}: " + str({ast.unparse(said)})'
-                yield Repair(node, f"returned what {word}: says", instead(plan, node, text))
+                yield Repair(node, f"returned what {word}: says", plan.text.instead(node, text))
             case _:
                 pass
 

@@ -14,7 +14,7 @@ from modules.planning.names import (
     imports_ours,
     is_builtin,
 )
-from modules.planning.repair.edits import Repair, instead
+from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, SEARCH
 
 _DATETIME_CLASSES = frozenset({"date", "datetime", "time", "timedelta", "timezone", "tzinfo"})
@@ -29,7 +29,7 @@ def shadowed_tools(plan: ParsedPlan) -> Iterator[Repair]:
             case ast.Call(func=ast.Name(id=name) as called) if (
                 name in names.assigned or is_builtin(name)
             ) and (path := _tool_meant(node, names)) is not None:
-                yield Repair(called, f"qualified {name} as {path}", instead(plan, called, path))
+                yield Repair(called, f"qualified {name} as {path}", plan.text.instead(called, path))
             case _:
                 pass
 
@@ -51,7 +51,7 @@ def needless_imports(plan: ParsedPlan) -> Iterator[Repair]:
         if ours and isinstance(node, ast.ImportFrom):
             shown = f"{node.module}"
         words = f"dropped the import of {shown}"
-        yield Repair(node, words, instead(plan, node, "; ".join(parts) or "pass"))
+        yield Repair(node, words, plan.text.instead(node, "; ".join(parts) or "pass"))
 
 
 def missing_imports(plan: ParsedPlan) -> Iterator[Repair]:

@@ -237,8 +237,7 @@ class _Guard:
     def _guard_managers(self, items: Iterable[ast.withitem]) -> None:
         self._managers = True
         for item in items:
-            start, end = self.text.span(item.context_expr)
-            self.edits += [Edit(start, start, f"{self._names.manager}("), Edit(end, end, ")")]
+            self.edits += self.text.around(item.context_expr, f"{self._names.manager}(", ")")
 
     def _provide(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Turn an import of a provided module into assignments, on as many lines."""

@@ -62,6 +62,18 @@ class PlanText:
         """The text from byte to byte."""
         return self._encoded[start:end]
 
+    def around(self, node: ast.expr | ast.stmt, before: str, after: str = "") -> tuple[Edit, ...]:
+        """Text put before and behind a node."""
+        start, end = self.span(node)
+        opening = Edit(start, start, before)
+        return (opening, Edit(end, end, after)) if after else (opening,)
+
+    def instead(self, node: ast.expr | ast.stmt, text: str) -> tuple[Edit, ...]:
+        """Other text in a node's place; as many lines as before."""
+        start, end = self.span(node)
+        breaks = self.between(start, end).count(b"\n") - text.count("\n")
+        return (Edit(start, end, text + "\n" * breaks),)
+
     def behind(self, text: str) -> Edit:
         """Text added at the end."""
         return Edit(len(self._encoded), len(self._encoded), text)
@@ -194,15 +206,13 @@ class Expressions:
     def _unhide(self, evals: Iterable[ast.Name]) -> None:
         """Lead calls to the true `eval`."""
         for name in evals:
-            start, end = self.text.span(name)
-            self._edits.append(Edit(start, end, self._names.eval))
+            self._edits += self.text.instead(name, self._names.eval)
 
     def _wrap_awaits(self, nodes: Iterable[ast.Await]) -> None:
         """Have what is awaited pass through the provided `asyncio`, which knows its tasks."""
         for node in nodes:
-            start, end = self.text.span(node.value)
             before = f"{provided_name('asyncio')}.awaited("
-            self._edits += [Edit(start, start, before), Edit(end, end, ")")]
+            self._edits += self.text.around(node.value, before, ")")
 
     def _bind(self, method: ast.Attribute) -> None:
         """Turn `value.name` into a call that gives the method as a function."""
