@@ -111,14 +111,6 @@ async def test_reading_on_fetches_nothing_until_the_page_is_old() -> None:
     await web.fetch_and_parse(URL)
 
 
-async def test_no_time_to_keep_means_that_nothing_is_kept() -> None:
-    fetcher = FakeFetcher()
-    web = WebContentFetcher(fetcher, FakeReader(), cache_seconds=0)
-    await web.page(URL)
-    await web.page(URL)
-    assert len(fetcher.asked) == 2
-
-
 async def test_a_found_page_is_not_the_one_that_was_typed() -> None:
     fetcher = FakeFetcher()
     web = WebContentFetcher(fetcher, FakeReader())

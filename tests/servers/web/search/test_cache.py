@@ -10,25 +10,17 @@ from servers.web.search.cache import MAX_QUERY_CHARACTERS, CachedProvider
 
 
 class CountingEngine:
-    """Gives as many results as are asked for, once it is let; keeps what it was asked."""
+    """Gives as many results as are asked for; keeps what it was asked."""
 
     name = "counting"
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
-        self.cancelled = 0
         self.most = 1_000
         self.failures: list[Exception] = []
-        self.gate = asyncio.Event()
-        self.gate.set()
 
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
         self.asked.append((query, max_results))
-        try:
-            await self.gate.wait()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
         if self.failures:
             raise self.failures.pop()
         numbers = range(1, min(max_results, self.most) + 1)
@@ -135,39 +127,6 @@ async def test_who_wants_more_than_is_being_asked_for_asks_again() -> None:
     few, many = await asyncio.gather(provider.search("herons", 5), provider.search("herons", 30))
     assert (len(few), len(many)) == (5, 30)
     assert engine.asked == [("herons", 10), ("herons", 30)]
-
-
-async def begun(provider: CachedProvider) -> "asyncio.Task[list[SearchResult]]":
-    task = asyncio.create_task(provider.search("herons"))
-    for _ in range(3):
-        await asyncio.sleep(0)
-    return task
-
-
-async def test_a_first_caller_that_gives_up_does_not_take_the_second_with_it() -> None:
-    engine = CountingEngine()
-    engine.gate.clear()
-    provider = cached(engine, Clock())
-    first, second = await begun(provider), await begun(provider)
-    first.cancel()
-    await asyncio.wait([first])
-    engine.gate.set()
-    assert len(await second) == 10
-    assert first.cancelled()
-    assert len(engine.asked) == 1
-
-
-async def test_a_request_that_nobody_waits_for_is_cancelled_and_not_joined() -> None:
-    engine = CountingEngine()
-    engine.gate.clear()
-    provider = cached(engine, Clock())
-    callers = [await begun(provider), await begun(provider)]
-    for caller in callers:
-        caller.cancel()
-    await asyncio.wait(callers)
-    engine.gate.set()
-    assert len(await provider.search("herons")) == 10
-    assert (engine.cancelled, len(engine.asked)) == (1, 2)
 
 
 async def test_an_error_reaches_all_who_wait_and_is_not_kept() -> None:
