@@ -4,11 +4,7 @@ Imported at the first use of the sandbox, because it imports pydantic-monty (90 
 plan up to the next halt and reports a `PlanState`; it never waits for a tool.
 """
 
-import contextlib
-import os
 import secrets
-import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,7 +19,6 @@ from pydantic_monty import (
     MontyComplete,
     MontyError,
     MontyRuntimeError,
-    MontySession,
     NameLookupSnapshot,
     SyncSnapshot,
 )
@@ -55,7 +50,7 @@ from modules.sandbox.limits import (
     Waiting,
 )
 from modules.sandbox.values import NotJson, TooLarge, to_json
-from modules.sandbox.workers import limit_cpu
+from modules.sandbox.workers import PlanWorker
 
 MAX_SUSPENSIONS = 200
 """Halts of one plan (calls, refused calls, undefined names) before it is stopped."""
@@ -88,18 +83,15 @@ class PlanSession:
         limits: SandboxLimits,
         texts: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self._pool = pool
+        # Our own bound on halts strikes first, and says so.
+        self._worker = PlanWorker(pool, limits, 2 * MAX_SUSPENSIONS)
         self._texts = texts
         self._tools = tools
         self._host = HostFunctions(tools, limits.argument_bytes)
         self._limits = limits
         self._source = ""
         self._plan = GuardedPlan("", "", "", "", ())
-        self._session: MontySession | None = None
-        self._pid: int | None = None
-        self._killed = False
-        self._owning = threading.Lock()  # a worker that was given back is not ours to kill
-        self._printed = _Printed(limits.printed_bytes, self.kill)
+        self._printed = _Printed(limits.printed_bytes, self._worker.kill)
         self._new_calls: list[RequestedCall] = []
         self._open_calls: set[int] = set()
         self._calls_reserved = 0
@@ -119,7 +111,7 @@ class PlanSession:
     @property
     def has_worker(self) -> bool:
         """Whether a worker is taken that was neither given back nor ended."""
-        return self._session is not None
+        return self._worker.is_taken
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -142,44 +134,15 @@ class PlanSession:
 
     def kill(self) -> None:
         """End the worker at once, from any thread; a running `start` or `settle` then returns."""
-        with self._owning:
-            self._killed = True
-            if self._pid is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self._pid, signal.SIGKILL)
+        self._worker.kill()
 
     def close(self, *, keep_worker: bool = False) -> None:
         """Give the worker back to the pool, or end it; safe to call twice, and after the end."""
-        session, self._session = self._session, None
-        if session is None:
-            return
-        if not keep_worker:
-            self.kill()
-        with self._owning:
-            self._pid = None
-        with contextlib.suppress(MontyError, RuntimeError):
-            session.__exit__(None, None, None)
+        self._worker.release(keep=keep_worker)
 
     def _begin(self) -> SyncSnapshot:
         self._plan = guard_plan(self._source, secrets.token_hex(TOKEN_BYTES))
-        limits = self._limits
-        session = self._pool.checkout(
-            limits={
-                "max_feed_duration_secs": limits.cpu_seconds,
-                "max_memory": limits.memory_bytes,
-                "max_recursion_depth": limits.recursion_depth,
-                "max_suspensions": 2 * MAX_SUSPENSIONS,  # ours strikes first, and says so
-            },
-            os_policy={
-                "sleep": "zero",
-                "timezone": {"offset_seconds": time.localtime().tm_gmtoff},
-            },
-        )
-        self._session = session.__enter__()
-        self._pid = session.worker_pid
-        limit_cpu(self._pid, limits.cpu_seconds)
-        if self._killed:  # cancelled before there was a worker to kill
-            self.kill()
+        session = self._worker.take()
         # Never nothing: the plan is the second text that the interpreter reads, and named so.
         prelude = self._plan.prelude + prelude_for(self._tools, self._source) or "None"
         session.feed_run(prelude, inputs=dict(self._texts))

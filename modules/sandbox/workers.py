@@ -5,7 +5,10 @@ synchronous pool is used on purpose: the asynchronous one can abort the process 
 """
 
 import logging
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -13,7 +16,7 @@ from math import ceil
 from types import TracebackType
 from typing import Self
 
-from pydantic_monty import Monty, MontyError
+from pydantic_monty import Monty, MontyError, MontySession
 
 from config.names import WallName
 from modules.sandbox.limits import SandboxLimits
@@ -160,6 +163,70 @@ class Workers:
     def _close_launcher(self) -> None:
         if self._launcher is not None:
             self._launcher.close()
+
+
+class PlanWorker:
+    """The worker of one plan: taken from the pool once, then given back or killed.
+
+    All methods but `kill` are for one thread at a time.
+    """
+
+    def __init__(self, pool: Monty, limits: SandboxLimits, max_suspensions: int) -> None:
+        """Take nothing yet; `max_suspensions` bounds how often the interpreter may halt."""
+        self._pool = pool
+        self._limits = limits
+        self._max_suspensions = max_suspensions
+        self._session: MontySession | None = None
+        self._pid: int | None = None
+        self._killed = False
+        self._owning = threading.Lock()  # a worker that was given back is not ours to kill
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a worker is taken that was neither given back nor ended."""
+        return self._session is not None
+
+    def take(self) -> MontySession:
+        """A session of an interpreter on a free worker, under the plan's limits."""
+        limits = self._limits
+        session = self._pool.checkout(
+            limits={
+                "max_feed_duration_secs": limits.cpu_seconds,
+                "max_memory": limits.memory_bytes,
+                "max_recursion_depth": limits.recursion_depth,
+                "max_suspensions": self._max_suspensions,
+            },
+            os_policy={
+                "sleep": "zero",
+                "timezone": {"offset_seconds": time.localtime().tm_gmtoff},
+            },
+        )
+        self._session = session.__enter__()
+        self._pid = session.worker_pid
+        limit_cpu(self._pid, limits.cpu_seconds)
+        if self._killed:  # cancelled before there was a worker to kill
+            self.kill()
+        return self._session
+
+    def kill(self) -> None:
+        """End the worker at once, from any thread; whatever waits for it then returns."""
+        with self._owning:
+            self._killed = True
+            if self._pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(self._pid, signal.SIGKILL)
+
+    def release(self, *, keep: bool) -> None:
+        """Give the worker back to the pool, or end it; safe to call twice."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        if not keep:
+            self.kill()
+        with self._owning:
+            self._pid = None
+        with suppress(MontyError, RuntimeError):
+            session.__exit__(None, None, None)
 
 
 def limit_cpu(pid: int | None, seconds: float) -> None:
