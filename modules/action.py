@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TypeAlias
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.base.text import shorten
 from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
 from core.tools.catalog import ToolCatalog

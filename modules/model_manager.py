@@ -8,8 +8,8 @@ from pathlib import Path
 
 from config.models_file import ModelsFile
 from config.schema import LlmSection
-from core.base.backoff import Timing
 from core.base.redaction import Redactor
+from core.base.timing import Timing
 from core.errors import ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from core.base.deadlines import Deadlines
+from core.base.timing import Deadlines
 from core.mcp.hooks import Question, Reply, SessionHooks
 
 

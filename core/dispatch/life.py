@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from config.servers import ServerSpec
-from core.base.backoff import Timing
+from core.base.timing import Timing
 from core.dispatch.call_errors import evidence
 from core.errors import EntryUnusable, ServerStartError
 from core.mcp.client import McpClient, SessionRefused

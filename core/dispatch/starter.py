@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from config.servers import ServerSpec
-from core.base.backoff import Backoff, Timing
+from core.base.timing import Backoff, Timing
 from core.dispatch.life import Life
 from core.errors import EntryUnusable, ServerStartError
 

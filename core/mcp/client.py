@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 
 from config.servers import ServerSpec
-from core.base.deadlines import Deadlines
+from core.base.timing import Deadlines
 from core.errors import CallRefused
 from core.mcp.decode import (
     Malformed,

@@ -3,7 +3,7 @@
 Servers err in known ways, and one bad line must cost no session: lines end in CRLF, are blank, are
 text that was meant for a log, or hold a byte that is no UTF-8 or half of a surrogate pair.
 
-What a message holds is counted before it is parsed (`core.base.json_bounds`), which keeps each one
+What a message holds is counted before it is parsed (`core.base.json_text`), which keeps each one
 short; `ReadingBudget` keeps many of them apart.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator
 from pydantic_core import from_json, to_json
 
 from core.base.clock import Clock
-from core.base.json_bounds import SLICE_BYTES, UNCOUNTED_BYTES_MAX, at_once, excess
+from core.base.json_text import SLICE_BYTES, UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -104,7 +104,7 @@ def read_messages(data: bytes) -> Generator[None, None, list[JsonObject]]:
     which a log message tells.
 
     Raises:
-        MessageTooLong: it holds too much (`core.base.json_bounds`), and what it is can't be told.
+        MessageTooLong: it holds too much (`core.base.json_text`), and what it is can't be told.
     """
     start = data[:_START_BYTES]
     found: list[JsonObject] = []

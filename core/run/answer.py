@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.base.text import counted, sentence
 from core.turn import PlanFailure, Step, ToolCall
 from core.values import Json

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.provenance.borders import Borders
 from core.turn import (
     FINAL_ANSWER,

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
-from core.base.json_bounds import UNCOUNTED_BYTES_MAX, at_once, excess
+from core.base.json_text import UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
 
 JSON_TEXT_CHARACTERS_MAX = 1024 * 1024

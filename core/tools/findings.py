@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.base.text import listed, near_names, shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject

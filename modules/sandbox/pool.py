@@ -16,7 +16,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from config.names import WallName
-from core.base.deadlines import Deadlines
+from core.base.timing import Deadlines
 from core.errors import SandboxUnavailable
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog

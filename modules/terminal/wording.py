@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.base.text import clause, counted, one_line, sentence
 from core.events import (
     Clarified,

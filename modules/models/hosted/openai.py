@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, aclosing
 from functools import partial
 
 from config.models_file import ModelEntry
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.values import JsonObject
 from modules.models.credentials.keys import ApiKey

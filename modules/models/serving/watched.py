@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
-from core.base.backoff import Backoff, Timing
+from core.base.timing import Backoff, Timing
 from core.errors import ModelUnavailable
 from core.events import ModelRetried
 from core.ports import ModelReply, ModelRequest, TextModel

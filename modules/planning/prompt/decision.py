@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from config.schema import AgentProfile
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
 from core.run.observation import bordered

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.errors import ModelUnavailable
 from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, PerceptionInputs
 from core.turn import ModelPurpose

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from core.base.json_preview import json_start
+from core.base.json_text import json_start
 from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
 from core.provenance.checks import Doubt, DoubtKind

@@ -10,9 +10,9 @@ from functools import cache
 
 import httpcore2
 
-from core.base.backoff import Timing
 from core.base.clock import Clock
 from core.base.http_status import PAUSE_STATUSES
+from core.base.timing import Timing
 from servers.web.cache import SharedCache
 from servers.web.errors import AddressRefused, PageUnavailable, RateLimited
 from servers.web.fetching.guard import AddressGuard, Resolver, system_resolver

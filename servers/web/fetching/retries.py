@@ -1,6 +1,6 @@
 """How long, and how often, a fetch goes on: its deadline, its retries, and the pauses between."""
 
-from core.base.backoff import Timing
+from core.base.timing import Timing
 
 RETRIES_MAX = 2
 """Of one fetch, redirects included."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.base.backoff import Timing
+from core.base.timing import Timing
 from core.dispatch.connections import ServerConnection, ignore_tools
 from core.dispatch.life import ConnectionSettings, OnTools
 from core.mcp.hooks import SessionHooks

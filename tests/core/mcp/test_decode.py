@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.base.json_bounds import MESSAGE_PARTS_MAX
+from core.base.json_text import MESSAGE_PARTS_MAX
 from core.mcp.decode import BLOCKS_MAX, Malformed, OutputChecks, tool_result
 from core.tools.content import (
     AudioBlock,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.base.json_bounds import MESSAGE_PARTS_MAX
+from core.base.json_text import MESSAGE_PARTS_MAX
 from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR
 from tests.core.mcp.http_server import Exchange, Handler, http_server
 from tests.core.mcp.http_session import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.base.json_bounds import MESSAGE_PARTS_MAX
+from core.base.json_text import MESSAGE_PARTS_MAX
 from core.mcp.peer import TransportDown
 from core.mcp.stdio import UNSENT_BYTES_CAP, StdioTransport
 from core.mcp.wire import MESSAGE_BYTES_MAX, SLICE_SECONDS, ReadingBudget

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.json_bounds import MESSAGE_PARTS_MAX
+from core.base.json_text import MESSAGE_PARTS_MAX
 from core.mcp.wire import (
     BATCH_MESSAGES_MAX,
     BURST_SECONDS,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from core.base.backoff import Timing
+from core.base.timing import Timing
 from core.errors import ModelUnavailable
 from core.events import Event
 from core.ports import ModelRequest, ModelTraits, ReplyDelta

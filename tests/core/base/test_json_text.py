@@ -1,20 +1,22 @@
 """What is counted in a message before it is parsed: values, keys and digits, but not in texts."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.base.json_bounds import (
+from core.base.json_text import (
     INTEGER_DIGITS_MAX,
     MESSAGE_DIGITS_MAX,
     MESSAGE_PARTS_MAX,
     SLICE_BYTES,
     at_once,
     excess,
+    json_start,
 )
+from core.values import Json
 
 PARTS = "more than 200,000 values and keys"
 DIGITS = "integers of more than 1,000,000 digits in all"
@@ -86,3 +88,46 @@ def test_an_integer_that_is_cut_by_the_end_of_a_slice_is_counted_whole(before: i
 def test_a_long_message_is_counted_in_slices() -> None:
     data = b'{"a":"' + b"x" * (10 * SLICE_BYTES) + b'"}'
     assert sum(1 for _ in excess(data)) == 11
+
+
+VALUES: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=40)
+@given(VALUES, st.integers(0, 60))
+def test_it_is_the_beginning_of_the_whole_text(value: Json, characters: int) -> None:
+    whole = json.dumps(value, ensure_ascii=False)
+    cut = f"{whole[:characters]}…" if len(whole) > characters else whole
+    assert json_start(value, characters) == cut
+    assert json_start(value, len(whole)) == whole
+
+
+def test_what_json_cannot_write_shows_as_an_ellipsis() -> None:
+    deep: Json = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert json_start(deep, 500) == "[" * 100 + "…" + "]" * 100
+    assert json_start([10**5000, 1], 500) == "[…, 1]"
+
+
+def test_no_more_of_a_value_is_read_than_is_shown() -> None:
+    class Watched(list[Json]):
+        read = 0
+
+        def __iter__(self) -> Iterator[Json]:
+            for item in super().__iter__():
+                self.read += 1
+                yield item
+
+    watched = Watched([1] * 1_000)
+    assert json_start(watched, 9) == "[1, 1, 1,…"
+    assert watched.read < 10
+
+
+@pytest.mark.parametrize("value", ["\x1b[2J\n", {"a\n": "\r"}])
+def test_it_stands_on_one_line(value: Json) -> None:
+    assert json_start(value, 100).isprintable()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.backoff import FIRST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS, Backoff
+from core.base.timing import FIRST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS, Backoff
 
 
 def longest_waits(failures: int) -> list[float]:

@@ -1,12 +1,15 @@
-"""What one JSON text may hold, counted before it is parsed.
+"""JSON as text: what one text may hold, counted before it is parsed, and how a value begins in it.
 
 A text is parsed in one go, in which nothing else runs, and its bytes don't tell what that takes:
 4.5 million keys fit in 60 MB and need seconds. So values, keys and long integers are counted first,
 in slices. What stands in texts does not count: a text of any length is read at the speed of memory.
 """
 
-from collections.abc import Generator
+import json
+from collections.abc import Generator, Iterator
 from typing import Final, TypeVar
+
+from core.base.json_types import Json
 
 MESSAGE_PARTS_MAX: Final = 200_000
 """Values and keys in one text; each may cost a quarter of a microsecond."""
@@ -75,3 +78,54 @@ def at_once(work: Generator[None, None, T]) -> T:
             next(work)
         except StopIteration as done:
             return done.value
+
+
+_SHOWN_LEVELS = 100  # containers within containers; each shows a bracket at least
+
+
+def json_start(value: Json, characters: int) -> str:
+    """A value as JSON on one line, cut after so many characters, with an ellipsis then.
+
+    However large the value is, no more of it is read than is shown. What is nested deeper than
+    100 levels, and integers of more digits than Python writes (4,300), show as an ellipsis.
+    """
+    shown = ""
+    for piece in _pieces(value, characters, _SHOWN_LEVELS):
+        shown += piece
+        if len(shown) > characters:
+            return f"{shown[:characters]}…"
+    return shown
+
+
+def _pieces(value: Json, longest: int, levels: int) -> Iterator[str]:
+    """The text of a value, piece by piece; of longer texts only as much as can be shown."""
+    if levels == 0:
+        yield "…"
+    elif isinstance(value, str):
+        yield _quoted(value, longest)
+    elif isinstance(value, list):
+        yield "["
+        for number, item in enumerate(value):
+            yield ", " if number else ""
+            yield from _pieces(item, longest, levels - 1)
+        yield "]"
+    elif isinstance(value, dict):
+        yield "{"
+        for number, (name, item) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield f"{_quoted(name, longest)}: "
+            yield from _pieces(item, longest, levels - 1)
+        yield "}"
+    else:
+        yield _scalar(value)
+
+
+def _quoted(text: str, longest: int) -> str:
+    return json.dumps(text[: longest + 1], ensure_ascii=False)
+
+
+def _scalar(value: float | None) -> str:
+    try:
+        return json.dumps(value)
+    except ValueError:  # an integer of too many digits
+        return "…"
