@@ -81,7 +81,7 @@ class GeminiService:
         """
         reader = GeminiReply(self._errors)
         try:
-            async with aclosing(deltas_of(self._pieces(request), reader, _ignored)) as deltas:
+            async with aclosing(deltas_of(self._pieces(request), reader)) as deltas:
                 async for delta in deltas:
                     yield delta
         finally:
@@ -128,7 +128,3 @@ class GeminiService:
             raise self._errors.in_reply(said or ErrorDocument()) from None
         except _UNREADABLE as error:
             raise self._errors.unreadable("", type(error).__name__.encode()) from None
-
-
-def _ignored() -> None:
-    """Nothing is to be done when a reply is complete: the SDK reads its stream to the end."""

@@ -62,7 +62,7 @@ class ReplyReader(Protocol[PieceT]):
 async def deltas_of(
     pieces: AsyncGenerator[DocumentT],
     reader: ReplyReader[DocumentT],
-    when_complete: Callable[[], None],
+    when_complete: Callable[[], None] | None = None,
 ) -> AsyncGenerator[ReplyDelta, None]:
     """The deltas of a reply as it is written; `when_complete` is called once it is all there.
 
@@ -76,7 +76,7 @@ async def deltas_of(
                 has_begun = True
                 for delta in reader.feed(piece):
                     yield delta
-                if reader.is_complete:
+                if reader.is_complete and when_complete is not None:
                     when_complete()
     except ModelUnavailable:
         if not reader.is_complete:
