@@ -15,7 +15,7 @@ from modules.cli.mcp_logs import tail
 from modules.cli.mcp_tools import server_name, status_document
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
-from modules.terminal.safe_text import printable, shown_name
+from modules.terminal.printing import printable, shown_name
 
 FAILED_LOG_LINES = 10
 """How much of a log a failure shows."""

@@ -19,8 +19,7 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
-from modules.terminal.printing import json_safe, print_document, write
-from modules.terminal.safe_text import printable
+from modules.terminal.printing import json_safe, print_document, printable, write
 
 _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 

@@ -29,7 +29,7 @@ from core.events import (
     ToolCallStarted,
 )
 from core.turn import ModelPurpose, ToolCall
-from modules.terminal.safe_text import printable, shown_name
+from modules.terminal.printing import printable, shown_name
 from modules.terminal.streams import TextSink
 from modules.terminal.waits import Schedule, Waits, scheduled
 from modules.terminal.wording import (

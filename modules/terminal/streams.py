@@ -18,7 +18,7 @@ from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import ExitCode
 from core.process.server_log import trim_log
-from modules.terminal.safe_text import printable
+from modules.terminal.printing import printable
 
 
 class TextSink(Protocol):

@@ -12,7 +12,7 @@ from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
 from core.provenance.checks import Doubt, DoubtKind
 from core.values import Json, JsonObject
-from modules.terminal.safe_text import printable, shown_name
+from modules.terminal.printing import printable, shown_name
 
 MARK = "│ "
 """Stands before every line that a server wrote."""

@@ -46,8 +46,8 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
+from modules.terminal.printing import printable, shown_name
 from modules.terminal.progress import CALL_PROGRESS_LINES, SERVER_LOG_LINES, Loudness, Progress
-from modules.terminal.safe_text import printable, shown_name
 from modules.terminal.wording import ARGUMENTS_SHOWN, VALUE_CHARACTERS, call_line
 
 PLAN = Plan("async def solve():\n    return 'FINAL_ANSWER: 3'")
