@@ -11,7 +11,9 @@ from modules.terminal.printing import (
     print_document,
     print_table,
     print_text,
+    printable,
     shortened,
+    shown_name,
     table,
 )
 from modules.terminal.screen import screen_on, table_text
@@ -91,3 +93,57 @@ def test_of_a_shortened_text_both_ends_are_kept() -> None:
     assert shortened(path, 30) == f"{path[:9]}…{path[-20:]}"
     assert len(shortened(path, 30)) == 30
     assert shortened(f"a\n{path}", 100) == f"a {path}"
+
+
+class TestPrintable:
+    @pytest.mark.parametrize(
+        ("raw", "shown"),
+        [
+            ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+            ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+            ("a\rb\x08\x7f\x00", r"a\rb\x08\x7f\x00"),
+            ("\x9b2J\x85", r"\x9b2J\x85"),
+            ("a\u2028b\u2029", r"a\u2028b\u2029"),
+            ("safe\u202egnp.exe\u2066\u2069", r"safe\u202egnp.exe\u2066\u2069"),
+            ("half \ud83d", r"half \ud83d"),
+        ],
+    )
+    def test_what_could_drive_the_terminal_shows_as_an_escape(self, raw: str, shown: str) -> None:
+        assert printable(raw) == shown
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a\n\tb",
+            "1\u00a0000,5\u202f€",
+            "👩‍💻 🏳️‍🌈",
+            "می‌خواهم",
+            "\u3000漢字",
+            "e\u0301",
+            "עברית \u200f",
+            r"\x1b",
+        ],
+    )
+    def test_what_scripts_and_emoji_need_stays(self, text: str) -> None:
+        assert printable(text) == text
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("name", "shown"),
+        [
+            ("add", "add"),
+            ("\u0430dd", r"\u0430dd"),
+            ("math.\u0430dd", r"math.\u0430dd"),
+            ("\u0441\u043e\u0440", r"\u0441\u043e\u0440"),
+            ("\uff41dd", r"\uff41dd"),
+            ("\U0001d41add", r"\U0001d41add"),
+            ("caf\u00e9", "caf\u00e9"),
+            ("добавить", "добавить"),
+            ("math.добавить", "math.добавить"),
+            ("search搜索", "search搜索"),
+            ("a\u202eb", r"a\u202eb"),
+        ],
+    )
+    def test_letters_that_pass_for_latin_ones_show_as_escapes(self, name: str, shown: str) -> None:
+        assert shown_name(name) == shown
