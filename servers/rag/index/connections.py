@@ -7,6 +7,7 @@ end at any moment leaves the state after the last whole transaction.
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ _PRIMARY_CODE = 0xFF
 
 BUSY_TIMEOUT_SECONDS = 10.0
 """How long to wait for another process; only the lock's holder writes, so there is hardly one."""
+
+SWITCH_PAUSE_SECONDS = 0.01
 
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_000, 16_000
 IDLE_READERS_MAX = 4
@@ -46,7 +49,7 @@ def connect(path: Path, pages_max: int | None = None) -> sqlite3.Connection:
     """
     connection = _opened(path)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = OFF")
@@ -58,6 +61,24 @@ def connect(path: Path, pages_max: int | None = None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Put the file into WAL mode.
+
+    SQLite does not wait for others that switch a new file at the same moment: it is busy at once.
+    """
+    until = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(SWITCH_PAUSE_SECONDS)
+        else:
+            return
 
 
 def suspicion(path: Path) -> Path:

@@ -161,12 +161,12 @@ def test_a_limit_that_no_plan_could_meet_is_refused_by_name(field: str) -> None:
 
 
 async def test_no_time_passes_for_a_plan_while_the_user_is_asked() -> None:
-    limits = SandboxLimits(wall_seconds=0.2)
+    limits = SandboxLimits(wall_seconds=0.5)
     async with asyncio.timeout(10), Sandbox(limits) as box:
 
         async def asking(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
             with box.standing_still(), pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.4):
+                async with asyncio.timeout(0.7):
                     await asyncio.Event().wait()
             return value_result("yes")
 
