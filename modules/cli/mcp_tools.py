@@ -16,7 +16,8 @@ from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import tool_signature, tool_stub
 from modules.planning.prompt.tool_list import describe_tool
-from modules.terminal.printing import printable, shown_name, table
+from modules.terminal.printing import printable, shown_name
+from modules.terminal.tables import table
 
 NAME_CHARACTERS = 40
 """How much is shown of the name and version that a server gives itself."""

@@ -1,10 +1,9 @@
-"""What goes to a terminal, pipe or file: text that drives no terminal, tables, strict JSON."""
+"""What goes to a terminal, pipe or file: text that drives no terminal, strict JSON."""
 
 import json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 from typing import TextIO
 
 from core.values import Json
@@ -67,8 +66,6 @@ def _script(character: str) -> str:
 MAX_INTEGER_BITS = 14_284
 """4,300 decimal digits, the default of `sys.set_int_max_str_digits`."""
 
-COLUMN_GAP = "  "
-
 
 def print_text(text: str, stream: TextIO) -> None:
     """Write text and a line end: made harmless for a terminal, bare for a pipe or file.
@@ -112,33 +109,6 @@ def shortened(text: str, characters: int) -> str:
         return flat
     kept = characters - 1
     return f"{flat[: kept // 3]}…{flat[len(flat) - (kept - kept // 3) :]}"
-
-
-def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
-    """Write rows of cells as columns; the first row has their heads, all have as many cells.
-
-    On a terminal they fit its width, and no cell can drive it. A pipe or file gets a line a row,
-    of any length.
-
-    Raises:
-        BrokenPipeError: the reader has gone.
-    """
-    if not stream.isatty():
-        write(f"{table(rows)}\n", stream)
-        return
-    from modules.terminal.screen import screen_on, table_text  # late: rich takes 0.06 s
-
-    safe = [[printable(cell) for cell in row] for row in rows]
-    write(table_text(safe, screen_on(stream)), stream)
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as aligned columns; all rows have as many cells as the first."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        COLUMN_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
 
 
 def write(text: str, stream: TextIO) -> None:

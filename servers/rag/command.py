@@ -15,11 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-EXIT_DONE: Final = 0
-EXIT_FAILED: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_NOTHING_FOUND: Final = 3
-EXIT_INTERRUPTED: Final = 130
+from servers.rag.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, OptionsError, RagError
 
 TIED: Final = "--tied"
 """In front of the object: end when stdin does."""
@@ -52,7 +48,6 @@ def run(found: argparse.Namespace) -> int:
     Raises:
         KeyboardInterrupt: it was interrupted; nothing is left running.
     """
-    from servers.rag.errors import OptionsError, RagError
     from servers.rag.library.management import Refused, manage
     from servers.rag.library.options import read_options
     from servers.rag.library.reporter import Reporter

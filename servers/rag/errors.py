@@ -1,4 +1,12 @@
-"""What can go wrong in the engine, by who can do something about it."""
+"""What can go wrong in the engine, by who can do something about it; exit codes of `docs`."""
+
+from typing import Final
+
+EXIT_DONE: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_NOTHING_FOUND: Final = 3
+EXIT_INTERRUPTED: Final = 130
 
 
 class RagError(Exception):

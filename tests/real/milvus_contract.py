@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from servers.rag.errors import VectorsUnavailable
-from servers.rag.vectors.store import VectorStore, open_vectors
+from servers.rag.vectors.opening import open_vectors
+from servers.rag.vectors.store import VectorStore
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, unit_vectors
 
 NOBODY_LISTENS = "milvus:http://127.0.0.1:9"

@@ -20,7 +20,8 @@ from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import SearchMode, SearchResult
 from servers.rag.ports import Embedder, Extractor
 from servers.rag.search.searcher import Searcher
-from servers.rag.vectors.store import VectorStore, open_vectors
+from servers.rag.vectors.opening import open_vectors
+from servers.rag.vectors.store import VectorStore
 
 FILL_LOOK_SECONDS = 0.2
 

@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from core.base.text import size_text
-from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
-from servers.rag.errors import OutsideFolders, RagError
+from servers.rag.errors import (
+    EXIT_DONE,
+    EXIT_NOTHING_FOUND,
+    EXIT_USAGE,
+    OutsideFolders,
+    RagError,
+)
 from servers.rag.folders.access import resolve
 from servers.rag.folders.adding import NotAdded, add_files
 from servers.rag.indexing.progress import OnEvent

@@ -1,7 +1,6 @@
-"""An index of vectors: opened by its setting, checked, and brought up to the truth."""
+"""An index of vectors: what each kind can do, what is checked, and how it is brought up to date."""
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,11 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from servers.rag.errors import VectorsRefused, VectorsSettingError
+from servers.rag.errors import VectorsRefused
 from servers.rag.ports import Vectors
-
-FAISS = "faiss"
-MILVUS_PREFIX = "milvus:"
 
 LENGTH_TOLERANCE = 0.01
 """How much longer than 1 a vector may be: half precision loses less."""
@@ -63,38 +59,6 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Release what it holds."""
         ...
-
-
-def open_vectors(
-    setting: str,
-    dimension: int,
-    environ: Mapping[str, str] = os.environ,
-    *,
-    owner: str = "",
-) -> VectorStore:
-    """The index that the setting names: `faiss`, or `milvus:` with a file or a server's address.
-
-    FAISS is empty at first. What Milvus holds outlives the process, and several programs may
-    share one server: `owner` is any text that tells whose vectors these are, such as the path of
-    the SQLite file and the embedder's fingerprint; another owner means another collection. Both
-    are brought up to date by `fill`. `MILVUS_TOKEN` in the environment opens a server that asks
-    for one (`user:password`, or a key).
-
-    Raises:
-        VectorsSettingError: there is no such setting.
-        VectorsUnavailable: Milvus can't be used now; the message says what to do.
-    """
-    if setting == FAISS:
-        from servers.rag.vectors.faiss_index import FaissIndex  # FAISS takes half a second
-
-        return FaissIndex(dimension)
-    if setting.startswith(MILVUS_PREFIX):
-        from servers.rag.vectors.milvus_index import open_milvus  # an extra
-
-        return open_milvus(setting.removeprefix(MILVUS_PREFIX), dimension, environ, owner)
-    raise VectorsSettingError(
-        f"vectors: {setting!r} is not known; say faiss, milvus:FILE.db or milvus:http://HOST:19530"
-    )
 
 
 @dataclass(frozen=True, slots=True)

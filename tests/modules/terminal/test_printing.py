@@ -9,14 +9,13 @@ from core.values import Json
 from modules.terminal.printing import (
     json_safe,
     print_document,
-    print_table,
     print_text,
     printable,
     shortened,
     shown_name,
-    table,
 )
 from modules.terminal.screen import screen_on, table_text
+from modules.terminal.tables import print_table, table
 from tests.doubles import Terminal
 
 

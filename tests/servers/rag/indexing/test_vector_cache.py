@@ -14,7 +14,8 @@ from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.library.engine import STILL_LOADING, STILL_STARTING, Engine, Parts, open_engine
 from servers.rag.library.library import tell_nobody
-from servers.rag.vectors.store import VectorStore, open_vectors
+from servers.rag.vectors.opening import open_vectors
+from servers.rag.vectors.store import VectorStore
 from tests.servers.rag.index.made import put
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,

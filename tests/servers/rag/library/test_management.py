@@ -11,7 +11,8 @@ import pytest
 from core.base.clock import Clock
 from modules.cli.commands import parse_command
 from modules.cli.docs import task_of
-from servers.rag.command import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, read_task, run
+from servers.rag.command import read_task, run
+from servers.rag.errors import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
 from servers.rag.indexing.progress import FileNoted, IndexNoted, IndexProgress, OnEvent, SyncReport
 from servers.rag.library.management import Refused, manage
 from servers.rag.library.options import DocumentOptions

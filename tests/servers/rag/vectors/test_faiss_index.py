@@ -10,7 +10,8 @@ import pytest
 from servers.rag.errors import VectorsSettingError
 from servers.rag.vectors.faiss_index import ROWS_A_TURN, FaissIndex
 from servers.rag.vectors.faiss_kinds import ClustersInFaiss, KindName, Limits, RowsInFaiss
-from servers.rag.vectors.store import Filled, Rows, fill, open_vectors
+from servers.rag.vectors.opening import open_vectors
+from servers.rag.vectors.store import Filled, Rows, fill
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, Open, unit_vectors
 from tests.servers.rag.vectors.exact_index import ExactIndex
 

@@ -1,0 +1,35 @@
+"""Rows of cells as columns: fitted to a terminal, a line a row elsewhere."""
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from modules.terminal.printing import printable, write
+
+COLUMN_GAP = "  "
+
+
+def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
+    """Write rows of cells as columns; the first row has their heads, all have as many cells.
+
+    On a terminal they fit its width, and no cell can drive it. A pipe or file gets a line a row,
+    of any length.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    if not stream.isatty():
+        write(f"{table(rows)}\n", stream)
+        return
+    from modules.terminal.screen import screen_on, table_text  # late: rich takes 0.06 s
+
+    safe = [[printable(cell) for cell in row] for row in rows]
+    write(table_text(safe, screen_on(stream)), stream)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as aligned columns; all rows have as many cells as the first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        COLUMN_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
