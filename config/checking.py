@@ -11,12 +11,14 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from config.servers import MAX_SECONDS
 from config.settings import SettingsError
 from config.texts import CONTAINER_KINDS, compose_yaml, kind_of
 
 MAX_PROBLEMS_SHOWN = 20
 """How many mistakes of one file a message lists."""
+
+MAX_SECONDS = 24 * 60 * 60.0
+"""No wait is longer than a day; beyond some centuries the operating system refuses the number."""
 
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MAX_SECONDS)]
 """A bound on a wait. Strict numbers: YAML's `yes` and `"5"` are mistakes, not numbers."""

@@ -2,7 +2,7 @@
 
 The keys of Claude Desktop, Claude Code, Cursor, Windsurf, VS Code, Gemini CLI, Cline and Roo
 Code are read where they say how to start or reach a server, and our own beside them (those of
-`config.server_entry.ServerEntry`). A key may hold what `_Keys` says. A wrong value is quoted
+`config.servers.ServerEntry`). A key may hold what `_Keys` says. A wrong value is quoted
 only where it can't be a secret.
 """
 
@@ -13,22 +13,21 @@ from typing import Annotated, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
 
-from config.checking import Count, Seconds
-from config.expansion import shown
-from config.server_entry import ServerEntry
+from config.checking import MAX_SECONDS, Count, Seconds
 from config.servers import (
     CALL_TIMEOUT_SECONDS,
     CONCURRENT_CALLS,
     LARGEST_RESULT_BYTES,
     MAX_CONCURRENT_CALLS,
-    MAX_SECONDS,
     MIN_RESULT_BYTES,
     RESULT_BYTES_MAX,
     START_TIMEOUT_SECONDS,
     ConnectionMode,
+    ServerEntry,
     StartMode,
 )
 from config.texts import kind_of
+from config.variables import shown
 from core.base.text import listed
 
 SWITCH_KEYS = ("disabled", "enabled")

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from config.env_file import EnvFileProblem, read_env_file
-from config.expansion import Expander, shown
 from config.http_address import header_problem, url_problem
 from config.mcp_entry import SWITCH_KEYS, McpEntry, read_entry
 from config.servers import (
@@ -28,6 +26,7 @@ from config.servers import (
 )
 from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
 from config.texts import TextProblem, has_comments, load_commented_json
+from config.variables import EnvFileProblem, Expander, read_env_file, shown
 from core.base.files import folder_locked, write_atomically
 from core.base.text import listed, near_names
 

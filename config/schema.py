@@ -4,17 +4,33 @@ Unknown keys and values are errors, whose messages `config.checking` makes.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Final, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, Field, StrictBool, field_validator, model_validator
 
-from config.checking import Count, Seconds, Section, check
+from config.checking import MAX_SECONDS, Count, Seconds, Section, check
 from config.http_address import is_host, url_problem
-from config.names import LISTING_TOOLS, WallName
-from config.server_entry import ServerEntry
-from config.servers import MAX_SECONDS, plan_name
+from config.servers import ServerEntry, plan_name
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_yaml
+
+WallName: TypeAlias = Literal["rlimits", "no_new_privs", "landlock", "seccomp"]
+"""A part of the second wall, which Linux gives; see `modules.sandbox.walls.launcher`."""
+
+WALL_NAMES: tuple[WallName, ...] = ("rlimits", "no_new_privs", "landlock", "seccomp")
+"""All of them, in the order in which they are put up."""
+
+LISTING_TOOLS: Final = (
+    "list_directory",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "search_files",
+    "list_allowed_directories",
+    "list_files",
+    "git_status",
+)
+"""Tools of widespread servers, whatever these are called, that name files and show none of them."""
+
 
 _MEBIBYTE = 1024 * 1024
 

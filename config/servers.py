@@ -1,12 +1,20 @@
-"""One MCP server: how it is started or reached, its bounds, and what it may be called."""
+"""One MCP server: its keys in the profile, and how it is started, reached and bounded."""
 
 import keyword
+import os
 import re
+import sys
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from pydantic import Field, StrictBool, field_validator, model_validator
+
+from config.checking import Count, Seconds, Section
+from config.http_address import header_problem, url_problem
+from config.variables import Expander
 
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
 StartMode: TypeAlias = Literal["lazy", "eager"]
@@ -25,9 +33,6 @@ CONCURRENT_CALLS = 8
 
 RESULT_BYTES_MAX = 16 * 1024 * 1024
 """Default size at which one tool result is cut, in bytes."""
-
-MAX_SECONDS = 24 * 60 * 60.0
-"""No wait is longer than a day; beyond some centuries the operating system refuses the number."""
 
 MAX_CONCURRENT_CALLS = 1000
 MIN_RESULT_BYTES = 1024
@@ -148,3 +153,175 @@ def describe_problems(server_id: str, origin: str, problems: list[str]) -> str:
     if hidden := len(problems) - len(shown):
         shown.append(f"… and {hidden} more")
     return f"server '{server_id}' {origin} can't be used: {'; '.join(shown)}"
+
+
+class ServerEntry(Section):
+    """One MCP server: a program, or a URL that is spoken to over Streamable HTTP.
+
+    Texts may hold variables, see `config.variables`.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
+    """The server's name in plans and commands."""
+    script: str | None = Field(default=None, min_length=1)
+    """A Python file that is the server."""
+    command: str | None = Field(default=None, min_length=1)
+    """A program that is the server."""
+    args: tuple[str, ...] = ()
+    """Arguments of the script or the program."""
+    cwd: str | None = None
+    """Its working folder; the checkout, if left out."""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Variables that it gets beside PATH, HOME and the like."""
+    url: str | None = Field(default=None, min_length=1)
+    """Its address, for one over Streamable HTTP."""
+    headers: dict[str, str] = Field(default_factory=dict[str, str])
+    """Sent with every request to the address."""
+    description: str = ""
+    """What it is for; perception reads this."""
+    capabilities: tuple[str, ...] = ()
+    """Tools or abilities, for perception."""
+    basic_tools: tuple[str, ...] = ()
+    """Tools that are shown first."""
+    connection: ConnectionMode = "persistent"
+    """`persistent`: one session; `per_call`: a new one for each call."""
+    start: StartMode = "lazy"
+    """`lazy`: when it is needed; `eager`: with the program."""
+    disabled: StrictBool = False
+    """The entry stays, and is not used."""
+    start_timeout_seconds: Seconds = START_TIMEOUT_SECONDS
+    """How long its start may take."""
+    call_timeout_seconds: Seconds = CALL_TIMEOUT_SECONDS
+    """How long a call may take."""
+    tool_timeout_seconds: dict[str, Seconds] = Field(default_factory=dict[str, Seconds])
+    """The same for single tools, by name."""
+    concurrent_calls: Count = Field(default=CONCURRENT_CALLS, ge=1, le=MAX_CONCURRENT_CALLS)
+    """Calls that run at the same time; others wait."""
+    result_bytes: Count = Field(
+        default=RESULT_BYTES_MAX, ge=MIN_RESULT_BYTES, le=LARGEST_RESULT_BYTES
+    )
+    """A longer result is cut, with a note."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        """One that holds a variable is looked at when its value is known."""
+        if url is not None and "${" not in url and (wrong := url_problem(url)) is not None:
+            raise ValueError(wrong)
+        return url
+
+    @model_validator(mode="after")
+    def _is_a_program_or_an_address(self) -> "ServerEntry":
+        if self.url is None:
+            if self.script is None and self.command is None:
+                raise ValueError(
+                    "a server needs 'script' (a Python file), 'command', or 'url' (an http or "
+                    "https address)"
+                )
+            if self.headers:
+                raise ValueError("'headers' go with a 'url'; a program gets 'env'")
+        elif self.script is not None or self.command is not None:
+            raise ValueError("a server is a program or a 'url', not both; keep one of them")
+        elif self.args or self.env:
+            raise ValueError("'args' and 'env' go with a program; a 'url' gets 'headers'")
+        return self
+
+    def spec(
+        self,
+        root: Path,
+        profile_folder: Path,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        origin: str = PROFILE_ORIGIN,
+    ) -> ServerSpec:
+        """How to start or reach it.
+
+        A relative `script` is looked up in `cwd` where one is given, else in `root` (the
+        checkout), else beside the profile. `command` and `args` replace `script` for servers that
+        are not Python files; given with one, `command` is the interpreter that runs it. A `~`
+        whose home is not known stays, so that starting the server names the path that isn't there.
+
+        Variables are taken from `environ`. One that is not set, and an address or header that
+        can't be used, become the spec's `problem`, which names `origin` and key.
+        """
+        expander = Expander(environ, root)
+        cwd = root if self.cwd is None else root / _expanded(expander.text("cwd", self.cwd))
+        url = None if self.url is None else expander.text("url", self.url)
+        command, is_bundled = self._command(expander, root, cwd, profile_folder)
+        env = expander.private_mapping("env", self.env)
+        raw_headers = expander.private_mapping("headers", self.headers)
+        headers = {name: value.strip() for name, value in raw_headers.items()}
+        problems = expander.problems or _problems_of_address(url, headers)
+        return ServerSpec(
+            id=self.id,
+            command=command,
+            cwd=cwd,
+            env=env,
+            description=self.description.strip(),
+            capabilities=self.capabilities,
+            basic_tools=self.basic_tools,
+            connection=self.connection,
+            start_timeout_seconds=self.start_timeout_seconds,
+            call_timeout_seconds=self.call_timeout_seconds,
+            url=url,
+            headers=headers,
+            start=self.start,
+            tool_timeout_seconds=self.tool_timeout_seconds,
+            concurrent_calls=self.concurrent_calls,
+            result_bytes=self.result_bytes,
+            bundled=is_bundled,
+            origin=origin,
+            problem=describe_problems(self.id, origin, problems) if problems else None,
+            secrets=frozenset(expander.secrets),
+        )
+
+    def _command(
+        self, expander: Expander, root: Path, cwd: Path, profile_folder: Path
+    ) -> tuple[tuple[str, ...], bool]:
+        """The argv of the server, empty for a URL, and whether it is one of our own."""
+        if self.url is not None:
+            return (), False
+        args = expander.texts("args", self.args)
+        command = expander.text("command", self.command or sys.executable)
+        if self.script is None:
+            return (command, *args), False
+        path = _find_script(expander.text("script", self.script), cwd, profile_folder)
+        is_ours = command == sys.executable and _lies_in(path, root / "servers")
+        return (command, str(path), *args), is_ours
+
+
+def _problems_of_address(url: str | None, headers: Mapping[str, str]) -> list[str]:
+    """Why nothing can be sent there, looked at when variables have their values."""
+    if url is None:
+        return []
+    wrong = url_problem(url)
+    found = [f"key 'url' is {wrong}" if wrong is not None else None, header_problem(headers)]
+    return [problem for problem in found if problem is not None]
+
+
+def _find_script(script: str, cwd: Path, profile_folder: Path) -> Path:
+    path = _expanded(script)
+    # Absolute, because the server starts in `cwd`, not where a relative profile path began.
+    candidates = [cwd / path, profile_folder.absolute() / path]
+    return next((found for found in candidates if _is_file(found)), candidates[0])
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # no such user, or no home at all
+        return Path(path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder that may not be entered, a name that is too long
+        return False
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that can't be one
+        return False

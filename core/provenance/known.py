@@ -9,7 +9,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from config.names import LISTING_TOOLS
+from config.schema import LISTING_TOOLS
 from core.provenance import paths
 from core.provenance.arguments import texts_of
 from core.provenance.urls import (

@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from config.names import WallName
+from config.schema import WallName
 from core.errors import CallRefused
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from config.servers import MAX_SECONDS
+from config.checking import MAX_SECONDS
 from modules.cli.arguments import (
     EXIT_CODES_HELP,
     OptionsParser,

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from config.names import WallName
+from config.schema import WallName
 from core.base.timing import Deadlines
 from core.errors import SandboxUnavailable
 from core.ports import CallTool

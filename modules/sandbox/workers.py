@@ -18,7 +18,7 @@ from typing import Self
 
 from pydantic_monty import Monty, MontyError, MontySession
 
-from config.names import WallName
+from config.schema import WallName
 from modules.sandbox.limits import SandboxLimits
 from modules.sandbox.walls.launcher import (
     CPU_GRACE_SECONDS,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from config.names import WALL_NAMES
+from config.schema import WALL_NAMES
 from modules.sandbox.walls.launcher import NoLauncher
 from tests.benchmarks.drivers.attempts import Trial
 from tests.benchmarks.environments import NotInstalled, installed_versions

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from config.checking import MAX_PROBLEMS_SHOWN
 from config.models_file import load_models
 from config.schema import AgentProfile, load_profile
-from config.server_entry import ServerEntry
+from config.servers import ServerEntry
 from config.settings import MAX_CONFIG_BYTES, ROOT, Places, SettingsError, find_places
 from config.texts import load_yaml
 

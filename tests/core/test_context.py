@@ -1,6 +1,6 @@
 """The context: session ids, subtasks, and the input of the current step."""
 
-from config.server_entry import ServerEntry
+from config.servers import ServerEntry
 from core.context import Subtask
 from core.turn import MemoryItem
 from tests.doubles import FakeMemory, FakeParts, context, profile

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from config.names import LISTING_TOOLS
+from config.schema import LISTING_TOOLS
 from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress

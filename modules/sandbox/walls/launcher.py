@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from config.names import WALL_NAMES, WallName
+from config.schema import WALL_NAMES, WallName
 from core.errors import UserError
 from modules.sandbox.limits import MIB, SandboxLimits
 from modules.sandbox.walls.seccomp import worker_filter

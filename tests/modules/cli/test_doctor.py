@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.names import WALL_NAMES, WallName
-from config.schema import AgentProfile
+from config.schema import WALL_NAMES, AgentProfile, WallName
 from core.errors import ExitCode
 from core.values import JsonObject
 from modules.cli.doctor import diagnose

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from config.names import WALL_NAMES
+from config.schema import WALL_NAMES
 from core.turn import PlanFailure
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 from modules.sandbox.walls.launcher import Launcher, examine_walls

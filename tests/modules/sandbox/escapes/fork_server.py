@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TypedDict
 
-from config.names import WALL_NAMES
+from config.schema import WALL_NAMES
 from modules.sandbox.walls import launcher_program
 from modules.sandbox.walls.launcher_program import Policy
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from config.names import WALL_NAMES, WallName
+from config.schema import WALL_NAMES, WallName
 from core.errors import UserError
 from core.values import Json
 from modules.sandbox import Sandbox, SandboxLimits

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.schema import load_profile
-from config.server_entry import ServerEntry
-from config.servers import CALL_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS, ServerSpec
+from config.servers import CALL_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS, ServerEntry, ServerSpec
 from config.settings import SettingsError
 
 AGENT = "agent: {name: A, id: a}\n"

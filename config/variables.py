@@ -1,17 +1,4 @@
-"""Variables in the entries of MCP servers, as the tools that people come from write them.
-
-    ${VAR}, ${env:VAR}    the environment variable VAR; not set is a problem, set but empty is fine
-    ${VAR:-default}       the same, and `default` where VAR is not set or empty (so does a POSIX
-                          shell); with `env:` in front too
-    ${userHome}           the home directory
-    ${workspaceFolder}    the folder of the project that the file belongs to;
-                          ${workspaceFolderBasename} is its name
-    ${pathSeparator}, ${/}  the character between the parts of a path
-    $${                   a literal ${
-
-`${VAR}` and `${VAR:-default}` are Claude Code's, `${env:VAR}` and the named ones those of Cursor
-and VS Code. What comes out is never expanded again. A `$` without a brace stays what it is.
-"""
+"""Variables in the entries of MCP servers: in their texts, and in the files of `envFile`."""
 
 import os
 import re
@@ -151,3 +138,47 @@ def _why_no_variable(body: str) -> str:
         "a ${…} that is no variable; allowed: ${VARIABLE}, ${VARIABLE:-default}, "
         "${env:VARIABLE}, ${workspaceFolder}, ${userHome}, and $${ for a plain ${"
     )
+
+
+MAX_ENV_FILE_BYTES = 64 * 1024
+
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)")
+
+
+class EnvFileProblem(Exception):
+    """The file can't be read or holds a line of another form; the message quotes no value."""
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables of the file; of a name that stands twice, the last counts.
+
+    Raises:
+        EnvFileProblem: not there, too large, not UTF-8, or a line that is no assignment.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_ENV_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:  # a NUL in the path is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise EnvFileProblem(f"{path} can't be read: {reason}") from error
+    if len(data) > MAX_ENV_FILE_BYTES:
+        raise EnvFileProblem(f"{path} is larger than {MAX_ENV_FILE_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise EnvFileProblem(f"{path} is not UTF-8 text (byte {error.start})") from error
+    variables: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        found = _ASSIGNMENT.fullmatch(stripped)
+        if found is None:
+            raise EnvFileProblem(f"{path}:{number}: expected NAME=value")
+        variables[found[1]] = _unquoted(found[2])
+    return variables
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if is_quoted else value
