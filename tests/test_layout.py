@@ -3,7 +3,9 @@
 import ast
 import inspect
 import sys
+from collections.abc import Collection
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,15 @@ ALLOWED: dict[str, set[str]] = {
 
 ABOVE_BASE = {"servers", "config"}
 """Layers that may import `core.base` too, which needs the standard library alone."""
+
+ROOMS_MAX = 12
+"""A room is a file or a folder, `__init__` aside. So many can be held in mind at once."""
+
+ROOMS = {"core": 18, "modules": 18, "servers": 18, "modules/cli": 99}
+"""Folders that may have more; `modules/cli` has one file a command."""
+
+LATE_IMPORTS_MAX = 85
+"""Imports inside functions: a third-party package over 50 ms, or a command when it is named."""
 
 TOP_LEVEL = {
     "core",
@@ -105,6 +116,46 @@ def test_no_python_file_is_longer_than_the_limit(capfd: pytest.CaptureFixture[st
         with capfd.disabled():
             sys.stderr.write("\n".join(["", "getting long:", *long, ""]))
     assert not {name: size for name, size in sizes.items() if size > MAX_LINES}
+
+
+def test_a_folder_has_no_more_rooms_than_can_be_held_in_mind() -> None:
+    for folder in {path.parent for path in python_files(*PACKAGES)}:
+        rooms = {
+            p.name for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+        }
+        name = str(folder.relative_to(ROOT))
+        assert len(rooms - {"__init__.py"}) <= ROOMS.get(name, ROOMS_MAX), name
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {module_name(path): path for path in SOURCES}
+    try:
+        TopologicalSorter({name: ours(path, names) for name, path in names.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' → '.join(error.args[1])}")
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def ours(path: Path, names: Collection[str]) -> set[str]:
+    """Modules of ours that one imports anywhere, in functions and for types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & {*names}
+            found |= submodules or ({node.module} & {*names})
+    return found
+
+
+def test_imports_stand_at_the_top_but_for_those_that_cost() -> None:
+    late = 0
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                late += sum(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.walk(node))
+    assert late <= LATE_IMPORTS_MAX
 
 
 def test_the_top_level_is_what_the_design_says() -> None:
