@@ -206,15 +206,14 @@ class ModelReply:
 class ModelTraits:
     """What a model can do, as far as its backend knows.
 
-    `images`: it sees them; `schemas`: it can be held to a JSON Schema; `context_tokens`: prompt
-    and reply together, None where nobody says. `strength` orders models of one chain.
+    `images`: it sees them; `context_tokens`: prompt and reply together, None where nobody says.
+    `strength` orders models of one chain.
     `deterministic`: asked the same again, it says the same, so that it has mostly nothing else to
     say after a failure. `reads_text`: it reads prompts; else only what would fill them, and none
     is written for it.
     """
 
     images: bool = False
-    schemas: bool = False
     context_tokens: int | None = None
     strength: float = 0.0
     deterministic: bool = False

@@ -55,7 +55,7 @@ class ServedWeights:
     @property
     def traits(self) -> ModelTraits:
         """Those of the local backend."""
-        return ModelTraits(schemas=True, context_tokens=self._context_tokens)
+        return ModelTraits(context_tokens=self._context_tokens)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply in one piece.

@@ -130,7 +130,6 @@ async def check_counts(model: TextModel) -> None:
 
 async def check_holds_to_schema(model: TextModel) -> None:
     """A reply is the object that a JSON Schema asks for, and nothing around it."""
-    assert model.traits.schemas
     reply = await reply_to(model, request(CAPITAL, schema=CAPITAL_SCHEMA))
     assert json.loads(reply.text) == {"capital": "Paris"}
 

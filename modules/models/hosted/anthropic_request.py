@@ -8,7 +8,6 @@ import base64
 from dataclasses import dataclass
 from typing import Final, cast
 
-from anthropic import transform_schema
 from anthropic.types.image_block_param import ImageBlockParam
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from anthropic.types.output_config_param import OutputConfigParam
@@ -143,25 +142,9 @@ def _output_config(
             config["effort"] = "low"
     elif entry.thinking is not None and facts.adaptive:
         config["effort"] = entry.thinking
-    if request.schema is not None and facts.schemas and can_be_held_to(request.schema):
-        try:
-            schema = cast("JsonObject", transform_schema(request.schema))
-        except (ValueError, RecursionError):
-            pass  # the service would refuse it; without it the model is only asked
-        else:
-            config["format"] = {"type": "json_schema", "schema": schema}
+    if request.schema is not None and facts.schemas:
+        config["format"] = {"type": "json_schema", "schema": request.schema}
     return cast("OutputConfigParam", config)
-
-
-def can_be_held_to(schema: Json) -> bool:
-    """Whether the service can hold a model to a schema: its objects must name all their keys."""
-    if isinstance(schema, list):
-        return all(can_be_held_to(inner) for inner in schema)
-    if not isinstance(schema, dict):
-        return True
-    is_open = schema.get("additionalProperties") not in (None, False)
-    is_bare = schema.get("type") == "object" and not schema.get("properties")
-    return not is_open and not is_bare and all(can_be_held_to(inner) for inner in schema.values())
 
 
 def _system(text: str) -> TextBlockParam:

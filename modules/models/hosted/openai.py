@@ -56,7 +56,6 @@ class OpenAIModel:
         self.name = f"{entry.type}:{self._model}"
         self.traits = ModelTraits(
             images=sees_images(self._model) if entry.images is None else entry.images,
-            schemas=True,
             context_tokens=entry.context_tokens,
         )
         self._dialect = first_dialect(entry)

@@ -18,12 +18,10 @@ from modules.models.http.error_document import ErrorDocument
 SCHEMA_NAME = "reply"
 """What the schema is called in a request; it has to be called something."""
 
-SCHEMA_LEVELS_MAX = 30
-"""A schema of more levels is not asked to be held to strictly."""
-
 SchemaForm: TypeAlias = Literal["strict", "json_schema", "json_object"]
-"""How a server is held to a schema, best first: OpenAI's strict mode, which takes only some
-schemas; its ordinary one; and that of llama_cpp.server, which others take for any JSON."""
+"""How a server is held to a schema, best first: OpenAI's strict mode, its ordinary one, and that of
+llama_cpp.server, which others take for any JSON. Our schemas (`planning.reply.reply_schema`) are
+of the subset that all of them take."""
 
 LimitName: TypeAlias = Literal["max_completion_tokens", "max_tokens"]
 
@@ -90,7 +88,7 @@ def request_body(
     if dialect.efforts:
         body["reasoning_effort"] = dialect.efforts[0]
     if request.schema is not None and dialect.schemas:
-        body["response_format"] = _response_format(request.schema, dialect.schemas)
+        body["response_format"] = _response_format(request.schema, dialect.schemas[0])
     return body
 
 
@@ -101,8 +99,7 @@ def adapted(dialect: Dialect, body: JsonObject, error: ErrorDocument) -> Dialect
     """
     match _named(body, error):
         case "response_format":
-            used = _form(body)
-            return replace(dialect, schemas=dialect.schemas[dialect.schemas.index(used) + 1 :])
+            return replace(dialect, schemas=dialect.schemas[1:])
         case "max_completion_tokens" | "max_tokens":
             return replace(dialect, limits=dialect.limits[1:])
         case "reasoning_effort":
@@ -144,10 +141,7 @@ def _image_part(image: ImageInput) -> Json:
     return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}}
 
 
-def _response_format(schema: JsonObject, forms: tuple[SchemaForm, ...]) -> JsonObject:
-    form = forms[0]
-    if form == "strict" and not _can_be_strict(schema):
-        form = "json_schema"
+def _response_format(schema: JsonObject, form: SchemaForm) -> JsonObject:
     match form:
         case "strict":
             named: JsonObject = {"name": SCHEMA_NAME, "schema": schema, "strict": True}
@@ -158,40 +152,6 @@ def _response_format(schema: JsonObject, forms: tuple[SchemaForm, ...]) -> JsonO
             return {"type": "json_object", "schema": schema}
         case _:
             assert_never(form)
-
-
-def _form(body: JsonObject) -> SchemaForm:
-    """The form of a body's `response_format`."""
-    match body["response_format"]:
-        case {"json_schema": {"strict": True}}:
-            return "strict"
-        case {"json_schema": _}:
-            return "json_schema"
-        case _:
-            return "json_object"
-
-
-def _can_be_strict(schema: Json, levels: int = SCHEMA_LEVELS_MAX) -> bool:
-    """Whether strict mode takes a schema ("Structured Outputs", supported schemas).
-
-    Every object must name all of its properties as required and permit no others; defaults are
-    not for it.
-    """
-    if levels == 0:
-        return False
-    if isinstance(schema, list):
-        return all(_can_be_strict(part, levels - 1) for part in schema)
-    if not isinstance(schema, dict):
-        return True
-    if schema.get("type") == "object" or "properties" in schema:
-        properties, required = schema.get("properties"), schema.get("required")
-        if not isinstance(properties, dict) or not isinstance(required, list):
-            return False
-        if schema.get("additionalProperties") is not False or {*properties} - {*map(str, required)}:
-            return False
-    return "default" not in schema and all(
-        _can_be_strict(part, levels - 1) for part in schema.values()
-    )
 
 
 def _named(body: JsonObject, error: ErrorDocument) -> str | None:

@@ -24,7 +24,7 @@ CONTEXT_TOKENS: Final = {"gemini": 1_048_576, "anthropic": 200_000}
 """What every model of the service can hold; who needs more of one says so in its entry."""
 
 FAMILIES: Final = {"gemini": "gemini", "anthropic": "claude"}
-"""What stands in the names of models that see images and can be held to schemas. The services
+"""What stands in the names of models that see images. The services
 serve others too: Google its open weights, and whoever else speaks Anthropic's protocol."""
 
 
@@ -50,7 +50,6 @@ class SdkModel:
         known = family in (entry.model or "")
         self.traits = ModelTraits(
             images=known if entry.images is None else entry.images,
-            schemas=known,
             context_tokens=entry.context_tokens or (CONTEXT_TOKENS[entry.type] if known else None),
         )
         base_url = entry.base_url or DEFAULT_BASE_URLS[entry.type]

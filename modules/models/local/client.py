@@ -101,10 +101,8 @@ class LocalModel:
 
     @property
     def traits(self) -> ModelTraits:
-        """Text only; held to schemas by a grammar."""
-        return ModelTraits(
-            images=False, schemas=True, context_tokens=self._context_tokens, strength=0.0
-        )
+        """Text only."""
+        return ModelTraits(context_tokens=self._context_tokens)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply, piece by piece; closing the generator stops the computing at once.

@@ -73,7 +73,6 @@ class OllamaModel:
         said = (self._entry.images, facts.can("vision"))
         return ModelTraits(
             images=next((sees for sees in said if sees is not None), sees_images(model)),
-            schemas=True,
             context_tokens=self._window.limit(facts),
             strength=billions_of_parameters(model) or billions_of_parameters(facts.parameters),
         )

@@ -168,7 +168,6 @@ class RecordedTraits(_Part):
     """What the model could do: prompts differ by it."""
 
     images: bool = False
-    schemas: bool = False
     context_tokens: int | None = None
     strength: float = 0.0
 

@@ -157,8 +157,6 @@ SCHEMA: JsonObject = {
     "required": ["a"],
     "additionalProperties": False,
 }
-LOOSE: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
-DEEP: JsonObject = json.loads('{"anyOf": [' * 40 + "{}" + "]}" * 40)
 FORMS: list[Json] = [
     {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True}},
     {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}},
@@ -175,29 +173,6 @@ async def test_a_schema_is_sent_in_weaker_forms_until_one_is_taken_and_that_is_k
         assert [body.get("response_format") for body in server.bodies] == FORMS
         await asked(model, request)
         assert len(server.bodies) == 5
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        LOOSE,
-        {**LOOSE, "required": ["a"]},
-        {**SCHEMA, "default": {}},
-        {"anyOf": [SCHEMA, LOOSE]},
-        DEEP,
-    ],
-    ids=range(5),
-)
-async def test_a_schema_that_strict_mode_would_refuse_is_not_sent_strictly(
-    schema: JsonObject,
-) -> None:
-    refused = refuses(400, param="response_format")
-    async with talking(refused, streams(*text("x"))) as (server, model):
-        await asked(model, ModelRequest("text", "Hi", schema=schema))
-        assert [body.get("response_format") for body in server.bodies] == [
-            {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}},
-            {"type": "json_object", "schema": schema},
-        ]
 
 
 LLAMA_CPP_SERVER: JsonObject = {
@@ -323,7 +298,6 @@ def test_the_key_shows_in_no_repr_and_openai_wants_its_own_name_for_the_bound() 
     assert repr(model) == "OpenAIModel(openai:gpt-5.1)"
     assert model.name == "openai:gpt-5.1"
     assert model.traits.images
-    assert model.traits.schemas
     assert model.traits.context_tokens == 4096
 
 

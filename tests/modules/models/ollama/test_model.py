@@ -93,7 +93,6 @@ async def test_what_a_model_can_do_is_learnt_from_the_server() -> None:
             fake.shown["capabilities"] = ["completion", "vision"]
             traits = await model.learn()
             assert (traits.images, traits.context_tokens, traits.strength) == (True, 32768, 7.6)
-            assert traits.schemas
         async with ollama(fake, "qwen2.5vl") as model:
             assert model.traits.images  # a guess, from the name
         async with ollama(fake, "qwen2.5vl", images=False) as model:

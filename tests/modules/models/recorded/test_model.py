@@ -72,7 +72,7 @@ async def test_a_replay_says_what_the_model_said(tmp_path: Path) -> None:
 
 
 async def test_recording_changes_nothing_of_the_model(tmp_path: Path) -> None:
-    inner = HeldModel("gemini:g", ModelTraits(images=True, schemas=True, context_tokens=9))
+    inner = HeldModel("gemini:g", ModelTraits(images=True, context_tokens=9))
     model = RecordingModel(inner, tmp_path / "r", NO_SECRETS)
     assert (model.name, model.traits) == ("gemini:g", inner.traits)
     deltas = [ThinkingDelta("a"), TextDelta("b"), TextDelta("c"), ReplyEnd(Usage(1, 2, 3))]
