@@ -30,7 +30,7 @@ from tests.benchmarks.peers import FLOORS, LANGCHAIN_DEFAULT, OURS, PEERS, SDK_C
 from tests.benchmarks.plan_texts import ONE_CALL, dense_plans
 from tests.benchmarks.sandbox_loop import heartbeat
 from tests.benchmarks.table import at_most
-from tests.modules.sandbox.escapes.attempt import Attempt
+from tests.modules.sandbox.escapes.attempts import Attempt
 
 EVERYONE = (OURS, YARDSTICK, SDK_CLIENT, *PEERS, LANGCHAIN_DEFAULT, *FLOORS, *sandbox.EXECUTORS)
 BLOCKING, IN_A_LOOP = FLOORS

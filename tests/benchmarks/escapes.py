@@ -25,8 +25,9 @@ from tests.benchmarks.environments import NotInstalled, installed_versions
 from tests.benchmarks.executors import EXECUTORS, Attacked, Executor, ExecutorFailed
 from tests.benchmarks.plan_texts import ONE_LINE, USUAL_WORK
 from tests.benchmarks.table import Row, listed
+from tests.modules.sandbox.escapes.attempts import ATTEMPTS, Attempt, Proof
+from tests.modules.sandbox.escapes.planted import Planted
 from tests.modules.sandbox.escapes.runners import ForkServer, worker_policy
-from tests.modules.sandbox.escapes.table import ATTEMPTS, Attempt, Planted, Proof
 
 PLAN_SECONDS = 6.0
 MEMORY_BYTES = 2 * 1024**3

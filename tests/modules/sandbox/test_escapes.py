@@ -19,12 +19,16 @@ from config.schema import WALL_NAMES
 from core.turn import PlanFailure
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 from modules.sandbox.walls.launcher import Launcher, examine_walls
-from tests.modules.sandbox.escapes.native import (
+from tests.modules.sandbox.escapes.attempts import (
+    ATTEMPTS,
+    FAMILIES,
     HELD_BY_LANDLOCK,
     HELD_BY_SECCOMP,
     NATIVE_ATTEMPTS,
     TAKEOVER_IN_C,
+    Attempt,
 )
+from tests.modules.sandbox.escapes.planted import Planted
 from tests.modules.sandbox.escapes.runners import (
     ForkServer,
     Outcome,
@@ -32,7 +36,6 @@ from tests.modules.sandbox.escapes.runners import (
     through_sandbox,
     worker_policy,
 )
-from tests.modules.sandbox.escapes.table import ATTEMPTS, FAMILIES, Attempt, Planted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the proofs are those of Unix")
 
@@ -216,10 +219,8 @@ def takeover(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    folder = tmp_path_factory.mktemp("takeover")
-    source, program = folder / "takeover.c", folder / "takeover"
-    source.write_text(TAKEOVER_IN_C)
-    subprocess.run([compiler, "-o", program, source], check=True, timeout=30)
+    program = tmp_path_factory.mktemp("takeover") / "takeover"
+    subprocess.run([compiler, "-o", program, TAKEOVER_IN_C], check=True, timeout=30)
     return program
 
 

@@ -1,1 +1,1 @@
-"""The escape table: attempts to get out of the sandbox, what is planted for them, who runs them."""
+"""Attempts to get out of the sandbox, what is planted for them, and who runs them."""

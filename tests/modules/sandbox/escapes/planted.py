@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.modules.sandbox.escapes.attempt import Attempt, Proof
+from tests.modules.sandbox.escapes.attempts import Attempt, Proof
 
 ENVIRONMENT_START_FIELD = 49
 """Position (from 0) of `env_start` in /proc/<pid>/stat, where a process keeps its environment."""

@@ -17,7 +17,7 @@ from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 from modules.sandbox.walls.launcher import find_worker, policy_words
-from tests.modules.sandbox.escapes.attempt import Attempt, Proof
+from tests.modules.sandbox.escapes.attempts import Attempt, Proof
 from tests.modules.sandbox.escapes.planted import Planted
 
 ANSWER_SECONDS = 10

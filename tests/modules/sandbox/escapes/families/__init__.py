@@ -1,1 +1,0 @@
-"""The attempts, one file a family."""
