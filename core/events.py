@@ -119,7 +119,7 @@ class PlanWritten:
 
 @dataclass(frozen=True, slots=True)
 class PlanRepaired:
-    """Slips in the plan were put right before it ran; `repairs` says which, a phrase each."""
+    """Mistakes in the plan were repaired before it ran; `repairs` says which, a phrase each."""
 
     step: int
     attempt: int

@@ -305,7 +305,7 @@ CallTool: TypeAlias = Callable[[ToolSpec, JsonObject], Awaitable[ToolResult]]
 
 
 OnRepaired: TypeAlias = Callable[[tuple[str, ...]], Awaitable[None]]
-"""Hears, before a plan runs, which slips in it were put right: a phrase each."""
+"""Hears, before a plan runs, which mistakes in it were repaired: a phrase each."""
 
 
 class Condense(Protocol):

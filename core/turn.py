@@ -199,7 +199,7 @@ class Step:
     """One finished pass through perception, decision and action, retries included.
 
     `seconds` is wall time from the start of the plan's request to the end of the action;
-    `repairs` says which slips in the plan were put right before it ran, a phrase each.
+    `repairs` says which mistakes in the plan were repaired before it ran, a phrase each.
     """
 
     number: int

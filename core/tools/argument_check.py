@@ -1,7 +1,7 @@
 """The arguments of a call held against its tool's input schema, before anything is sent.
 
 What is refused is told in the names that a plan uses: those of the tool's signature, the `input`
-wrapper left away. Two slips of models are put right instead of refused, because their meaning
+wrapper left away. Two mistakes of models are repaired, not refused, because their meaning
 is beyond doubt: `None` for an argument that may be left out and isn't allowed to be null is left
 out ("the default"), and text that spells a number as JSON does ("3") becomes that number where the
 schema takes numbers and no text.
@@ -47,7 +47,7 @@ class ArgumentCheck:
         self._optional = frozenset(p.name for p in tool.parameters if not p.required)
 
     def checked(self, arguments: JsonObject) -> JsonObject:
-        """Arguments in the server's form, slips put right; the same object if there were none.
+        """Arguments in the server's form, mistakes repaired; the same object if there were none.
 
         A schema that can't be read, or would take too long, is left to the server to apply.
 
@@ -64,7 +64,7 @@ class ArgumentCheck:
         return arguments
 
     def faults(self, arguments: JsonObject) -> Sequence[Fault]:
-        """What is wrong with arguments in the server's form, slips included."""
+        """What is wrong with arguments in the server's form, what can be repaired included."""
         return self._schema.faults(arguments)
 
     def _mended(self, arguments: JsonObject, faults: Sequence[Fault]) -> JsonObject:

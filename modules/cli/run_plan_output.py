@@ -28,8 +28,8 @@ Verdict: TypeAlias = Literal["final_answer", "further_processing", "asked_back",
 class PlanReport:
     """A plan that has ended.
 
-    `value` is what `solve()` returned, `printed` what it printed, `repairs` which slips were put
-    right before, `seconds` wall time from the check to the end. `is_world_down` says that a
+    `value` is what `solve()` returned, `printed` what it printed, `repairs` what was repaired
+    before, `seconds` wall time from the check to the end. `is_world_down` says that a
     server of the plan did not start or did not answer.
     """
 

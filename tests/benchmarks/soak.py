@@ -33,7 +33,7 @@ from tests.modules.sandbox.soak import soak
 PLANS = 10_000
 WARM_UP_PLANS = 500
 FUZZED_PLANS = 1000
-"""Of each of the three kinds: any text, made by a grammar, real ones with slips."""
+"""Of each of the three kinds: any text, made by a grammar, real ones with mistakes."""
 
 GROWTH_MIB_AIM = 16.0
 """Resident memory may move by so much with the allocator's mood; a leak of a record is more."""

@@ -1,4 +1,4 @@
-"""Entries of an `mcp.json` as other tools have them: what is understood, odd ones and slips."""
+"""Entries of an `mcp.json` as other tools have them: what is understood, odd ones and mistakes."""
 
 import json
 from pathlib import Path
