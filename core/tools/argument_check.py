@@ -12,7 +12,6 @@ from typing import Final
 
 from core.errors import CallRefused
 from core.tools.findings import MISSING, Fault, Place, quoted
-from core.tools.formats import FORMATS
 from core.tools.json_schema import as_object
 from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
@@ -41,7 +40,7 @@ class ArgumentCheck:
     def __init__(self, tool: ToolSpec) -> None:
         """Compile nothing yet."""
         self._tool = tool.name
-        self._schema = SchemaCheck(tool.input_schema, FORMATS)
+        self._schema = SchemaCheck(tool.input_schema, checks_formats=True)
         self._wrapper = tool.wrapper
         self._arguments = {p.name: p.argument for p in tool.parameters}
         self._optional = frozenset(p.name for p in tool.parameters if not p.required)

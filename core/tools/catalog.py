@@ -123,10 +123,6 @@ class ToolCatalog:
         """Whether some known tool has more than a passing word in common with the request."""
         return self._names.index.is_near(request)
 
-    def is_tool_near(self, request: str, tool: ToolSpec) -> bool:
-        """The same for one tool."""
-        return self._names.index.is_tool_near(request, tool)
-
     def search(self, words: str, limit: int) -> list[ToolSpec]:
         """The known tools, offered or not, that fit the words; the best first, `limit` at most."""
         return self._names.index.search(words, limit)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from core.base.json_text import json_start
 from core.base.text import listed, near_names, shorten
+from core.tools.formats import FORMAT_WORDS
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 
@@ -81,19 +82,6 @@ _BOUNDS: Final = MappingProxyType(
 )
 """Keywords that bound a number, or how much there is of something."""
 
-FORMAT_WORDS: Final = MappingProxyType(
-    {
-        "date": "a date such as 2026-11-22",
-        "date-time": "a date and time such as 2026-11-22T14:30:00Z",
-        "time": "a time such as 14:30:00",
-        "uuid": "a UUID such as 123e4567-e89b-42d3-a456-426614174000",
-        "ipv4": "an IPv4 address such as 192.0.2.1",
-        "ipv6": "an IPv6 address such as 2001:db8::1",
-        "email": "an e-mail address such as ann@example.org",
-        "uri": "a URL such as https://example.org/page",
-    }
-)
-
 Place: TypeAlias = tuple[str | int, ...]
 """Where in a value: keys and indices, outermost first."""
 
@@ -115,76 +103,65 @@ class Fault:
     meant: int | float | None = None
 
 
-def faults_of(
-    found: Iterable[ValidationError], value: Json, schema: JsonObject
-) -> tuple[Fault, ...]:
-    """The faults that a validator of `schema` has found in `value`, the first of them."""
-    return tuple(islice(_Teller(value, schema).faults(found), FAULTS_MAX))
+def faults_of(found: Iterable[ValidationError], schema: JsonObject) -> tuple[Fault, ...]:
+    """What a validator of `schema` has found, the first of it, in words."""
+    return tuple(islice(_faults(found, schema), FAULTS_MAX))
 
 
-class _Teller:
-    """Puts findings about one value into words."""
+def _faults(found: Iterable[ValidationError], schema: JsonObject) -> Iterator[Fault]:
+    """The faults; of a value of a wrong type nothing else is said."""
+    errors = [*found]
+    wrong = {_schema_place(error) for error in errors if _is_of_type(error)}
+    for error in errors:
+        place = _schema_place(error)
+        ends = range(len(place) if _is_of_type(error) else len(place) + 1)
+        if wrong.isdisjoint(place[:end] for end in ends):
+            yield from _told(error, schema)
 
-    def __init__(self, value: Json, schema: JsonObject) -> None:
-        self._value = value
-        self._schema = schema
 
-    def faults(self, found: Iterable[ValidationError]) -> Iterator[Fault]:
-        """The faults; of a value of a wrong type nothing else is said."""
-        errors = [*found]
-        wrong = {_schema_place(error) for error in errors if _is_of_type(error)}
-        for error in errors:
-            place = _schema_place(error)
-            ends = range(len(place) if _is_of_type(error) else len(place) + 1)
-            if wrong.isdisjoint(place[:end] for end in ends):
-                yield from self._told(error)
+def _told(error: ValidationError, schema: JsonObject) -> Iterable[Fault]:
+    place = (*error.instance_path,)
+    value = cast("Json", error.instance)
+    keyword = error.kind.name
+    said = _schema_at(schema, error.schema_path[:-1])
+    match error.kind:
+        case Kind.Required(name):
+            return [Fault((*place, name), MISSING)]
+        case Kind.AdditionalProperties(names):
+            known = as_object(said.get("properties"))
+            return [Fault((*place, name), unknown_words(name, known)) for name in names]
+        case Kind.AnyOf(context):
+            told = [[*_faults(errors, schema)] for errors in context]
+            return _none_fits(place, value, told)
+        case _ if keyword in _BOUNDS:
+            return [_out_of_bounds(place, value, _BOUNDS[keyword], said.get(keyword))]
+        case _ if keyword in _TOLD:
+            return [_TOLD[keyword](place, value, said.get(keyword))]
+        case _:
+            return [Fault(place, f": {error.message[:MESSAGE_CHARACTERS_MAX]}")]
 
-    def _told(self, error: ValidationError) -> Iterable[Fault]:
-        place = (*error.instance_path,)
-        value = _inside(self._value, place)
-        keyword = error.kind.name
-        said = as_object(_inside(self._schema, (*error.schema_path[:-1],)))
-        match error.kind:
-            case Kind.Required(name):
-                return [Fault((*place, name), MISSING)]
-            case Kind.AdditionalProperties(names):
-                known = as_object(said.get("properties"))
-                return [Fault((*place, name), unknown_words(name, known)) for name in names]
-            case Kind.FalseSchema() if error.schema_path[-1:] == ["additionalProperties"]:
-                return [Fault((*place, name), unknown_words(name, ())) for name in as_object(value)]
-            case Kind.AnyOf(context):
-                return self._none_fits(place, value, context)
-            case _ if keyword in _BOUNDS:
-                return [_out_of_bounds(place, value, _BOUNDS[keyword], said.get(keyword))]
-            case _ if keyword in _TOLD:
-                return [_TOLD[keyword](place, value, said.get(keyword))]
-            case _:
-                return [Fault(place, f": {error.message[:MESSAGE_CHARACTERS_MAX]}")]
 
-    def _none_fits(
-        self, place: Place, value: Json, context: Sequence[Sequence[ValidationError]]
-    ) -> Sequence[Fault]:
-        """The faults to tell of a value that fits none of several schemas.
+def _none_fits(place: Place, value: Json, told: Sequence[Sequence[Fault]]) -> Sequence[Fault]:
+    """The faults to tell of a value that fits none of several schemas; `told` has those of each.
 
-        Those of a schema with another type don't matter if the type is right for one. Of what is
-        left either all are told in one sentence, or those of the schema that has fewest: the
-        nearest. Of a schema that allows nothing nobody should be told.
-        """
-        told = [[*self.faults(errors)] for errors in context]
-        choices = [one for one in told if one and one != [Fault(place, NOTHING_ALLOWED)]]
-        if not choices:
-            return [Fault(place, NOTHING_ALLOWED)]
-        right = [one for one in choices if not any(f.is_kind and f.place == place for f in one)]
-        left = right or choices
-        own = [faults[0] for faults in left if len(faults) == 1]
-        if len(own) < len(left) or not all(f.place == place and f.expected for f in own):
-            first, *others = min(left, key=len)
-            forms = f" (in the nearest of its {len(left)} forms)" if len(left) > 1 else ""
-            return [replace(first, words=f"{first.words}{forms}"), *others]
-        expected = " or ".join(dict.fromkeys(fault.expected for fault in own))
-        expected = shorten(expected, EXPECTED_CHARACTERS_MAX)
-        meant = next((fault.meant for fault in own if fault.meant is not None), None)
-        return [replace(_wrong(place, value, expected), is_kind=not right, meant=meant)]
+    Those of a schema with another type don't matter if the type is right for one. Of what is
+    left either all are told in one sentence, or those of the schema that has fewest: the
+    nearest. Of a schema that allows nothing nobody should be told.
+    """
+    choices = [one for one in told if one and one != [Fault(place, NOTHING_ALLOWED)]]
+    if not choices:
+        return [Fault(place, NOTHING_ALLOWED)]
+    right = [one for one in choices if not any(f.is_kind and f.place == place for f in one)]
+    left = right or choices
+    own = [faults[0] for faults in left if len(faults) == 1]
+    if len(own) < len(left) or not all(f.place == place and f.expected for f in own):
+        first, *others = min(left, key=len)
+        forms = f" (in the nearest of its {len(left)} forms)" if len(left) > 1 else ""
+        return [replace(first, words=f"{first.words}{forms}"), *others]
+    expected = " or ".join(dict.fromkeys(fault.expected for fault in own))
+    expected = shorten(expected, EXPECTED_CHARACTERS_MAX)
+    meant = next((fault.meant for fault in own if fault.meant is not None), None)
+    return [replace(_wrong(place, value, expected), is_kind=not right, meant=meant)]
 
 
 def _is_of_type(error: ValidationError) -> bool:
@@ -196,14 +173,14 @@ def _schema_place(error: ValidationError) -> Place:
     return (*error.evaluation_path[:-1],)
 
 
-def _inside(value: Json, place: Place) -> Json:
-    """What lies at a place; None where nothing does."""
-    for part in place:
-        if isinstance(value, list) and isinstance(part, int):
-            value = value[part]
+def _schema_at(schema: Json, path: Sequence[str | int]) -> JsonObject:
+    """The schema at a place in another; an empty one where there is none."""
+    for part in path:
+        if isinstance(schema, list) and isinstance(part, int):
+            schema = schema[part]
         else:
-            value = as_object(value).get(str(part))
-    return value
+            schema = as_object(schema).get(str(part))
+    return as_object(schema)
 
 
 def _wrong(place: Place, value: Json, expected: str) -> Fault:

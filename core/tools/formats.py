@@ -20,8 +20,29 @@ _EMAIL: Final = re.compile(r"(\S+|\".+\")@\S+")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.+", re.DOTALL)
 
 
-def _reader(read: Callable[[str], object]) -> Callable[[str], bool]:
-    """Whether `read` makes something of a text: it gives None, or raises ValueError, if not."""
+def _date(text: str) -> object:
+    return datetime.fromisoformat(text.upper())
+
+
+def _time(text: str) -> object:
+    return time.fromisoformat(text.upper())
+
+
+_FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+    "date": (_date, "a date such as 2026-11-22"),
+    "date-time": (_date, "a date and time such as 2026-11-22T14:30:00Z"),
+    "time": (_time, "a time such as 14:30:00"),
+    "uuid": (UUID, "a UUID such as 123e4567-e89b-42d3-a456-426614174000"),
+    "ipv4": (IPv4Address, "an IPv4 address such as 192.0.2.1"),
+    "ipv6": (IPv6Address, "an IPv6 address such as 2001:db8::1"),
+    "email": (_EMAIL.fullmatch, "an e-mail address such as ann@example.org"),
+    "uri": (_URI.fullmatch, "a URL such as https://example.org/page"),
+}
+"""What reads a text of each format (it gives None or raises ValueError for others), and words."""
+
+
+def _check(read: Callable[[str], object]) -> Callable[[str], bool]:
+    """Whether `read` makes something of a text."""
 
     def fits(text: str) -> bool:
         try:
@@ -32,20 +53,8 @@ def _reader(read: Callable[[str], object]) -> Callable[[str], bool]:
     return fits
 
 
-def _date(text: str) -> object:
-    return datetime.fromisoformat(text.upper())
-
-
-FORMATS: Final = MappingProxyType[str, Callable[[str], bool]](
-    {
-        "date": _reader(_date),
-        "date-time": _reader(_date),
-        "time": _reader(lambda text: time.fromisoformat(text.upper())),
-        "uuid": _reader(UUID),
-        "ipv4": _reader(IPv4Address),
-        "ipv6": _reader(IPv6Address),
-        "email": _reader(_EMAIL.fullmatch),
-        "uri": _reader(_URI.fullmatch),
-    }
-)
+FORMATS: Final = MappingProxyType({name: _check(read) for name, (read, _) in _FORMATS.items()})
 """Whether a text may be of the format of that name."""
+
+FORMAT_WORDS: Final = MappingProxyType({name: words for name, (_, words) in _FORMATS.items()})
+"""What a text of that format is, with an example."""

@@ -9,7 +9,8 @@ BM25 Extension to Multiple Weighted Fields", 2004). Stemming is light: plural an
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from core.tools.json_schema import as_object
@@ -73,15 +74,7 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> Iterator[str]:
     """The stems of the words in `text`, in order, no stop words."""
-    for match in WORD.finditer(text):
-        word = match[0].lower()
-        if word not in STOP_WORDS:
-            yield stem(word)
-
-
-def rank(request: str, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
-    """All the tools, those first that fit the request best; equal ones as they stood."""
-    return ToolIndex(tools).rank(request)
+    return filter(None, map(_stem_if_telling, WORD.findall(text)))
 
 
 class ToolIndex:
@@ -95,9 +88,9 @@ class ToolIndex:
         self._tools = tuple(tools)
         self._holders: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self._lengths: list[float] = []
-        known = _KnownStems()
+        stem_of = cache(_stem_if_telling)
         for position, tool in enumerate(self._tools):
-            weights = _weighted_words(tool, known)
+            weights = _weighted_words(tool, stem_of)
             self._lengths.append(sum(weights.values()))
             for word, weight in weights.items():
                 self._holders[word].append((position, weight))
@@ -110,26 +103,14 @@ class ToolIndex:
             for position, score in self._sums(request).items()
         }
 
-    def rank(self, request: str) -> list[ToolSpec]:
-        """All the tools, those first that fit the request best; equal ones as they stood."""
-        sums = self._sums(request)
-        order = sorted(range(len(self._tools)), key=lambda position: -sums.get(position, 0.0))
-        return [self._tools[position] for position in order]
-
     def search(self, words: str, limit: int) -> list[ToolSpec]:
-        """The tools that share a word with `words`, the best first, `limit` at most."""
+        """The tools that share a word with `words`, the best first, equal ones as they stood."""
         sums = self._sums(words)
         return [self._tools[p] for p in sorted(sums, key=lambda p: (-sums[p], p))[:limit]]
 
     def is_near(self, request: str) -> bool:
         """Whether some tool shares more with the request than one word of its description."""
-        return self._is_passed(max(self._sums(request).values(), default=0.0))
-
-    def is_tool_near(self, request: str, tool: ToolSpec) -> bool:
-        """The same for one tool."""
-        return self._is_passed(self.scores(request).get(tool.qualified_name, 0.0))
-
-    def _is_passed(self, score: float) -> bool:
+        score = max(self._sums(request).values(), default=0.0)
         return score > 0 and score >= PASSING_MATCH * _telling(len(self._tools), 1)
 
     def _sums(self, request: str) -> dict[int, float]:
@@ -154,22 +135,18 @@ def _telling(tools: int, holders: int) -> float:
     return math.log(1 + (tools - holders + 0.5) / (holders + 0.5))
 
 
-class _KnownStems(dict[str, str]):
-    """Stems of words, each worked out once; stop words have the empty one."""
-
-    def __missing__(self, word: str) -> str:
-        """Work it out and keep it."""
-        lower = word.lower()
-        stemmed = self[word] = "" if lower in STOP_WORDS else stem(lower)
-        return stemmed
+def _stem_if_telling(word: str) -> str:
+    """The stem of a word; nothing of a stop word."""
+    lower = word.lower()
+    return "" if lower in STOP_WORDS else stem(lower)
 
 
-def _weighted_words(tool: ToolSpec, known: _KnownStems) -> dict[str, float]:
+def _weighted_words(tool: ToolSpec, stem_of: Callable[[str], str]) -> dict[str, float]:
     """The stems of all that a tool says of itself, with the weight of the parts they stand in."""
     weights: dict[str, float] = defaultdict(float)
     for text, weight in _texts(tool):
         for word in WORD.findall(text):
-            weights[known[word]] += weight
+            weights[stem_of(word)] += weight
     weights.pop("", None)
     return weights
 

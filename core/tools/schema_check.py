@@ -7,20 +7,13 @@ values out of all proportion, patterns on long text. It holds the interpreter lo
 the bounds here keep that to some tens of milliseconds.
 """
 
-from collections.abc import Callable, Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import Final
 
-from jsonschema_rs import (
-    ReferencingError,
-    RegexOptions,
-    ValidationError,
-    Validator,
-    validator_for,
-)
+from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, Validator, validator_for
 
 from core.tools.findings import Fault, faults_of
+from core.tools.formats import FORMATS
 from core.tools.schema_reading import (
     SchemaSize,
     drop_malformed,
@@ -59,8 +52,6 @@ MALFORMED_MAX: Final = 20
 REPORT_CHARACTERS_MAX: Final = 500
 """How much of the report on a breach is passed on."""
 
-NO_FORMATS: Final = MappingProxyType[str, Callable[[str], bool]]({})
-
 _PATTERNS: Final = ("pattern", "patternProperties")
 _CHOICES: Final = ("anyOf",)
 
@@ -68,15 +59,13 @@ _CHOICES: Final = ("anyOf",)
 class SchemaCheck:
     """One schema, compiled when it is first needed; usable from several threads."""
 
-    def __init__(
-        self, schema: JsonObject, formats: Mapping[str, Callable[[str], bool]] = NO_FORMATS
-    ) -> None:
-        """`formats` tell of a text whether it is of the format of that name; others are any text.
+    def __init__(self, schema: JsonObject, *, checks_formats: bool = False) -> None:
+        """A schema that makes no sense, or would cost too much, demands nothing.
 
-        A schema that makes no sense, or would cost too much, demands nothing.
+        With `checks_formats` texts are held to the formats that we know.
         """
         self._written = schema
-        self._formats = formats
+        self._checks_formats = checks_formats
         self._sizes: dict[int, SchemaSize | None] = {}
         self._validators: dict[tuple[str, ...], Validator | None] = {}
 
@@ -93,7 +82,7 @@ class SchemaCheck:
         found = self._findings(value)
         if found is None or self._schema is None:
             return ()
-        return faults_of(found, value, self._schema) or (Fault((), "don't fit the tool's schema"),)
+        return faults_of(found, self._schema) or (Fault((), "don't fit the tool's schema"),)
 
     def breach(self, value: Json) -> str | None:
         """The first finding in the validator's own words, with its place; None if there is none."""
@@ -133,7 +122,7 @@ class SchemaCheck:
 
     @cached_property
     def _schema(self) -> JsonObject | None:
-        return readable(self._written, self._formats)
+        return readable(self._written)
 
     def _size(self, levels: int) -> SchemaSize | None:
         """What the schema may cost for a value that is nested so deep."""
@@ -149,29 +138,28 @@ class SchemaCheck:
             return None
         if unneeded not in self._validators:
             schema = without(self._schema, unneeded) if unneeded else self._schema
-            self._validators[unneeded] = _compiled(schema, self._formats)
+            self._validators[unneeded] = self._compiled(schema)
         return self._validators[unneeded]
 
-
-def _compiled(schema: JsonObject, formats: Mapping[str, Callable[[str], bool]]) -> Validator | None:
-    """The schema as a validator, once malformed keywords have been taken out of it."""
-    patterns = patterns_in(schema)
-    if sum(map(len, patterns)) > PATTERN_CHARACTERS_MAX:
-        return None
-    bytes_max = min(PATTERN_BYTES_MAX, PATTERNS_BYTES_MAX // max(len(patterns), 1))
-    options = RegexOptions(size_limit=bytes_max)
-    for _ in range(MALFORMED_MAX):
-        try:
-            return validator_for(
-                schema,
-                formats=dict(formats),
-                validate_formats=bool(formats),
-                pattern_options=options,
-                offline=True,
-            )
-        except ValidationError as error:
-            if not drop_malformed(schema, error.instance_path):
-                return None
-        except (ReferencingError, ValueError, RecursionError):
+    def _compiled(self, schema: JsonObject) -> Validator | None:
+        """The schema as a validator, once malformed keywords have been taken out of it."""
+        patterns = patterns_in(schema)
+        if sum(map(len, patterns)) > PATTERN_CHARACTERS_MAX:
             return None
-    return None
+        bytes_max = min(PATTERN_BYTES_MAX, PATTERNS_BYTES_MAX // max(len(patterns), 1))
+        options = RegexOptions(size_limit=bytes_max)
+        for _ in range(MALFORMED_MAX):
+            try:
+                return validator_for(
+                    schema,
+                    formats=dict(FORMATS),
+                    validate_formats=self._checks_formats,
+                    pattern_options=options,
+                    offline=True,
+                )
+            except ValidationError as error:
+                if not drop_malformed(schema, error.instance_path):
+                    return None
+            except (ReferencingError, ValueError, RecursionError):
+                return None
+        return None

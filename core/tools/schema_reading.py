@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from core.tools.formats import FORMATS
 from core.tools.json_schema import as_object, follow, is_larger
 from core.values import Json, JsonObject
 
@@ -188,10 +189,10 @@ def patterns_of(schema: JsonObject) -> list[str]:
     return [*([own] if isinstance(own, str) else []), *as_object(schema.get("patternProperties"))]
 
 
-def readable(schema: JsonObject, formats: Collection[str] = ()) -> JsonObject | None:
+def readable(schema: JsonObject) -> JsonObject | None:
     """A copy of the schema that says to a validator what its server means by it.
 
-    Of formats only these are kept. None where the schema is out of all proportion.
+    Of formats only those are kept that we know. None where the schema is out of all proportion.
     """
     if is_larger(schema, SCHEMA_PARTS_MAX):
         return None
@@ -205,7 +206,7 @@ def readable(schema: JsonObject, formats: Collection[str] = ()) -> JsonObject | 
     if any(weaker):
         _drop_negations(copy)
     for node in _nodes(copy):
-        if str(node.get("format")) not in formats:
+        if str(node.get("format")) not in FORMATS:
             node.pop("format", None)
     return copy
 
@@ -287,6 +288,8 @@ def _read_as_meant(node: JsonObject, written: JsonObject) -> bool:
     if node.get("nullable") is True and kind is not None and "null" not in kinds:
         node["type"] = [*kinds, "null"]
         is_weaker = True
+    if node.get("additionalProperties") is False:
+        node.setdefault("properties", {})  # else the validator names none of the unknown ones
     if "oneOf" in node:
         choice: JsonObject = {"anyOf": node.pop("oneOf")}
         parts = node.get("allOf")

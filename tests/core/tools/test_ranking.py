@@ -1,11 +1,13 @@
 """Ranking tools by the words of a request: Okapi BM25 over what tools say of themselves."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.tools.catalog import ToolCatalog
-from core.tools.ranking import ToolIndex, rank, stem
+from core.tools.ranking import ToolIndex, stem
 from core.tools.spec import ToolSpec
 from core.values import JsonObject
 from tests.doubles import tool
@@ -15,6 +17,10 @@ def described(name: str, description: str, server: str = "s", **parameters: str)
     """A tool with parameters of these descriptions."""
     properties: JsonObject = {n: {"description": text} for n, text in parameters.items()}
     return ToolSpec(server, name, description, {"type": "object", "properties": properties})
+
+
+def ranked(request: str, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+    return ToolIndex(tools).search(request, len(tools))
 
 
 TOOLS = [
@@ -41,34 +47,33 @@ TOOLS = [
 def test_names_descriptions_and_parameters_are_matched_by_stem(
     request_text: str, best: str
 ) -> None:
-    assert rank(request_text, TOOLS)[0].name == best
+    assert ranked(request_text, TOOLS)[0].name == best
 
 
 def test_a_servers_name_counts_as_a_word_of_its_tools() -> None:
-    assert {t.server for t in rank("my calendar", TOOLS)[:2]} == {"calendar"}
+    assert {t.server for t in ranked("my calendar", TOOLS)} == {"calendar"}
 
 
 def test_the_inner_parameters_of_a_wrapped_tool_count() -> None:
     wrapped = tool("x", "s", "Does it.", altitude="number")
-    assert rank("at which altitude?", [*TOOLS, wrapped])[0] is wrapped
+    assert ranked("at which altitude?", [*TOOLS, wrapped]) == [wrapped]
 
 
 def test_a_rare_word_says_more_than_a_common_one() -> None:
     tools = [described(f"page{n}", "shows a page") for n in range(9)]
     tools.append(described("print", "puts a page on paper"))
-    assert rank("page paper", tools)[0].name == "print"
+    assert ranked("page paper", tools)[0].name == "print"
 
 
 def test_more_of_the_same_word_counts_less_and_less() -> None:
     stuffed = described("a", "ticket " * 200)
     honest = described("b", "books a ticket for a train")
-    assert rank("book a train ticket", [stuffed, honest]) == [honest, stuffed]
+    assert ranked("book a train ticket", [stuffed, honest]) == [honest, stuffed]
 
 
-def test_equal_tools_keep_their_order_and_none_is_lost() -> None:
-    assert rank("zebra", TOOLS) == TOOLS
-    assert rank("", TOOLS) == TOOLS
-    assert rank("words", []) == []
+def test_equal_tools_keep_their_order() -> None:
+    alike = [described(name, "zebra") for name in ("z", "y", "x")]
+    assert ranked("zebra", alike) == alike
     assert ToolIndex([]).scores("words") == {}
 
 
@@ -113,10 +118,7 @@ def test_stemming_takes_endings_only(word: str, stemmed: str) -> None:
 @given(st.text(max_size=60), st.lists(st.text(max_size=30), max_size=6))
 def test_any_request_orders_any_tools(request_text: str, descriptions: list[str]) -> None:
     tools = [described(f"t{n}", text) for n, text in enumerate(descriptions)]
-    ranked = rank(request_text, tools)
-    assert sorted(t.name for t in ranked) == sorted(t.name for t in tools)
     scores = ToolIndex(tools).scores(request_text)
     assert all(score > 0 for score in scores.values())
-    assert [scores.get(t.qualified_name, 0) for t in ranked] == sorted(
-        (scores.get(t.qualified_name, 0) for t in tools), reverse=True
-    )
+    found = [scores[tool.qualified_name] for tool in ranked(request_text, tools)]
+    assert found == sorted(scores.values(), reverse=True)
