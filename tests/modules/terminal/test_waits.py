@@ -364,6 +364,7 @@ def test_a_dumb_terminal_gets_lines_only(monkeypatch: pytest.MonkeyPatch) -> Non
     progress.tell(ModelWriting("m", 12, 0))
     progress.tell(Notice("loop", "x"))
     assert stream.getvalue() == "[loop] x\n"
+    progress.end_waits()  # else its timers go on through all tests that follow
 
 
 def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
@@ -376,6 +377,7 @@ def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
     progress.tell(Notice("loop", "x"))
     shown = "[model] m\N{REPLACEMENT CHARACTER}[2J: 12 characters written, 3 characters thought"
     assert stream.getvalue() == f"{ERASE}{shown}{ERASE}[loop] x\n"
+    progress.end_waits()
 
 
 def test_what_a_service_or_tool_says_of_its_trouble_stays_on_our_line() -> None:
