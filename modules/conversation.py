@@ -25,8 +25,8 @@ from modules.decision import PlanWriter
 from modules.model_manager import ModelManager
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
+from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
-from modules.planning.prompt.tool_list import describe_tool
 from modules.sandbox import Sandbox
 from modules.session.attachments import read_attachments
 from modules.session.history import Activity, activity_of, exchanges, usage_of

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from core.tools.spec import ToolSpec
+from modules.planning.prompt.stubs import summarize_tools
 from modules.planning.prompt.template import fill_prompt, load_prompt
-from modules.planning.prompt.tool_list import summarize_tools
 
 __all__ = [
     "extract_json_block",

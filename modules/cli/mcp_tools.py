@@ -14,8 +14,7 @@ from core.values import Json, JsonObject
 from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
-from modules.planning.prompt.stubs import tool_signature, tool_stub
-from modules.planning.prompt.tool_list import describe_tool
+from modules.planning.prompt.stubs import describe_tool, tool_signature, tool_stub
 from modules.terminal.printing import printable, shown_name
 from modules.terminal.tables import table
 

@@ -1,20 +1,25 @@
-"""What a plan's text says before it runs: its syntax tree, its names, and the tools it calls."""
+"""What a plan's text says before it runs: its tree, its names, the tools it calls; and repairs."""
 
 import ast
 import builtins
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.base.text import shorten
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT, SEARCH
-from modules.sandbox.language.rewriting import FORMATTED_ARE_MISPLACED, PlanText
+from modules.sandbox.language.rewriting import FORMATTED_ARE_MISPLACED, Edit, PlanText
 
 TOOLS = "tools"
 CLIENT = "mcp"
 CALL_TOOL = "call_tool"
+
+PHRASE_CHARACTERS = 120
+"""Longest phrase about one repair: it quotes names that the plan chose."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = FunctionNode | ast.Lambda
@@ -245,6 +250,20 @@ class ParsedPlan:
         except (SyntaxError, ValueError, NotParsed, RecursionError):
             return False
         return [ast.dump(found) for found in there] == [f"Expr(value={ast.dump(node)})"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One mistake put right: where, in words, and how."""
+
+    place: Place
+    words: str
+    edits: tuple[Edit, ...]
+
+    @property
+    def phrase(self) -> str:
+        """What was done, with the line."""
+        return f"{shorten(self.words, PHRASE_CHARACTERS)} (line {self.place.lineno})"
 
 
 def read_plan(

@@ -26,7 +26,7 @@ from core.tools.ranking import ToolIndex
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult, Plan
 from core.values import Json, JsonObject
-from modules.planning.prompt.tool_list import describe_tool, summarize_tools
+from modules.planning.prompt.stubs import describe_tool, summarize_tools
 from tests.benchmarks.catalogue_requests import REQUESTS
 from tests.benchmarks.table import Row, print_machine, print_table
 

@@ -21,8 +21,13 @@ from core.tools.spec import ToolSpec
 from core.turn import AskedBack, FinalAnswer, FurtherProcessing, NoPlan, Plan, PlanFailed
 from core.values import JsonObject
 from modules.action import run_plan
-from modules.planning.preparation import PreparedPlan, prepare_plan
-from modules.planning.repair.repairs import REPAIRS, FindRepairs, Stages
+from modules.planning.preparation import (
+    REPAIRS,
+    FindRepairs,
+    PreparedPlan,
+    Stages,
+    prepare_plan,
+)
 from modules.planning.reply.extraction import find_plan
 from modules.sandbox import Sandbox
 from tests.evals.checks import what_is_wrong

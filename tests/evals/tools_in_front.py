@@ -14,7 +14,7 @@ from core.strategy import Situation, decide
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult, Plan
-from modules.planning.prompt.tool_list import describe_tool
+from modules.planning.prompt.stubs import describe_tool
 from tests.benchmarks import catalogue
 from tests.benchmarks.environments import NotInstalled, prepare
 from tests.evals.questions import Question

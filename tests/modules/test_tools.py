@@ -11,7 +11,7 @@ from core.errors import ConfigurationError
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import JsonObject
-from modules.planning.prompt.tool_list import DESCRIPTION_CHARS, describe_tool, tool_text
+from modules.planning.prompt.stubs import LISTED_DESCRIPTION_CHARACTERS, describe_tool, tool_text
 from modules.tools import (
     extract_json_block,
     fill_prompt,
@@ -95,7 +95,7 @@ def test_tools_are_summarised_one_a_line_by_the_names_that_plans_use() -> None:
     assert lines[1] == "- get_page(a: int = ...) -> object: No description provided."
     assert lines[2].startswith("- other.add(")
     assert lines[2].endswith("d…")
-    assert len(lines[2]) < DESCRIPTION_CHARS + 60
+    assert len(lines[2]) < LISTED_DESCRIPTION_CHARACTERS + 60
     assert summarize_tools([]) == ""
 
 

@@ -12,7 +12,7 @@ from config.servers import ServerSpec
 from core.dispatch.hooks import DispatcherHooks
 from core.mcp.hooks import Question, Reply
 from core.session import MultiMCP
-from modules.planning.prompt.tool_list import describe_tool
+from modules.planning.prompt.stubs import describe_tool
 from tests.core.dispatch.fixture_servers import all_gone, is_gone
 
 START_SECONDS = 40.0

@@ -12,8 +12,8 @@ from core.tools.catalog import ToolCatalog
 from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, Exchange, PerceptionResult, ToolCall
 from modules.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
+from modules.planning.prompt.stubs import summarize_tools
 from modules.planning.prompt.template import FilledPrompt, fill_from, load_prompt
-from modules.planning.prompt.tool_list import summarize_tools
 from modules.sandbox.language.prelude import PLAN_LANGUAGE_NOTES
 
 RESULT_CHARACTERS = 400

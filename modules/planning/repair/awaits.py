@@ -13,9 +13,9 @@ from modules.planning.names import (
     FunctionNode,
     ParsedPlan,
     PlanNames,
+    Repair,
     own_nodes,
 )
-from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import ENTRY_POINT
 from modules.sandbox.language.rewriting import Edit
 

@@ -12,11 +12,11 @@ from modules.planning.names import (
     FunctionNode,
     ParsedPlan,
     PlanNames,
+    Repair,
     is_builtin,
     own_nodes,
     takes_nothing,
 )
-from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, ENTRY_POINT
 from modules.sandbox.language.rewriting import Edit
 

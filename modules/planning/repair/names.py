@@ -11,10 +11,10 @@ from modules.planning.names import (
     TOOLS,
     ParsedPlan,
     PlanNames,
+    Repair,
     imports_ours,
     is_builtin,
 )
-from modules.planning.repair.edits import Repair
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, SEARCH
 
 _DATETIME_CLASSES = frozenset({"date", "datetime", "time", "timedelta", "timezone", "tzinfo"})

@@ -266,7 +266,7 @@ def test_a_session_without_a_free_worker_is_a_crash() -> None:
 
 
 def test_the_interpreter_is_not_imported_before_the_first_plan() -> None:
-    modules = "modules.action, modules.sandbox, modules.planning.check.check"
+    modules = "modules.action, modules.sandbox, modules.planning.preparation"
     check = f"import sys, {modules}; sys.exit('pydantic_monty' in sys.modules)"
     root = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", check], cwd=root, check=True, timeout=30)

@@ -29,7 +29,7 @@ from modules.action import run_plan
 from modules.decision import PlanWriter
 from modules.offline.perception import perceive
 from modules.perception import run_perception
-from modules.planning.prompt.tool_list import describe_tool
+from modules.planning.prompt.stubs import describe_tool
 from modules.sandbox import Sandbox, SandboxLimits
 from servers.web.pages.window import page_window
 from servers.web.ports import ReadPage

@@ -5,8 +5,7 @@ import pytest
 from core.ports import OnRepaired
 from core.turn import FinalAnswer, Plan
 from modules.action import run_plan
-from modules.planning.preparation import prepare_plan
-from modules.planning.repair.repairs import MAX_REPAIRS
+from modules.planning.preparation import MAX_REPAIRS, prepare_plan
 from modules.sandbox import Sandbox
 from tests.modules.planning.plan_tools import TYPED, call_typed, repaired_plan
 from tests.modules.sandbox.sandbox_tools import solve
