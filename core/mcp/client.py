@@ -11,17 +11,13 @@ from dataclasses import dataclass, field
 from config.servers import ServerSpec
 from core.base.timing import Deadlines
 from core.errors import CallRefused
-from core.mcp.decode import (
-    Malformed,
-    OutputChecks,
-    definition_bytes,
-    tool_result,
-    tool_spec,
-)
+from core.mcp.decode import Malformed, definition_bytes, tool_result, tool_spec
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
-from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, Peer, RpcError, Transport, method_not_found
+from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, Peer, RpcError, Transport
+from core.mcp.wire import METHOD_NOT_FOUND
 from core.tools.content import TextBlock, ToolResult
 from core.tools.json_schema import is_larger
+from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from core.version import __version__
@@ -110,7 +106,7 @@ class McpClient:
         self._spec = spec
         self._hooks = hooks or SessionHooks()
         self._peer = Peer(transport, self._on_request, self._on_notification)
-        self._checks = OutputChecks()
+        self._output_checks: dict[str, SchemaCheck] = {}
         self._deadlines = Deadlines()
         self._open_calls: list[_OpenCall] = []
         self._told_of_questions = False
@@ -162,7 +158,11 @@ class McpClient:
                 raise SessionRefused(f"has tool definitions of over {LISTING_BYTES_MAX:,} bytes")
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
-                self._checks.learn(found.values())
+                self._output_checks = {
+                    name: SchemaCheck(tool.output_schema)
+                    for name, tool in found.items()
+                    if tool.output_schema is not None
+                }
                 return list(found.values())
         raise SessionRefused(f"has a tool list of more than {TOOL_PAGES_MAX} pages")
 
@@ -208,8 +208,17 @@ class McpClient:
             return _broken_promise(f"it has {error}")
         if is_larger(result.structured, QUICK_VALUES_MAX):
             await asyncio.sleep(0)  # the check is a turn of its own
-        breach = self._checks.breach(tool, result)
+        breach = self._breach(tool, result)
         return result if breach is None else _broken_promise(breach)
+
+    def _breach(self, tool: str, result: ToolResult) -> str | None:
+        """What a result breaks of its tool's promise, as far as that can be told quickly."""
+        check = self._output_checks.get(tool)
+        if check is None or result.is_error or result.omitted_bytes or not check.is_usable:
+            return None
+        if result.structured is None:
+            return "it has no structured content"
+        return check.breach(result.structured)
 
     async def ping(self) -> None:
         """Wait until the server answers a ping.
@@ -256,7 +265,7 @@ class McpClient:
             case "elicitation/create":
                 return await self._put_question(params)
             case _:
-                raise method_not_found(method)
+                raise RpcError(METHOD_NOT_FOUND, f"this client has no {method}")
 
     async def _put_question(self, params: JsonObject) -> JsonObject:
         """Ask the user, with every deadline of this session stopped meanwhile.

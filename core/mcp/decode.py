@@ -1,11 +1,8 @@
-"""A server's tools and results as our values, held to their schemas (MCP 2025-11-25, "Tools").
+"""A server's tools and results as our values (MCP 2025-11-25, "Tools").
 
 Everything here comes from a program that we do not trust: what has the wrong form is left out or
-refused with the place named, and a result over the cap is cut with a note. An output schema comes
-from the server too; `core.tools.schema_check` bounds what a check by it costs.
+refused with the place named, and a result over the cap is cut with a note.
 """
-
-from collections.abc import Iterable
 
 from pydantic_core import to_json
 
@@ -19,7 +16,6 @@ from core.tools.content import (
     TextBlock,
     ToolResult,
 )
-from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -87,7 +83,8 @@ def tool_spec(server: str, raw: Json) -> ToolSpec:
 
 def definition_bytes(tool: ToolSpec) -> int:
     """About the size of a tool's description and schemas."""
-    return sum(map(json_bytes, (tool.description, tool.input_schema, tool.output_schema)))
+    parts = (tool.description, tool.input_schema, tool.output_schema)
+    return sum(len(_written(part)) for part in parts)
 
 
 def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
@@ -106,7 +103,7 @@ def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
         note = f"[cut: {more:,} of the result's {len(blocks):,} content blocks are left out]"
         content = (*content, TextBlock(note))
     whole = ToolResult(content, structured, is_error)
-    structured_bytes = json_bytes(structured)
+    structured_bytes = len(_written(structured))
     size = sum(map(_size, content)) + structured_bytes
     return whole if size <= bytes_max else _cut(whole, size, structured_bytes, bytes_max)
 
@@ -185,12 +182,8 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def json_bytes(value: Json) -> int:
-    """The size of a value as JSON; 0 for none. Written out in full, which is faster than a walk."""
-    return len(_written(value))
-
-
 def _written(value: Json) -> bytes:
+    """A value as JSON, nothing for none: to know its size, writing it is faster than a walk."""
     return b"" if value is None else to_json(value, inf_nan_mode="constants")
 
 
@@ -213,28 +206,3 @@ def _text(value: Json) -> str | None:
 def _can_be_named(name: str) -> bool:
     """Whether a tool's name can stand in a prompt and on a line of the terminal."""
     return 0 < len(name) <= TOOL_NAME_CHARACTERS_MAX and name.isprintable()
-
-
-class OutputChecks:
-    """The output schemas of one session's tools; a validator is made when it is first needed."""
-
-    def __init__(self) -> None:
-        """Know no schema."""
-        self._checks: dict[str, SchemaCheck] = {}
-
-    def learn(self, tools: Iterable[ToolSpec]) -> None:
-        """Note the schemas of a new listing."""
-        self._checks = {
-            tool.name: SchemaCheck(tool.output_schema)
-            for tool in tools
-            if tool.output_schema is not None
-        }
-
-    def breach(self, tool: str, result: ToolResult) -> str | None:
-        """What a result breaks of its tool's promise, as far as that can be told quickly."""
-        check = self._checks.get(tool)
-        if check is None or result.is_error or result.omitted_bytes or not check.is_usable:
-            return None
-        if result.structured is None:
-            return "it has no structured content"
-        return check.breach(result.structured)

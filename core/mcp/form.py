@@ -7,7 +7,6 @@ hold up the program. The server checks what it gets.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -91,27 +90,12 @@ def read_form(schema: JsonObject) -> tuple[FormField, ...]:
     required = schema.get("required")
     names = required if isinstance(required, list) else []
     return tuple(
-        read_field(name, as_object(inner), required=name in names)
+        _read_field(name, as_object(inner), required=name in names)
         for name, inner in properties.items()
     )
 
 
-def defaults_of(schema: JsonObject) -> JsonObject:
-    """The defaults of a requested schema, by field (SEP-1034); fields without one are left out.
-
-    What an answer is completed with when the user, or a program in their place, accepts a form
-    as it is. Fields that can't be asked for are passed over.
-    """
-    found: JsonObject = {}
-    for name, inner in list(as_object(schema.get("properties")).items())[:FIELDS_MAX]:
-        with suppress(FormError):
-            field = read_field(name, as_object(inner), required=False)
-            if field.default is not None:
-                found[name] = field.default
-    return found
-
-
-def read_field(name: str, schema: JsonObject, *, required: bool) -> FormField:
+def _read_field(name: str, schema: JsonObject, *, required: bool) -> FormField:
     """One field, from its schema.
 
     Raises:

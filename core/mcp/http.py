@@ -17,13 +17,14 @@ from http import HTTPStatus
 
 from config.servers import ServerSpec
 from core.mcp.http_errors import FaultWriter, HttpFault, SessionExpired
-from core.mcp.http_link import BadAddress, ClientFactory, HttpAnswer, HttpLink, open_client
+from core.mcp.http_link import HttpAnswer, HttpLink
 from core.mcp.http_stream import EventStream
 from core.mcp.peer import (
     NOT_SENT,
     STRAY_TEXT_CHARACTERS_KEPT,
     TRANSPORT_ERROR,
     Deliver,
+    Transport,
     TransportDown,
 )
 from core.mcp.wire import (
@@ -61,29 +62,20 @@ _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]{1,1024}")
 _log = logging.getLogger(__name__)
 
 
-class HttpTransport:
-    """Speaks to a server at a URL. A `core.mcp.peer.Transport`.
+class HttpTransport(Transport):
+    """Speaks to a server at a URL.
 
     A request that fails is answered by an error of our own, and the session goes on. It is lost
     only when the server no longer knows it.
     """
 
-    def __init__(
-        self,
-        spec: ServerSpec,
-        message_bytes_max: int = MESSAGE_BYTES_MAX,
-        client_factory: ClientFactory | None = None,
-    ) -> None:
-        """Take note of where the server is; `client_factory` makes the HTTP client, in a thread."""
-        self.lost = asyncio.Event()
-        self.loss: str | None = None
+    def __init__(self, spec: ServerSpec, message_bytes_max: int = MESSAGE_BYTES_MAX) -> None:
+        """Take note of where the server is."""
+        super().__init__()
         self._spec = spec
         self._bytes_max = message_bytes_max
-        self._client_factory = client_factory
         self._faults = FaultWriter(spec)
         self._budget = ReadingBudget()
-        self._stray_text: str | None = None
-        self._closing = False
         self._deliver: Deliver = _to_nobody
         self._link: HttpLink | None = None
         self._requests: dict[int | str, asyncio.Task[None]] = {}
@@ -91,16 +83,6 @@ class HttpTransport:
         self._asides: set[asyncio.Task[None]] = set()
         self._aside_slots = asyncio.Semaphore(ASIDES_AT_ONCE)
         self._may_listen = False
-
-    @property
-    def is_down(self) -> bool:
-        """Whether no request can be answered any more: lost, or being closed."""
-        return self._closing or self.lost.is_set()
-
-    @property
-    def stray_text(self) -> str | None:
-        """The beginning of the first thing that came where a message belongs and was none."""
-        return self._stray_text
 
     async def open(self, deliver: Deliver) -> None:
         """Make the client; nothing is sent.
@@ -110,9 +92,7 @@ class HttpTransport:
         """
         self._deliver = deliver
         # Certificates take a tenth of a second.
-        self._link = await asyncio.to_thread(
-            _new_link, self._spec, self._faults, self._client_factory
-        )
+        self._link = await asyncio.to_thread(HttpLink, self._spec, self._faults)
 
     async def send(self, message: JsonObject) -> None:
         """Send one message; returns before the server has it, but for one.
@@ -256,8 +236,8 @@ class HttpTransport:
             messages = await self._read(data)
         except MessageTooLong as cap:
             raise HttpFault(f"sent a message {cap}") from cap
-        if not messages and self._stray_text is None:
-            self._stray_text = self._faults.one_line(
+        if not messages and self.stray_text is None:
+            self.stray_text = self._faults.one_line(
                 data[: STRAY_TEXT_CHARACTERS_KEPT * 4].decode("utf-8", "replace"),
                 STRAY_TEXT_CHARACTERS_KEPT,
             )
@@ -339,15 +319,6 @@ class HttpTransport:
 
 def _to_nobody(message: JsonObject) -> None:
     """Take what comes before a session is open and after it is over."""
-
-
-def _new_link(
-    spec: ServerSpec, faults: FaultWriter, client_factory: ClientFactory | None
-) -> HttpLink:
-    try:
-        return HttpLink(spec, (client_factory or open_client)(spec), faults)
-    except BadAddress as error:
-        raise TransportDown(str(error)) from error
 
 
 def _own_answer(fault: HttpFault, number: int | str) -> JsonObject | None:

@@ -114,13 +114,18 @@ class FaultWriter:
         text = parts[0] + (": " if parts[1:] else "") + "; ".join(parts[1:])
         return HttpFault(text, status, body, may_pass=may_pass(status))
 
-    def redirect(self, status: int, target: str, *, is_same_origin: bool) -> HttpFault:
+    def redirect(
+        self, status: int, target: httpx2.URL | None, *, is_same_origin: bool
+    ) -> HttpFault:
         """A redirect that is not followed.
 
         Our headers may hold a token meant for one server; and within it, a redirect of this
         status lets clients turn a message into a GET without its content.
         """
-        where = f" to {self.one_line(target)}" if target else ""
+        where = ""
+        if target is not None:  # without what may hold secrets
+            address = f"{target.scheme}://{target.netloc.decode()}{target.path}"
+            where = f" to {self.one_line(address)}"
         why = "headers don't follow to another place"
         if is_same_origin:
             why = "a message can't follow a redirect of this kind, which asks for its page only"

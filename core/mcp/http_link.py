@@ -8,7 +8,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Literal, Self, TypeAlias
@@ -28,6 +28,7 @@ from core.mcp.http_errors import (
     connect_fault,
     origin,
 )
+from core.mcp.peer import TransportDown
 from core.version import __version__
 
 KEEPALIVE_SECONDS = 4.0
@@ -60,12 +61,6 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 """What RFC 9110, 5.5, allows in a field, but for bytes beyond ASCII, which nobody agrees on."""
 
-ClientFactory: TypeAlias = Callable[[ServerSpec], httpx2.AsyncClient]
-
-
-class BadAddress(Exception):
-    """The server's entry can't be used; the text is the end of a sentence that begins with it."""
-
 
 def open_client(spec: ServerSpec) -> httpx2.AsyncClient:
     """A client with the entry's headers; it connects when first used.
@@ -75,7 +70,7 @@ def open_client(spec: ServerSpec) -> httpx2.AsyncClient:
     are checked against the system's, or SSL_CERT_FILE. Nothing of the environment is sent.
 
     Raises:
-        BadAddress: URL, headers or proxy settings are malformed.
+        TransportDown: URL, headers or proxy settings are malformed.
     """
     url = parsed_url(spec)
     _check_headers(spec)
@@ -94,7 +89,7 @@ def open_client(spec: ServerSpec) -> httpx2.AsyncClient:
             trust_env=not is_loopback(url.host),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
-        raise BadAddress(
+        raise TransportDown(
             "can't be reached: the proxy or certificate settings of the environment are no use "
             f"({type(error).__name__}); check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
         ) from error
@@ -104,14 +99,14 @@ def parsed_url(spec: ServerSpec) -> httpx2.URL:
     """The address of a server.
 
     Raises:
-        BadAddress: it is none.
+        TransportDown: it is none.
     """
     try:
         url = httpx2.URL(spec.url or "")
     except httpx2.InvalidURL as error:
-        raise BadAddress(f"has no valid address: check 'url' {spec.origin}") from error
+        raise TransportDown(f"has no valid address: check 'url' {spec.origin}") from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise BadAddress(
+        raise TransportDown(
             f"has no valid address: 'url' {spec.origin} must begin with http:// or https://"
         )
     return url
@@ -121,9 +116,9 @@ def _check_headers(spec: ServerSpec) -> None:
     """Refuse here what h11 would refuse later, in a message that quotes the value."""
     for name, value in spec.headers.items():
         if _HEADER_NAME.fullmatch(name) is None:
-            raise BadAddress(f"can't be called: 'headers' {spec.origin} hold a malformed name")
+            raise TransportDown(f"can't be called: 'headers' {spec.origin} hold a malformed name")
         if _HEADER_VALUE.fullmatch(value) is None:
-            raise BadAddress(
+            raise TransportDown(
                 f"can't be called: the header '{name}' in 'headers' {spec.origin} holds a "
                 "character that HTTP does not allow, or a space at an end"
             )
@@ -221,11 +216,11 @@ class HttpAnswer:
 class HttpLink:
     """Requests to one endpoint; once set, `session_id` and `protocol_version` go with each."""
 
-    def __init__(self, spec: ServerSpec, client: httpx2.AsyncClient, faults: FaultWriter) -> None:
-        """Take over the client."""
+    def __init__(self, spec: ServerSpec, faults: FaultWriter) -> None:
+        """Make the client, which connects when first used; raises as `open_client`."""
         self.session_id: str | None = None
         self.protocol_version: str | None = None
-        self._client = client
+        self._client = open_client(spec)
         self._url = parsed_url(spec)
         self._faults = faults
 
@@ -293,7 +288,8 @@ class HttpLink:
                     yield answer.checked()
                     return
                 pause = _pause_seconds(response)
-                if (target := self._target(method, response)) and redirects < REDIRECTS_MAX:
+                target = _target(response)
+                if target and self._may_follow(method, response) and redirects < REDIRECTS_MAX:
                     url, redirects = target, redirects + 1
                     continue
                 may_wait = may_wait and pause is not None and pause <= RETRY_AFTER_SECONDS_MAX
@@ -318,31 +314,25 @@ class HttpLink:
         _acknowledge_at_once(response)
         return response
 
-    def _target(self, method: Method, response: httpx2.Response) -> httpx2.URL | None:
-        """Where a redirect leads, if it may be followed: same origin, and the request unchanged."""
-        location = response.headers.get("location")
-        if not location or not response.is_redirect:
-            return None
-        if method != "GET" and response.status_code not in _RESENT_WITH_BODY:
-            return None
-        target = _joined(response)
-        return target if target is not None and origin(target) == origin(self._url) else None
+    def _may_follow(self, method: Method, response: httpx2.Response) -> bool:
+        """Whether a redirect leads within our origin, and leaves the request as it is."""
+        if not response.has_redirect_location:
+            return False
+        keeps_request = method == "GET" or response.status_code in _RESENT_WITH_BODY
+        return keeps_request and self._is_ours(_target(response))
 
-    def _where(self, response: httpx2.Response) -> str:
-        """Where a redirect points, without what may hold secrets."""
-        target = _joined(response)
-        return "" if target is None else f"{target.scheme}://{target.netloc.decode()}{target.path}"
+    def _is_ours(self, target: httpx2.URL | None) -> bool:
+        return target is not None and origin(target) == origin(self._url)
 
     async def _refusal(
         self, method: Method, response: httpx2.Response, answer: HttpAnswer, pause: float | None
     ) -> HttpFault:
         status = response.status_code
-        if self._target(method, response) is not None:
+        if self._may_follow(method, response):
             return self._faults.circle(status, REDIRECTS_MAX)
         if response.is_redirect:
-            target = _joined(response)
-            is_same = target is not None and origin(target) == origin(self._url)
-            return self._faults.redirect(status, self._where(response), is_same_origin=is_same)
+            target = _target(response)
+            return self._faults.redirect(status, target, is_same_origin=self._is_ours(target))
         body = await answer.beginning()
         resumes = "last-event-id" in response.request.headers
         fault = self._faults.status(status, body, pause, resumes=resumes)
@@ -351,7 +341,7 @@ class HttpLink:
         return fault
 
 
-def _joined(response: httpx2.Response) -> httpx2.URL | None:
+def _target(response: httpx2.Response) -> httpx2.URL | None:
     """The address that a redirect names; None where that is none."""
     try:
         return response.url.join(response.headers.get("location", ""))

@@ -8,12 +8,13 @@ import asyncio
 import itertools
 import logging
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from core.mcp.hooks import OnProgress
-from core.mcp.wire import METHOD_NOT_FOUND, error_reply
+from core.mcp.wire import error_reply
 from core.values import Json, JsonObject
 
 Deliver: TypeAlias = Callable[[JsonObject], None]
@@ -28,7 +29,7 @@ class TransportDown(Exception):
     """The message was not sent: the transport is closed or lost; the text says why."""
 
 
-class Transport(Protocol):
+class Transport(ABC):
     """What carries messages to one server and back; two kinds exist, over stdio and over HTTP.
 
     Opened and closed once, by one task; `send` may be called from any task of the loop.
@@ -38,27 +39,28 @@ class Transport(Protocol):
     set both to give up a server that does not answer any more.
     """
 
-    lost: asyncio.Event
-    loss: str | None
+    def __init__(self) -> None:
+        """Be whole, and neither lost nor closed."""
+        self.lost = asyncio.Event()
+        self.loss: str | None = None
+        self.stray_text: str | None = None
+        """The beginning of the first thing that the server sent and that was no message."""
+        self._closing = False
 
     @property
     def is_down(self) -> bool:
         """Whether no request can be answered any more: lost, or being closed."""
-        ...
+        return self._closing or self.lost.is_set()
 
-    @property
-    def stray_text(self) -> str | None:
-        """The beginning of the first thing that the server sent and that was no message."""
-        ...
-
+    @abstractmethod
     async def open(self, deliver: Deliver) -> None:
         """Begin to deliver what the server sends.
 
         Raises:
             TransportDown: the server can't be reached.
         """
-        ...
 
+    @abstractmethod
     async def send(self, message: JsonObject) -> None:
         """Send one message; returns when it is on its way, which may be before it is received.
 
@@ -70,15 +72,14 @@ class Transport(Protocol):
             TransportDown: nothing was sent.
             ValueError: the message can't be said in JSON (a lone surrogate, an infinity).
         """
-        ...
 
+    @abstractmethod
     def negotiated(self, protocol_version: str) -> None:
         """Hear which version of the protocol the handshake settled on."""
-        ...
 
+    @abstractmethod
     async def aclose(self) -> None:
         """End the session and, over stdio, the server; bounded, and safe to call twice."""
-        ...
 
 
 TRANSPORT_ERROR = -32099
@@ -308,11 +309,6 @@ class Peer:
         for waiting in self._open.values():
             if not waiting.reply.done():
                 waiting.reply.set_exception(SessionLost("the session broke down"))
-
-
-def method_not_found(method: str) -> RpcError:
-    """The answer to a request that we don't serve."""
-    return RpcError(METHOD_NOT_FOUND, f"this client has no {method}")
 
 
 def _number(value: Json) -> float | None:

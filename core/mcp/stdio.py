@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
 
-from core.mcp.peer import STRAY_TEXT_CHARACTERS_KEPT, Deliver, TransportDown
+from core.mcp.peer import STRAY_TEXT_CHARACTERS_KEPT, Deliver, Transport, TransportDown
 from core.mcp.wire import (
     MESSAGE_BYTES_MAX,
     SLICE_SECONDS,
@@ -112,11 +112,8 @@ EXIT_DRAIN_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
-class StdioTransport:
-    """Speaks to a spawned server; closing it ends the server in order (`core.process.shutdown`).
-
-    A `core.mcp.peer.Transport`. Open and close it in one task, once.
-    """
+class StdioTransport(Transport):
+    """Speaks to a spawned server; closing it ends the server in order (`core.process.shutdown`)."""
 
     def __init__(
         self,
@@ -126,13 +123,10 @@ class StdioTransport:
         budget: ReadingBudget | None = None,
     ) -> None:
         """Take over the process; nothing is read before the transport is opened."""
+        super().__init__()
         self.spawned = spawned
-        self.lost = asyncio.Event()
-        self.loss: str | None = None
         self.stray_lines = 0
         """How many lines were no JSON-RPC."""
-        self._stray_text: str | None = None
-        self._closing = False
         self._ended = False
         self._grace = grace or StopGrace()
         self._watch = ExitWatch(spawned)
@@ -147,16 +141,6 @@ class StdioTransport:
         self._writer: PipeWriter | None = None
         self._after_exit: asyncio.Task[None] | None = None
         self._stdout = spawned.stdout.fileno()
-
-    @property
-    def is_down(self) -> bool:
-        """Whether no request can be answered any more: lost, or being closed."""
-        return self._closing or self.lost.is_set()
-
-    @property
-    def stray_text(self) -> str | None:
-        """The beginning of the first line that was no JSON-RPC."""
-        return self._stray_text
 
     async def open(self, deliver: Deliver) -> None:
         """Begin to read what the server writes."""
@@ -291,7 +275,7 @@ class StdioTransport:
         text = text[:STRAY_TEXT_CHARACTERS_KEPT]
         if text:
             self.stray_lines += 1
-            self._stray_text = self._stray_text or text
+            self.stray_text = self.stray_text or text
             _log.debug("server '%s' wrote no JSON-RPC: %s", self.spawned.spec.id, text)
 
     def _lose(self, why: str) -> None:

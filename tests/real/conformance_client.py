@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))  # run as a script, from whatever directory
 
 from config.servers import ServerSpec  # noqa: E402 - needs the path above
 from core.dispatch.hooks import DispatcherHooks  # noqa: E402 - as above
-from core.mcp.form import defaults_of  # noqa: E402 - as above
+from core.mcp.form import read_form  # noqa: E402 - as above
 from core.mcp.hooks import Question, Reply  # noqa: E402 - as above
 from core.session import MultiMCP  # noqa: E402 - as above
 from core.values import JsonObject  # noqa: E402 - as above
@@ -30,7 +30,8 @@ ARGUMENTS: dict[str, JsonObject] = {"add_numbers": {"a": 5, "b": 3}}
 
 async def accept_defaults(question: Question) -> Reply:
     """Answer as a user who agrees with everything that is filled in already (SEP-1034)."""
-    return Reply("accept", defaults_of(question.fields))
+    fields = read_form(question.fields)
+    return Reply("accept", {f.name: f.default for f in fields if f.default is not None})
 
 
 async def run(url: str) -> int:

@@ -1,32 +1,23 @@
 """A transport in memory: what was sent can be looked at, what the server says is put in by hand."""
 
-import asyncio
 from collections.abc import Callable
 
-from core.mcp.peer import Deliver, TransportDown
+from core.mcp.peer import Deliver, Transport, TransportDown
 from core.values import Json, JsonObject
 
 Script = Callable[[JsonObject], JsonObject | None]
 """A request to the `result` of its reply; None leaves it without one."""
 
 
-class FakeTransport:
+class FakeTransport(Transport):
     """Answers requests by a script, at once; `say` lets the server speak of its own accord."""
 
     def __init__(self, script: Script | None = None) -> None:
-        self.lost = asyncio.Event()
-        self.loss: str | None = None
+        super().__init__()
         self.sent: list[JsonObject] = []
         self.version: str | None = None
-        self.closed = False
-        self.stray_text: str | None = None
         self._script = script
         self._deliver: Deliver | None = None
-
-    @property
-    def is_down(self) -> bool:
-        """Whether it is lost or closed."""
-        return self.closed or self.lost.is_set()
 
     async def open(self, deliver: Deliver) -> None:
         """Begin."""
@@ -48,7 +39,7 @@ class FakeTransport:
 
     async def aclose(self) -> None:
         """End."""
-        self.closed = True
+        self._closing = True
 
     def say(self, message: JsonObject) -> None:
         """Let the server say something."""

@@ -177,6 +177,46 @@ async def test_content_of_no_known_form_is_an_error_that_names_it() -> None:
         assert "type 'smell'" in result.text
 
 
+PLACE: JsonObject = {
+    "type": "object",
+    "properties": {"at": {"$ref": "#/$defs/Place"}, "tags": {"type": "array", "maxItems": 2}},
+    "required": ["at"],
+    "$defs": {
+        "Place": {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "told"),
+    [
+        (PLACE, {"structuredContent": {"at": {"x": 1.5}, "tags": [1]}}, None),
+        (
+            PLACE,
+            {"structuredContent": {"at": {"x": "far"}}},
+            "['at']['x']: \"far\" is not of type \"number\"",
+        ),
+        (PLACE, {"structuredContent": {"tags": []}}, 'it: "at" is a required property'),
+        (PLACE, {}, "it has no structured content"),
+        (PLACE, {"isError": True}, None),
+        ({"type": "nonsense"}, {"structuredContent": {}}, None),
+        ({"type": "object"}, {}, "it has no structured content"),
+        (None, {}, None),
+    ],
+)
+async def test_a_result_is_held_to_its_tools_output_schema(
+    schema: Json, answer: JsonObject, told: str | None
+) -> None:
+    tool: JsonObject = {**ECHO, "outputSchema": schema}
+    said: JsonObject = {"content": [{"type": "text", "text": "said"}], **answer}
+    server = Server(tools_list={"result": {"tools": [tool]}}, tools_call={"result": said})
+    async with session(server) as (client, _):
+        await client.list_tools()
+        text = (await client.call("echo", {})).text
+    promise = "the server's answer does not fit what it promised"
+    assert text == ("said" if told is None else f"{promise}: {told}")
+
+
 async def test_a_call_that_is_not_answered_in_time_is_cancelled() -> None:
     async with session(Server()) as (client, transport):
         with pytest.raises(TimeoutError):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from core.mcp.peer import SERVER_REQUESTS_MAX, Peer, RpcError, SessionLost, method_not_found
+from core.mcp.peer import SERVER_REQUESTS_MAX, Peer, RpcError, SessionLost
 from core.values import Json, JsonObject
 from tests.core.mcp.fake_transport import FakeTransport, Script
 
@@ -29,7 +29,7 @@ class Heard:
                 await asyncio.Event().wait()
             finally:
                 self.hanging -= 1
-        raise method_not_found(method)
+        raise RpcError(-32601, f"this client has no {method}")
 
     def on_notification(self, method: str, params: JsonObject) -> None:
         self.notifications.append((method, params))
