@@ -83,6 +83,13 @@ class Deadlines:
                 self._running.discard(deadline)
                 self._seconds_left.pop(deadline, None)
 
+    def seconds_left(self, deadline: asyncio.Timeout) -> float:
+        """How much of its time one of them has left; 0 where it is over."""
+        if deadline in self._seconds_left:
+            return max(0.0, self._seconds_left[deadline])
+        when = deadline.when()
+        return 0.0 if when is None else max(0.0, when - asyncio.get_running_loop().time())
+
     @contextmanager
     def standing_still(self) -> Generator[None]:
         """Let no time pass for any of them while inside."""

@@ -1,5 +1,7 @@
 """What is said of a call that a server did not answer: who, what, whether it took effect, where."""
 
+from urllib.parse import urlsplit
+
 from config.servers import ServerSpec
 from core.base.redaction import Redactor
 from core.errors import ServerLost, ToolTimeout
@@ -22,8 +24,6 @@ def evidence(spec: ServerSpec, spawned: SpawnedServer | None, stray_text: str | 
 
 def public_address(spec: ServerSpec) -> str:
     """The server's URL without what may hold a secret: user, query, fragment, known secrets."""
-    from urllib.parse import urlsplit  # late: 2 ms, and most runs have no such server
-
     try:
         parts = urlsplit(spec.url or "")
         host = parts.netloc.rpartition("@")[2]

@@ -1,9 +1,6 @@
 """How many calls a server works on at once; the others wait in the order in which they came."""
 
 import asyncio
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from core.base.timing import Deadlines
@@ -21,9 +18,6 @@ class CallSlots:
         """So many calls at once."""
         self._free = asyncio.Semaphore(at_once)
         self._deadlines = Deadlines()
-        self._questions = 0
-        self._asked_seconds = 0.0
-        self._asked_since = 0.0
 
     async def take(self, seconds: float) -> float:
         """Wait for a slot; how much of the time is left. Costs nothing where nobody waits.
@@ -34,10 +28,9 @@ class CallSlots:
         if not self._free.locked():
             await self._free.acquire()
             return seconds
-        began = self._passed()
-        async with self._deadlines.within(seconds):
+        async with self._deadlines.within(seconds) as deadline:
             await self._free.acquire()
-        return max(0.0, seconds - (self._passed() - began))
+            return self._deadlines.seconds_left(deadline)
 
     def give_back(self) -> None:
         """Let the next one in."""
@@ -47,24 +40,7 @@ class CallSlots:
         """The same hooks, with no time passing for those who wait while the user is asked."""
 
         async def ask(question: Question) -> Reply:
-            with self._deadlines.standing_still(), self._asking():
+            with self._deadlines.standing_still():
                 return await hooks.ask(question)
 
         return replace(hooks, ask=ask)
-
-    @contextmanager
-    def _asking(self) -> Generator[None]:
-        self._questions += 1
-        if self._questions == 1:
-            self._asked_since = time.monotonic()
-        try:
-            yield
-        finally:
-            self._questions -= 1
-            if not self._questions:
-                self._asked_seconds += time.monotonic() - self._asked_since
-
-    def _passed(self) -> float:
-        """A clock that stands still while the user is asked."""
-        now = self._asked_since if self._questions else time.monotonic()
-        return now - self._asked_seconds

@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypedDict, cast
+from typing import Final, cast
 
 from config.servers import ServerSpec
 from core.base.files import make_private_folder, read_regular, write_atomically
@@ -86,9 +86,10 @@ class ToolCache:
         tools = None if stored is None else stored.get("tools")
         if not isinstance(tools, list):
             return None
-        specs = [_from_json(spec.id, tool) for tool in tools]
-        known = [tool for tool in specs if tool is not None]
-        return known if len(known) == len(specs) else None
+        try:
+            return [_from_json(spec.id, tool) for tool in tools]
+        except ValueError:
+            return None
 
     def left_out(self, spec: ServerSpec) -> tuple[str, ...]:
         """What of that listing could not be used, and why."""
@@ -188,7 +189,8 @@ def _to_json(tool: ToolSpec) -> JsonObject:
     }
 
 
-def _from_json(server: str, value: Json) -> ToolSpec | None:
+def _from_json(server: str, value: Json) -> ToolSpec:
+    """The tool of a server that `_to_json` wrote; ValueError for anything else."""
     match value:
         case {
             "name": str() as name,
@@ -210,21 +212,12 @@ def _from_json(server: str, value: Json) -> ToolSpec | None:
                 idempotent=idempotent,
             )
         case _:
-            return None
+            raise ValueError("it is no tool")
 
 
 LISTS: Final = Path(__file__).resolve().parents[2] / "servers" / "tool_lists.json"
 """The tools of our own servers, so that the first request of a fresh installation starts no server
 but those that it needs; what a server lists itself counts from then on."""
-
-
-class _Listed(TypedDict):
-    name: str
-    description: str
-    input_schema: JsonObject
-    output_schema: JsonObject | None
-    read_only: bool
-    idempotent: bool
 
 
 class ShippedToolCache(ToolCache):
@@ -243,23 +236,11 @@ def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | Non
     if not spec.bundled:
         return None
     try:
-        by_server = cast("dict[str, list[_Listed]]", json.loads(lists.read_bytes()))
+        by_server = cast("dict[str, list[JsonObject]]", json.loads(lists.read_bytes()))
     except (OSError, ValueError):
         return None
     name = Path(spec.command[1]).stem.removesuffix("_server") if len(spec.command) > 1 else ""
     tools = by_server.get(name)
     if tools is None:
         return None
-    return [
-        ToolSpec(
-            spec.id,
-            tool["name"],
-            tool["description"],
-            tool["input_schema"],
-            tool["output_schema"],
-            read_only=tool["read_only"],
-            says_effects=True,
-            idempotent=tool["idempotent"],
-        )
-        for tool in tools
-    ]
+    return [_from_json(spec.id, {**tool, "says_effects": True}) for tool in tools]

@@ -46,91 +46,129 @@ Pins: TypeAlias = dict[str, dict[str, Pin]]
 """Pins by server key, then by tool name."""
 
 
-class PinFile:
-    """Reads and writes the file; blocks, so call it from a thread.
+ChoosePins: TypeAlias = Callable[[Mapping[str, Pin]], dict[str, Pin]]
+"""Given the pins of a server that are known, by tool name: those to add or replace."""
 
-    `warnings` collects what the user should hear of.
-    """
+
+class PinStore:
+    """Pins of all servers; every method blocks, and may be called from any thread."""
 
     def __init__(
         self,
-        path: Path,
+        file: Path,
         clock: Clock = time.time,
         lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
     ) -> None:
         """Touch nothing yet; `clock` dates the names of damaged files."""
-        self.path = path
-        self.warnings: list[str] = []
+        self._file = file
         self._clock = clock
         self._lock_timeout_seconds = lock_timeout_seconds
+        self._pins: Pins = {}
+        self._unsaved: Pins = {}
+        self._said_unsaved = False
+        self._warnings: list[str] = []
+        self._guard = threading.Lock()
 
-    def read(self) -> Pins:
-        """All pins; none where there is no file. A damaged file is set aside first.
+    def known(self, key: str, choose: ChoosePins) -> Mapping[str, Pin]:
+        """All pins of one server, after adding those that `choose` wants added."""
+        with self._guard:
+            try:
+                self._merge(self._read())
+            except OSError as error:
+                self._say_unsaved(error)
+            if choose(self._of(key)):
+                self._write(key, choose)
+            return self._of(key)
 
-        Raises:
-            OSError: the file can't be read, or is damaged and can't be set aside.
+    def put(self, key: str, choose: ChoosePins) -> None:
+        """Add or replace the pins that `choose` gives."""
+        with self._guard:
+            self._write(key, choose)
+
+    def warnings(self) -> list[str]:
+        """What the user should hear of the file; each once."""
+        with self._guard:
+            told, self._warnings = self._warnings, []
+        return told
+
+    def _write(self, key: str, choose: ChoosePins) -> None:
+        """Put what `choose` wants into file and memory, or only into memory.
+
+        What could not be written goes into the file with the next write that works.
         """
+        chosen: dict[str, Pin] | None = None
         try:
-            return self._parsed()
+            with folder_locked(self._file, self._lock_timeout_seconds):
+                self._merge(self._read_or_set_aside())
+                chosen = choose(self._of(key))  # anew: another process may have been faster
+                self._save({**self._pins, key: {**self._of(key), **chosen}})
+            self._unsaved = {}
+        except OSError as error:
+            self._say_unsaved(error)
+            if chosen is None:
+                chosen = choose(self._of(key))
+            self._unsaved[key] = {**self._unsaved.get(key, {}), **chosen}
+        self._pins[key] = {**self._of(key), **chosen}
+
+    def _of(self, key: str) -> dict[str, Pin]:
+        return self._pins.get(key, {})
+
+    def _merge(self, stored: Pins) -> None:
+        """Take in what the file says; what could not be written to it counts for more."""
+        for pins in (stored, self._unsaved):
+            for key, tools in pins.items():
+                self._pins[key] = {**self._of(key), **tools}
+
+    def _read(self) -> Pins:
+        """What the file says; a damaged one is set aside first."""
+        try:
+            return _parsed(self._file)
         except ValueError:
-            with folder_locked(self.path, self._lock_timeout_seconds):
+            with folder_locked(self._file, self._lock_timeout_seconds):
                 return self._read_or_set_aside()
-
-    def update(self, change: Callable[[Pins], None]) -> None:
-        """Read, let `change` put its pins in, write; nobody else writes in between.
-
-        Raises:
-            OSError: the folder can't be written, is full, or is held by another process.
-        """
-        with folder_locked(self.path, self._lock_timeout_seconds):
-            pins = self._read_or_set_aside()
-            change(pins)
-            self._write(pins)
 
     def _read_or_set_aside(self) -> Pins:
         """Read under the lock: what another process has repaired meanwhile is not damaged."""
         try:
-            return self._parsed()
+            return _parsed(self._file)
         except ValueError as problem:
-            aside = reserve_damaged_name(self.path, self._clock())
-            self.path.replace(aside)
-            self.warnings.append(
-                f"the record of tool definitions, {self.path}, can't be used ({problem}); it is "
+            aside = reserve_damaged_name(self._file, self._clock())
+            self._file.replace(aside)
+            self._warnings.append(
+                f"the record of tool definitions, {self._file}, can't be used ({problem}); it is "
                 f"set aside as {aside.name}. Tools that have changed since can't be told: look "
                 "at what they say now (`mcp tools`)"
             )
             return {}
 
-    def _parsed(self) -> Pins:
-        """The file's content.
-
-        Raises:
-            ValueError: it is damaged; the text says how.
-        """
-        try:
-            data = read_regular(self.path, FILE_BYTES_MAX)
-        except FileNotFoundError:
-            return {}
-        return _from_json(data)
-
-    def _write(self, pins: Pins) -> None:
+    def _save(self, pins: Pins) -> None:
         data = _to_json(pins)
         if len(data) > FILE_BYTES_MAX:
             raise OSError(errno.EFBIG, f"it would have over {FILE_BYTES_MAX:,} bytes")
-        write_atomically(self.path, data)
+        write_atomically(self._file, data)
+
+    def _say_unsaved(self, error: OSError) -> None:
+        if self._said_unsaved:
+            return
+        self._said_unsaved = True
+        self._warnings.append(
+            f"tool definitions are not remembered, {self._file} can't be used: "
+            f"{error.strerror or error}. Changes are noticed within this run only; set "
+            "CORTEX_HOME to a folder that you can write to"
+        )
 
 
-def _to_json(pins: Pins) -> bytes:
-    servers = {
-        server: {
-            name: {"sha256": pin.sha256, "definition": pin.text} for name, pin in tools.items()
-        }
-        for server, tools in pins.items()
-    }
-    return json.dumps({"format": FILE_FORMAT, "servers": servers}, indent=1).encode()
+def _parsed(file: Path) -> Pins:
+    """What the file says; nothing where there is none.
 
-
-def _from_json(data: bytes) -> Pins:
+    Raises:
+        ValueError: it is damaged; the text says how.
+        OSError: it can't be read.
+    """
+    try:
+        data = read_regular(file, FILE_BYTES_MAX)
+    except FileNotFoundError:
+        return {}
     try:
         content: Json = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -159,82 +197,11 @@ def _pin(name: str, value: Json) -> Pin:
             raise ValueError(f"what it says of tool {name[:100]!r} is incomplete")
 
 
-ChoosePins: TypeAlias = Callable[[Mapping[str, Pin]], dict[str, Pin]]
-"""Given the pins of a server that are known, by tool name: those to add or replace."""
-
-
-class PinStore:
-    """Pins of all servers; every method blocks, and may be called from any thread."""
-
-    def __init__(self, file: Path) -> None:
-        """Touch nothing yet."""
-        self._file = PinFile(file)
-        self._pins: Pins = {}
-        self._unsaved: Pins = {}
-        self._said_unsaved = False
-        self._guard = threading.Lock()
-
-    def known(self, key: str, choose: ChoosePins) -> Mapping[str, Pin]:
-        """All pins of one server, after adding those that `choose` wants added."""
-        with self._guard:
-            try:
-                self._merge(self._file.read())
-            except OSError as error:
-                self._say_unsaved(error)
-            if choose(self._of(key)):
-                self._write(key, choose)
-            return self._of(key)
-
-    def put(self, key: str, choose: ChoosePins) -> None:
-        """Add or replace the pins that `choose` gives."""
-        with self._guard:
-            self._write(key, choose)
-
-    def warnings(self) -> list[str]:
-        """What the user should hear of the file; each once."""
-        with self._guard:
-            told, self._file.warnings = self._file.warnings, []
-        return told
-
-    def _write(self, key: str, choose: ChoosePins) -> None:
-        """Put what `choose` wants into file and memory, or only into memory.
-
-        What could not be written goes into the file with the next write that works.
-        """
-        chosen: dict[str, Pin] | None = None
-
-        def put_in(pins: Pins) -> None:
-            nonlocal chosen
-            self._merge(pins)
-            chosen = choose(self._of(key))  # anew: another process may have been faster
-            pins.update(self._pins)
-            pins[key] = {**self._of(key), **chosen}
-
-        try:
-            self._file.update(put_in)
-            self._unsaved = {}
-        except OSError as error:
-            self._say_unsaved(error)
-            if chosen is None:
-                chosen = choose(self._of(key))
-            self._unsaved[key] = {**self._unsaved.get(key, {}), **chosen}
-        self._pins[key] = {**self._of(key), **(chosen or {})}
-
-    def _of(self, key: str) -> dict[str, Pin]:
-        return self._pins.get(key, {})
-
-    def _merge(self, stored: Pins) -> None:
-        """Take in what the file says; what could not be written to it counts for more."""
-        for pins in (stored, self._unsaved):
-            for key, tools in pins.items():
-                self._pins[key] = {**self._of(key), **tools}
-
-    def _say_unsaved(self, error: OSError) -> None:
-        if self._said_unsaved:
-            return
-        self._said_unsaved = True
-        self._file.warnings.append(
-            f"tool definitions are not remembered, {self._file.path} can't be used: "
-            f"{error.strerror or error}. Changes are noticed within this run only; set "
-            "CORTEX_HOME to a folder that you can write to"
-        )
+def _to_json(pins: Pins) -> bytes:
+    servers = {
+        server: {
+            name: {"sha256": pin.sha256, "definition": pin.text} for name, pin in tools.items()
+        }
+        for server, tools in pins.items()
+    }
+    return json.dumps({"format": FILE_FORMAT, "servers": servers}, indent=1).encode()

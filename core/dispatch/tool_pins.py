@@ -51,40 +51,28 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A listed tool with its hash, not yet admitted."""
-
-    tool: ToolSpec
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Change:
-    """A candidate that isn't what was pinned under its name."""
+    """A listed tool that isn't what was pinned under its name."""
 
-    candidate: _Candidate
+    name: str
+    sha256: str
     shown: ToolChange
-
-    @property
-    def name(self) -> str:
-        return self.candidate.tool.name
-
-    @property
-    def sha256(self) -> str:
-        return self.candidate.sha256
 
     @property
     def words(self) -> str:
         """`'tool' (description)`."""
-        parts = changed_parts(self.shown.before, self.shown.after)
-        return f"'{self.shown.tool}' ({parts})"
+        return f"'{self.name}' ({changed_parts(self.shown.before, self.shown.after)})"
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a look at a list found; `unfit` are names left out whatever the user says."""
+    """What a look at a list found.
 
-    candidates: list[_Candidate] = field(default_factory=list[_Candidate])
+    `hashes` are those of the tools that can be held to their definitions; `unfit` are names left
+    out whatever the user says.
+    """
+
+    hashes: dict[str, str] = field(default_factory=dict[str, str])
     changes: list[_Change] = field(default_factory=list[_Change])
     unfit: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
@@ -119,21 +107,24 @@ class ToolPins:
         """
         if spec.bundled:
             return Admitted(list(tools))
-        seen = await asyncio.to_thread(self._look, spec, tools)
+        first: dict[str, ToolSpec] = {}
+        for tool in tools:
+            first.setdefault(tool.name, tool)
+        seen = await asyncio.to_thread(self._look, spec, first)
         refused, told = await self._judge(spec, seen.changes, approve)
         left_out = tuple(dict.fromkeys([*seen.unfit, *refused]))
         out = set(left_out)
-        kept = [one.tool for one in seen.candidates if one.tool.name not in out]
+        kept = [tool for name, tool in first.items() if name not in out]
         admitted, cleaned = await asyncio.to_thread(_cleaned, spec, kept)
         return Admitted(admitted, left_out, (*seen.notes, *told, *self._store.warnings(), *cleaned))
 
-    def _look(self, spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
+    def _look(self, spec: ServerSpec, tools: Mapping[str, ToolSpec]) -> _Seen:
         """Compare, and pin what is new; blocks."""
-        seen = _candidates(spec, tools)
+        seen = _hashed(spec, tools)
         added: list[str] = []
 
         def choose(known: Mapping[str, Pin]) -> dict[str, Pin]:
-            pins = _new_pins(known, seen.candidates)
+            pins = _new_pins(known, seen.hashes, tools)
             added[:] = [f"'{name}'" for name in pins] if known else added
             return pins
 
@@ -142,15 +133,15 @@ class ToolPins:
             seen.notes.append(
                 f"server '{spec.id}' offers what it did not have at first: {_some(added)}"
             )
-        for one in seen.candidates:
-            pin = known.get(one.tool.name)
+        beyond: list[str] = []
+        for name, sha256 in seen.hashes.items():
+            pin = known.get(name)
             if pin is None:
-                seen.unfit.append(one.tool.name)
-            elif pin.sha256 != one.sha256:
-                seen.changes.append(_Change(one, _shown(one.tool, pin)))
-        if beyond := [
-            f"'{one.tool.name}'" for one in seen.candidates if one.tool.name not in known
-        ]:
+                seen.unfit.append(name)
+                beyond.append(f"'{name}'")
+            elif pin.sha256 != sha256:
+                seen.changes.append(_Change(name, sha256, _shown(tools[name], pin)))
+        if beyond:
             seen.notes.append(
                 f"server '{spec.id}' has named over {SERVER_PINS_MAX:,} tools so far; "
                 f"left out: {_some(beyond)}"
@@ -209,31 +200,30 @@ def _bare(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def _candidates(spec: ServerSpec, tools: Sequence[ToolSpec]) -> _Seen:
-    """The tools that can be held to their definitions, each name once."""
+def _hashed(spec: ServerSpec, tools: Mapping[str, ToolSpec]) -> _Seen:
+    """The hashes of the tools that can be held to their definitions."""
     seen = _Seen()
-    first: dict[str, ToolSpec] = {}
-    for tool in tools:
-        first.setdefault(tool.name, tool)
-    for name, tool in first.items():
+    for name, tool in tools.items():
         where = f"server '{spec.id}': the tool '{with_hidden_shown(name)}' is left out"
         if has_hidden(name):
             seen.notes.append(f"{where}: its name holds characters that nobody can see")
             seen.unfit.append(name)
             continue
         try:
-            seen.candidates.append(_Candidate(tool, digest(tool)))
+            seen.hashes[name] = digest(tool)
         except ValueError as error:
             seen.notes.append(f"{where}: its definition can't be checked ({error})")
             seen.unfit.append(name)
     return seen
 
 
-def _new_pins(known: Mapping[str, Pin], candidates: Sequence[_Candidate]) -> dict[str, Pin]:
+def _new_pins(
+    known: Mapping[str, Pin], hashes: Mapping[str, str], tools: Mapping[str, ToolSpec]
+) -> dict[str, Pin]:
     """Pins for what is not known, as far as the bounds allow."""
-    new = [one for one in candidates if one.tool.name not in known]
+    new = [name for name in hashes if name not in known]
     room = max(SERVER_PINS_MAX - len(known), 0)
-    pins = {one.tool.name: Pin(one.sha256, definition_text(one.tool)) for one in new[:room]}
+    pins = {name: Pin(hashes[name], definition_text(tools[name])) for name in new[:room]}
     return _within_room(known, pins)
 
 

@@ -6,6 +6,7 @@ groups when we are gone (`core.process.watchdog_program`). It is an addition: wh
 had, servers work as without it. Light: standard library only. POSIX only.
 """
 
+import logging
 import os
 import subprocess
 import sys
@@ -31,6 +32,9 @@ class StopGrace:
     term_seconds: float = 1.0
     kill_seconds: float = 2.0
     lost_seconds: float = 0.3
+
+
+_log = logging.getLogger(__name__)
 
 
 class Watchdog:
@@ -114,7 +118,7 @@ class Watchdog:
             )
         except (OSError, ValueError) as error:
             self._is_absent = True
-            _warn(error)
+            _log.warning("servers that ignore a closed stdin could outlive us: %s", error)
             return
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
@@ -131,10 +135,3 @@ class Watchdog:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _warn(error: Exception) -> None:
-    import logging  # late: servers are spawned before anything else is imported
-
-    text = "servers that ignore a closed stdin could outlive us: %s"
-    logging.getLogger(__name__).warning(text, error)

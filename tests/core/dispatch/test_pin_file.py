@@ -7,14 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.base.files import folder_locked
 from core.dispatch import pin_file, tool_pins
 from core.dispatch.hooks import refuse
-from core.dispatch.pin_file import Pin, PinFile, Pins
+from core.dispatch.pin_file import Pin, PinStore
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.values import Json
 from tests.command_line import ROOT
@@ -33,6 +35,13 @@ from tests.core.dispatch.pinned_tools import (
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "home" / "tool_pins.json"
+
+
+PIN = Pin("0" * 64, "text")
+
+
+def pins_in(store: PinStore, key: str = "a") -> Mapping[str, Pin]:
+    return store.known(key, lambda _: {})
 
 
 def put(file: Path, content: bytes) -> None:
@@ -70,13 +79,13 @@ class TestFile:
 
     def test_two_damaged_files_in_one_second_are_both_kept(self, file: Path) -> None:
         file.parent.mkdir()
-        record = PinFile(file, clock=lambda: 7.0)
+        store = PinStore(file, clock=lambda: 7.0)
         for damage in (b"one", b"two"):
             file.write_bytes(damage)
-            assert record.read() == {}
+            assert pins_in(store) == {}
         kept = sorted(path.name for path in file.parent.iterdir())
         assert kept == [f"{file.name}.damaged-7", f"{file.name}.damaged-7-2"]
-        assert len(record.warnings) == 2
+        assert len(store.warnings()) == 2
 
     async def test_a_home_that_cannot_be_written_still_notices_changes_with_one_note(
         self, tmp_path: Path
@@ -185,7 +194,7 @@ class TestSize:
     ) -> None:
         await admit(file, READ)
         monkeypatch.setattr(pin_file, "FILE_BYTES_MAX", 100)
-        assert PinFile(file).read() == {}
+        assert pins_in(PinStore(file)) == {}
         assert file.name not in lies_in(file.parent)
 
     async def test_what_would_make_it_so_is_not_written(
@@ -201,11 +210,10 @@ class TestSize:
 WRITER = """
 import sys
 from pathlib import Path
-from core.dispatch.pin_file import Pin, PinFile
+from core.dispatch.pin_file import Pin, PinStore
 
-file = PinFile(Path(sys.argv[1]))
 for number in range(20):
-    file.update(lambda pins: pins.setdefault(sys.argv[2], {}).update({str(number): Pin("a", "b")}))
+    PinStore(Path(sys.argv[1])).put("s", lambda _: {f"{sys.argv[2]} {number}": Pin("a", "b")})
 """
 
 
@@ -216,8 +224,7 @@ class TestProcesses:
             for name in ("one", "two")
         ]
         assert [writer.wait(timeout=30) for writer in writers] == [0, 0]
-        pins = PinFile(file).read()
-        assert {name: len(tools) for name, tools in pins.items()} == {"one": 20, "two": 20}
+        assert len(pins_in(PinStore(file), "s")) == 40
 
     async def test_a_tool_that_another_process_pins_first_is_compared_with_that(
         self, file: Path
@@ -228,13 +235,11 @@ class TestProcesses:
         assert (await pins.admit(SPEC, [WRITE, POISONED], refuse)).refused == ("read",)
 
     def test_a_process_that_holds_the_folder_is_waited_for_not_for_ever(self, file: Path) -> None:
-        file.parent.mkdir()
-
-        def update_again(pins: Pins) -> None:
-            PinFile(file, lock_timeout_seconds=0.02).update(lambda _: None)
-
-        with pytest.raises(TimeoutError):
-            PinFile(file).update(update_again)
+        store = PinStore(file, lock_timeout_seconds=0.02)
+        with folder_locked(file):
+            store.put("a", lambda _: {"x": PIN})
+        assert "another process holds its folder" in store.warnings()[0]
+        assert not file.exists()
 
     def test_a_file_system_without_locks_can_be_written(
         self, file: Path, monkeypatch: pytest.MonkeyPatch
@@ -243,11 +248,11 @@ class TestProcesses:
             raise OSError(errno.ENOLCK, "No locks available")
 
         monkeypatch.setattr(fcntl, "flock", refuse_locks)
-        PinFile(file).update(lambda pins: pins.update({"a": {}}))
-        assert PinFile(file).read() == {"a": {}}
+        PinStore(file).put("a", lambda _: {"x": PIN})
+        assert pins_in(PinStore(file)) == {"x": PIN}
 
     def test_what_is_written_is_read_back(self, file: Path) -> None:
-        pins = {"a b": {"x": Pin("0" * 64, "text\nmore \ud800")}}
-        PinFile(file).update(lambda stored: stored.update(pins))
-        assert PinFile(file).read() == pins
+        odd = Pin("0" * 64, "text\nmore \ud800")
+        PinStore(file).put("a", lambda _: {"x y": odd})
+        assert pins_in(PinStore(file)) == {"x y": odd}
         assert json.loads(file.read_bytes())["format"] == 1
