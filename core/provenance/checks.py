@@ -6,7 +6,7 @@ The words for the user stand in the terminal, which alone knows how to show what
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
@@ -48,6 +48,22 @@ class Doubt:
     arguments: JsonObject = field(default_factory=dict[str, Json])
 
 
+_REASONS: Final[dict[DoubtKind, str]] = {
+    "url": "the address {} stands neither in the request, nor in a list of search results, nor on "
+    "a page of that site that was read; search for it first, or ask the user to name it in the "
+    "request",
+    "path": "the path {} is neither named in the request nor below a folder that is, and no list "
+    "of files has it; list the folder first, or ask the user to name it",
+    "address": "the e-mail address {} does not come from the user; answer without it, or ask the "
+    "user to name it in the request",
+    "tool": "it may change something, the request does not ask for it, and nobody is there to "
+    "allow it (--approve {} does); answer without it, or say so",
+    "name": "the name {} of a tool or server does not come from the user; ask the user to name it "
+    "in the request",
+}
+"""What is wrong, and what a plan can do otherwise."""
+
+
 def refusal(tool: str, doubts: Sequence[Doubt], *, was_asked: bool = False) -> str:
     """What the plan is told: what was refused, why, and what it can do otherwise.
 
@@ -72,35 +88,7 @@ def _shown(doubt: Doubt) -> str:
 
 def _reason(doubt: Doubt) -> str:
     value = _shown(doubt)
-    match doubt.kind:
-        case "url":
-            return (
-                f"the address {value} stands neither in the request, nor in a list of search "
-                "results, nor on a page of that site that was read; search for it first, or ask "
-                "the user to name it in the request"
-            )
-        case "path":
-            return (
-                f"the path {value} is neither named in the request nor below a folder that is, and "
-                "no list of files has it; list the folder first, or ask the user to name it"
-            )
-        case "address":
-            return (
-                f"the e-mail address {value} does not come from the user; answer without it, or "
-                "ask the user to name it in the request"
-            )
-        case "tool":
-            return (
-                "it may change something, the request does not ask for it, and nobody is there to "
-                f"allow it (--approve {shlex.quote(value)} does); answer without it, or say so"
-            )
-        case "name":
-            return (
-                f"the name {value} of a tool or server does not come from the user; ask the user "
-                "to name it in the request"
-            )
-        case _:
-            assert_never(doubt.kind)
+    return _REASONS[doubt.kind].format(shlex.quote(value) if doubt.kind == "tool" else value)
 
 
 LAYERS_MAX: Final = 3
@@ -109,7 +97,7 @@ LAYERS_MAX: Final = 3
 _UNPARSED = Url("", "", "", "")
 
 
-class ArgumentCheck:
+class ValueCheck:
     """Holds the arguments of one tool's calls against what is known."""
 
     def __init__(self, known: Known, tool: ToolSpec) -> None:

@@ -8,17 +8,18 @@ from typing import Final, Protocol
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.asked import Request, is_assent
-from core.provenance.checks import DOUBTS_TOLD, ArgumentCheck, Doubt, refusal
+from core.provenance.checks import DOUBTS_TOLD, Doubt, ValueCheck, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
 from core.provenance.known import Known
 from core.provenance.urls import addresses_in, parse_url
 from core.run.kept_results import call_key
 from core.tools.catalog import ToolCatalog
+from core.tools.json_schema import measure_value
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
-QUICK_CHARACTERS: Final = 20_000
-"""Arguments and results with more text are looked at in a thread."""
+QUICK_PARTS: Final = 300
+"""Arguments and results of more values, or some 20,000 characters, are looked at in a thread."""
 
 ASKED_CHARACTERS_MAX: Final = 4_000
 """A longer value can't be checked by eye, and is refused without a question."""
@@ -76,7 +77,7 @@ class ProvenanceGuard:
         """
         if self._mode == "off" and self.known.policy.approvals == "never":
             return None
-        if _is_long(arguments):
+        if measure_value(arguments, QUICK_PARTS) is None:
             doubts = await asyncio.to_thread(self._doubts, tool, arguments)
         else:
             doubts = self._doubts(tool, arguments)
@@ -95,7 +96,7 @@ class ProvenanceGuard:
         if self._mode == "off" or self.known.policy.is_trusted(tool):
             self.known.add(tool, None)  # borders stand in any case
             return
-        if _is_long(value):
+        if measure_value(value, QUICK_PARTS) is None:
             learnt = await asyncio.to_thread(self.known.learn, tool, arguments, value)
         else:
             learnt = self.known.learn(tool, arguments, value)
@@ -113,7 +114,7 @@ class ProvenanceGuard:
     def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
         """The first doubts about a call."""
         found = dict[tuple[str, str], Doubt]()
-        check = ArgumentCheck(self.known, tool)
+        check = ValueCheck(self.known, tool)
         for argument in texts_of(tool, arguments) if self._mode != "off" else ():
             for doubt in check.doubts(argument):
                 found.setdefault((doubt.kind, doubt.key), doubt)
@@ -173,20 +174,3 @@ def guard_of(
 
 def _digest(tool: ToolSpec, arguments: JsonObject) -> str:
     return call_key(tool, arguments)[1].hex()
-
-
-def _is_long(value: Json) -> bool:
-    """Whether a value holds more text, or more values, than are looked at on the event loop."""
-    waiting, room = [value], QUICK_CHARACTERS
-    while waiting and room > 0:
-        inner = waiting.pop()
-        room -= 20
-        if isinstance(inner, str):
-            room -= len(inner)
-        elif isinstance(inner, list):
-            room -= len(inner)
-            waiting += inner if room > 0 else []
-        elif isinstance(inner, dict):
-            room -= len(inner)
-            waiting += inner.values() if room > 0 else []
-    return room <= 0

@@ -8,7 +8,7 @@ take for the image, it becomes a link. Links stay: nobody follows them but the u
 import html
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -50,9 +50,11 @@ def without_unknown_images(answer: str, may_load: Callable[[str], bool]) -> str:
     if "![" in answer:
         definitions = _DEFINITION.finditer(answer)
         names = {_label(found[1]): found[2].rstrip(">") for found in definitions}
-        answer = _each_replaced(answer, re.compile(r"!\["), "[", _Images(names, may_load).replaced)
+        replaced = partial(_image_replaced, names=names, may_load=may_load)
+        answer = _each_replaced(answer, re.compile(r"!\["), "[", replaced)
     if "<" in answer:
-        answer = _each_replaced(answer, _TAG_BEGINS, "\u2039", _Tags(may_load).replaced)
+        replaced = partial(_tag_replaced, may_load=may_load)
+        answer = _each_replaced(answer, _TAG_BEGINS, "\u2039", replaced)
     return answer
 
 
@@ -69,55 +71,46 @@ def _each_replaced(
     return f"{begins.sub(harmless, answer[: starts[0]])}{tail}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Images:
-    """Markdown's images; `names` are the addresses that are defined apart."""
+def _image_replaced(text: str, names: Mapping[str, str], may_load: Callable[[str], bool]) -> str:
+    """A text that begins with a markdown image, without it if it may not be loaded.
 
-    names: Mapping[str, str]
-    may_load: Callable[[str], bool]
-
-    def replaced(self, text: str) -> str:
-        """A text that begins with an image, without it if it may not be loaded."""
-        close = _closing_bracket(text)
-        if close is None or any(char in text[:close] for char in "`<"):
-            return text[1:]  # code and tags may hold the bracket that counts
-        alt, rest = text[2:close], text[close + 1 : close + 1 + 2 * ADDRESS_CHARACTERS_MAX]
-        address, length = self._address(alt, rest)
-        if address is None:
-            return text[1:] if "](" in text[: close + 2] else text
-        if _is_allowed(html.unescape(_ESCAPED.sub(r"\1", address)), self.may_load):
-            return text
-        return f"{_with_note(alt)}{text[close + 1 + length :]}"
-
-    def _address(self, alt: str, rest: str) -> tuple[str | None, int]:
-        """Where the image is, and how much of what follows its text says so."""
-        if (inline := _INLINE.match(rest)) is not None:
-            end = _REST_OF_INLINE.match(rest, inline.end())
-            address = inline[1] if inline[1] is not None else inline[2]
-            return address, (end or inline).end()
-        if (named := _REFERENCE.match(rest)) is not None:
-            return self.names.get(_label(named[1] or alt)), named.end()
-        return self.names.get(_label(alt)), 0
+    `names` are the addresses that are defined apart.
+    """
+    close = _closing_bracket(text)
+    if close is None or any(char in text[:close] for char in "`<"):
+        return text[1:]  # code and tags may hold the bracket that counts
+    alt, rest = text[2:close], text[close + 1 : close + 1 + 2 * ADDRESS_CHARACTERS_MAX]
+    address, length = _address(alt, rest, names)
+    if address is None:
+        return text[1:] if "](" in text[: close + 2] else text
+    if _is_allowed(html.unescape(_ESCAPED.sub(r"\1", address)), may_load):
+        return text
+    return f"{_with_note(alt)}{text[close + 1 + length :]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Tags:
-    """HTML's tags that load something."""
+def _address(alt: str, rest: str, names: Mapping[str, str]) -> tuple[str | None, int]:
+    """Where an image is, and how much of what follows its text says so."""
+    if (inline := _INLINE.match(rest)) is not None:
+        end = _REST_OF_INLINE.match(rest, inline.end())
+        address = inline[1] if inline[1] is not None else inline[2]
+        return address, (end or inline).end()
+    if (named := _REFERENCE.match(rest)) is not None:
+        return names.get(_label(named[1] or alt)), named.end()
+    return names.get(_label(alt)), 0
 
-    may_load: Callable[[str], bool]
 
-    def replaced(self, text: str) -> str:
-        """A text that begins with a tag, without it if something may not be loaded."""
-        if (found := _TAG.match(text)) is None:
-            return f"\u2039{text[1:]}"
-        tag = found[0]
-        loaded = [next(filter(None, each.groups()), "") for each in _LOADED.finditer(tag)]
-        addresses = [part.split() for each in loaded for part in html.unescape(each).split(",")]
-        if all(_is_allowed(words[0], self.may_load) for words in addresses if words):
-            return text
-        alt = _ALT.search(tag)
-        shown = html.unescape(alt[1] or alt[2] or "") if alt is not None else ""
-        return f"{_with_note(shown)}{text[found.end() :]}"
+def _tag_replaced(text: str, may_load: Callable[[str], bool]) -> str:
+    """A text that begins with a tag of HTML, without it if something may not be loaded."""
+    if (found := _TAG.match(text)) is None:
+        return f"\u2039{text[1:]}"
+    tag = found[0]
+    loaded = [next(filter(None, each.groups()), "") for each in _LOADED.finditer(tag)]
+    addresses = [part.split() for each in loaded for part in html.unescape(each).split(",")]
+    if all(_is_allowed(words[0], may_load) for words in addresses if words):
+        return text
+    alt = _ALT.search(tag)
+    shown = html.unescape(alt[1] or alt[2] or "") if alt is not None else ""
+    return f"{_with_note(shown)}{text[found.end() :]}"
 
 
 def _closing_bracket(text: str) -> int | None:

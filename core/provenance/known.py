@@ -200,10 +200,10 @@ class Known:
         urls: set[str] = set()
         if self.policy.is_link_source(tool):
             urls.update(links_in_list(text))
-        pages = _pages(tool, arguments)
-        for page in pages:
+        for page in _pages(tool, arguments):
             urls.update(links_on_page(text, page))
-        return Learnt(text, urls, set(self._names(tool, arguments, text)))
+        names = set(self._names(tool, arguments, text)) - {"", ".", "..", "/", "~"}
+        return Learnt(text, urls, names)
 
     def add(self, tool: ToolSpec, learnt: "Learnt | None") -> None:
         """Take over what a result adds, None of a call that failed; from now on, be careful."""
@@ -241,16 +241,13 @@ class Known:
         self._addresses.update(key for _, key in addresses_in(text))
 
 
+@dataclass(frozen=True, slots=True)
 class Learnt:
     """What one result adds: its text, links that may be followed, files that it names."""
 
-    __slots__ = ("names", "text", "urls")
-
-    def __init__(self, text: str, urls: set[str], names: set[str]) -> None:
-        """Keep them."""
-        self.text = text
-        self.urls = urls
-        self.names = {name for name in names if name not in ("", ".", "..", "/", "~")}
+    text: str
+    urls: set[str]
+    names: set[str]
 
 
 def _pages(tool: ToolSpec, arguments: JsonObject) -> list[str]:

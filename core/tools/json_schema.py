@@ -6,6 +6,7 @@ nowhere or in a circle, and every walk is bounded.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from core.tools.content import RESULT, TEXT_RESULT
@@ -25,6 +26,9 @@ REFERENCE_CHARACTERS_MAX: Final = 1_000
 
 COMPARED_VALUES_MAX: Final = 100_000
 """How many pairs of values are compared where enumerations narrow each other."""
+
+TEXT_CHARACTERS_A_PART: Final = 64
+"""So many characters of a value's text count as a part: lengths and names look at each."""
 
 _NUMERIC: Final = frozenset({"integer", "number"})
 
@@ -100,6 +104,39 @@ def is_larger(value: Json, values_max: int) -> bool:
             if count <= values_max:
                 waiting.extend(inner.values() if isinstance(inner, dict) else inner)
     return count > values_max
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSize:
+    """What there is in a value to be looked at.
+
+    `parts` counts the values in it, itself included, by how deep they lie; text counts by its
+    length. `characters` are those of all text, names included.
+    """
+
+    parts: tuple[int, ...]
+    characters: int
+
+
+def measure_value(value: Json, parts_max: int) -> ValueSize | None:
+    """The size of a value; None if it has more parts."""
+    level, parts, characters = [value], list[int](), 0
+    while level:
+        inner: list[Json] = []
+        before = characters
+        for part in level:
+            if isinstance(part, str):
+                characters += len(part)
+            elif isinstance(part, dict):
+                characters += sum(map(len, part))
+                inner.extend(part.values())
+            elif isinstance(part, list):
+                inner.extend(part)
+        parts.append(len(level) + (characters - before) // TEXT_CHARACTERS_A_PART)
+        if sum(parts) + len(inner) > parts_max:
+            return None
+        level = inner
+    return ValueSize((*parts,), characters)
 
 
 def merge(schema: Json, root: JsonObject) -> JsonObject:

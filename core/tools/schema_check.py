@@ -14,11 +14,11 @@ from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, Valid
 
 from core.tools.findings import Fault, faults_of
 from core.tools.formats import FORMATS
+from core.tools.json_schema import measure_value
 from core.tools.schema_reading import (
     SchemaSize,
     drop_malformed,
     measure_schema,
-    measure_value,
     patterns_in,
     readable,
     without,

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from core.tools.formats import FORMATS
-from core.tools.json_schema import as_object, follow, is_larger
+from core.tools.json_schema import ValueSize, as_object, follow, is_larger, measure_value
 from core.values import Json, JsonObject
 
 SCHEMA_PARTS_MAX: Final = 20_000
@@ -25,9 +25,6 @@ SCHEMA_PARTS_MAX: Final = 20_000
 
 SCHEMA_DEPTH_MAX: Final = 200
 """A schema that is nested deeper, its references followed, is not used: validators recurse."""
-
-TEXT_CHARACTERS_A_PART: Final = 64
-"""So many characters of a value's text count as a part: lengths and names look at each."""
 
 REPEATED_WALKS: Final = 3
 """How often, in all."""
@@ -64,39 +61,6 @@ _NEGATIONS: Final = ("not", "if")
 _NAMING: Final = ("properties", "patternProperties")
 _UNNAMED: Final = ("additionalProperties", "unevaluatedProperties")
 """What counts on knowing all names that the others know."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueSize:
-    """What there is in a value to be looked at.
-
-    `parts` counts the values in it, itself included, by how deep they lie; text counts by its
-    length. `characters` are those of all text, names included.
-    """
-
-    parts: tuple[int, ...]
-    characters: int
-
-
-def measure_value(value: Json, parts_max: int) -> ValueSize | None:
-    """The size of a value; None if it has more parts."""
-    level, parts, characters = [value], list[int](), 0
-    while level:
-        inner: list[Json] = []
-        before = characters
-        for part in level:
-            if isinstance(part, str):
-                characters += len(part)
-            elif isinstance(part, dict):
-                characters += sum(map(len, part))
-                inner.extend(part.values())
-            elif isinstance(part, list):
-                inner.extend(part)
-        parts.append(len(level) + (characters - before) // TEXT_CHARACTERS_A_PART)
-        if sum(parts) + len(inner) > parts_max:
-            return None
-        level = inner
-    return ValueSize((*parts,), characters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,9 @@ import time
 
 import pytest
 
+from core.tools.json_schema import TEXT_CHARACTERS_A_PART, measure_value
 from core.tools.schema_check import MATCHED_CHARACTERS_MAX, SchemaCheck
-from core.tools.schema_reading import (
-    SCHEMA_PARTS_MAX,
-    TEXT_CHARACTERS_A_PART,
-    measure_schema,
-    measure_value,
-)
+from core.tools.schema_reading import SCHEMA_PARTS_MAX, measure_schema
 from core.values import Json, JsonObject
 
 HOLD_SECONDS_MAX = 0.3
