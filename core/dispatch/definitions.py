@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.base.text import has_hidden, with_hidden_shown, without_hidden
-from core.tools.json_schema import is_larger
+from core.tools.json_schema import as_object, is_larger
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -47,7 +47,7 @@ def tool_with_texts(
     Names, choices and patterns stay as they are: the server goes by them.
     """
 
-    def changed(value: Json, level: int, *, is_text: bool) -> Json:
+    def changed(value: Json, level: int = 0, *, is_text: bool = False) -> Json:
         if isinstance(value, str):
             return change(value) if is_text else value
         if level > NESTING_MAX:
@@ -55,21 +55,18 @@ def tool_with_texts(
         if isinstance(value, list):
             return [changed(one, level + 1, is_text=is_text) for one in value]
         if isinstance(value, dict):
-            return changed_object(value, level, is_text=is_text)
+            return {
+                name: changed(one, level + 1, is_text=is_text or name in keys)
+                for name, one in value.items()
+            }
         return value
-
-    def changed_object(fields: JsonObject, level: int, *, is_text: bool = False) -> JsonObject:
-        return {
-            name: changed(value, level + 1, is_text=is_text or name in keys)
-            for name, value in fields.items()
-        }
 
     output = tool.output_schema
     return replace(
         tool,
         description=change(tool.description),
-        input_schema=changed_object(tool.input_schema, 0),
-        output_schema=None if output is None else changed_object(output, 0),
+        input_schema=as_object(changed(tool.input_schema)),
+        output_schema=None if output is None else as_object(changed(output)),
     )
 
 

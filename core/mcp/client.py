@@ -52,9 +52,6 @@ QUESTION_CHARACTERS_MAX = 1_000_000
 QUESTIONS_PER_CALL = 3
 """So many questions may be put to the user for one call; further ones are declined unseen."""
 
-INSTRUCTIONS_CHARACTERS_MAX = 20_000
-"""How much of a server's instructions is kept."""
-
 
 _AS_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -79,7 +76,6 @@ class ServerInfo:
     name: str
     version: str
     protocol_version: str
-    instructions: str
     has_tools: bool
 
 
@@ -332,12 +328,10 @@ def _server_info(reply: JsonObject) -> ServerInfo:
         )
     about, capabilities = reply.get("serverInfo"), reply.get("capabilities")
     about = about if isinstance(about, dict) else {}
-    instructions = reply.get("instructions")
     return ServerInfo(
         _short(about.get("title")) or _short(about.get("name")),
         _short(about.get("version")),
         str(version),
-        instructions[:INSTRUCTIONS_CHARACTERS_MAX] if isinstance(instructions, str) else "",
         isinstance(capabilities, dict) and isinstance(capabilities.get("tools"), dict),
     )
 

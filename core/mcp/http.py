@@ -120,7 +120,7 @@ class HttpTransport(Transport):
 
     def negotiated(self, protocol_version: str) -> None:
         """Name the version in every request from now on (header `MCP-Protocol-Version`)."""
-        if self._link is not None and _VISIBLE_ASCII.fullmatch(protocol_version):
+        if self._link is not None:
             self._link.protocol_version = protocol_version
 
     async def aclose(self) -> None:

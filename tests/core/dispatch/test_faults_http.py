@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ from core.mcp.hooks import SessionHooks
 from core.values import JsonObject
 from tests.core.dispatch.fault_checks import assert_tells, unharmed
 from tests.core.dispatch.fixture_servers import QUICK, ROOT, ask
-from tests.core.mcp.http_server import Exchange, McpHttpServer, http_server
+from tests.core.mcp.http_server import Exchange, Handler, McpHttpServer, http_server
+from tests.core.mcp.http_session import replying
 
-Handler = Callable[[Exchange], Awaitable[None]]
 HINTS: JsonObject = {"readOnlyHint": True}
 
 
@@ -54,13 +53,6 @@ def able(server: McpHttpServer) -> None:
     server.on["tools/call"] = answer
 
 
-def refusing(status: int) -> Handler:
-    async def refuse(exchange: Exchange) -> None:
-        await exchange.reply(status)
-
-    return refuse
-
-
 async def cut(exchange: Exchange) -> None:
     await exchange.stream()
     await exchange.text("data: {")
@@ -74,7 +66,7 @@ def where(url: str) -> str:
 @pytest.mark.parametrize("status", [401, 404, 500])
 async def test_a_refused_handshake_is_told_with_the_address(status: int, tmp_path: Path) -> None:
     async with http_server() as server:
-        server.on["initialize"] = refusing(status)
+        server.on["initialize"] = replying(status)
         async with unharmed(remote(server.url), tmp_path) as multi:
             error = multi.failures["remote"]
             assert_tells(error, "remote", where(server.url), "did not start", str(status))
@@ -91,8 +83,8 @@ async def test_a_refused_connection_is_told_with_the_address(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("fault", "effect"),
     [
-        (refusing(401), "'write' took no effect"),
-        (refusing(500), "effect is unknown"),
+        (replying(401), "'write' took no effect"),
+        (replying(500), "effect is unknown"),
         (cut, "effect is unknown"),
     ],
     ids=["401", "500", "stream cut"],
@@ -134,7 +126,7 @@ async def test_a_server_that_forgets_every_session_is_told_after_a_second_try(
     async with http_server() as server:
         able(server)
         async with unharmed(remote(server.url), tmp_path) as multi:
-            server.on["tools/call"] = refusing(404)
+            server.on["tools/call"] = replying(404)
             with pytest.raises(ServerLost, match=r"no longer knows the session .HTTP 404."):
                 await ask(multi, "remote.write")
             assert server.names.count("tools/call") == 2

@@ -98,5 +98,39 @@ def replying(status: int, body: bytes = b"", kind: str = "", **headers: str) -> 
     return reply
 
 
-def big(exchange: Exchange) -> JsonObject:
-    return answer(exchange.id, "x" * 300_000)
+async def silent(exchange: Exchange) -> None:
+    """Never answer."""
+    await exchange.gone.wait()
+
+
+async def silent_stream(exchange: Exchange) -> None:
+    """Begin a stream, and say nothing on it."""
+    await exchange.stream()
+    await exchange.gone.wait()
+
+
+def streaming(*events: JsonObject, lines: str = "") -> Handler:
+    """Streams these events, then the answer; `lines` stand before the first."""
+
+    async def stream(exchange: Exchange) -> None:
+        await exchange.stream()
+        if lines:
+            await exchange.text(lines)
+        for event in (*events, answer(exchange.id)):
+            await exchange.event(event)
+        await exchange.end()
+
+    return stream
+
+
+def slowly(released: asyncio.Event, status: int = 200) -> Handler:
+    """Answers once it may."""
+
+    async def wait(exchange: Exchange) -> None:
+        await released.wait()
+        if status == 200:
+            await exchange.json(answer(exchange.id))
+        else:
+            await exchange.reply(status)
+
+    return wait

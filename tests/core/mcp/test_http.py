@@ -20,7 +20,11 @@ from tests.core.mcp.http_session import (
     replying,
     request,
     served,
+    silent,
+    silent_stream,
+    slowly,
     spec,
+    streaming,
     text_of,
 )
 
@@ -51,14 +55,6 @@ async def test_a_server_without_sessions_gets_no_session_id_and_no_farewell() ->
         assert "DELETE" not in server.names
 
 
-async def test_a_version_that_no_header_can_hold_is_not_named() -> None:
-    async with http_server() as server, opened(server) as (session, inbox):
-        session.negotiated("2025\r\nx-more: 1")
-        await session.send(request())
-        assert await inbox.get() == answer()
-        assert "mcp-protocol-version" not in server.seen[0].headers
-
-
 async def test_nothing_is_sent_before_the_first_message() -> None:
     async with http_server() as server:
         async with opened(server):
@@ -67,12 +63,9 @@ async def test_nothing_is_sent_before_the_first_message() -> None:
 
 
 async def test_the_end_of_the_handshake_is_taken_before_anything_else_is_sent() -> None:
-    async def slowly(exchange: Exchange) -> None:
-        await released.wait()
-        await exchange.reply(202)
-
     released = asyncio.Event()
-    async with served(notifications__initialized=slowly) as server, opened(server) as (session, _):
+    end = slowly(released, 202)
+    async with served(notifications__initialized=end) as server, opened(server) as (session, _):
         sending = asyncio.create_task(session.send(notification("notifications/initialized")))
         await server.saw("notifications/initialized")
         assert not sending.done()
@@ -81,13 +74,7 @@ async def test_the_end_of_the_handshake_is_taken_before_anything_else_is_sent() 
 
 
 async def test_an_answer_comes_over_a_stream_with_what_is_said_before_it() -> None:
-    async def stream(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.event(lines=": hello\nevent: ping\n")
-        await exchange.event(progress(1))
-        await exchange.event(answer(exchange.id))
-        await exchange.end()
-
+    stream = streaming(progress(1), lines=": hello\nevent: ping\ndata: \n\n")
     async with served(tools__call=stream) as server, in_session(server) as (session, inbox):
         for number in range(1, 20):
             await session.send(request(number=number))
@@ -109,12 +96,8 @@ async def test_an_answer_is_not_kept_waiting_by_the_end_of_its_stream() -> None:
 
 
 async def test_calls_share_connections_and_slow_ones_hold_up_nobody() -> None:
-    async def slowly(exchange: Exchange) -> None:
-        await released.wait()
-        await exchange.json(answer(exchange.id))
-
     released = asyncio.Event()
-    async with served(slow=slowly) as server, in_session(server) as (session, inbox):
+    async with served(slow=slowly(released)) as server, in_session(server) as (session, inbox):
         await session.send(request("slow", 1))
         for number in range(2, 30):
             await session.send(request(number=number))
@@ -220,9 +203,6 @@ async def test_a_cancellation_is_posted_and_the_stream_of_its_request_closed() -
 
 
 async def test_a_session_that_the_server_forgot_is_lost_and_nothing_follows() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.gone.wait()
-
     async with served(tools__call=silent, ping=replying(404)) as server:
         async with in_session(server) as (session, inbox):
             await session.send(request())
@@ -275,13 +255,12 @@ async def test_a_session_id_that_no_header_can_hold_is_refused() -> None:
 
 
 async def test_closing_ends_every_stream_and_the_session_and_can_be_repeated() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.gone.wait()
+    async def noted(exchange: Exchange) -> None:
+        await silent_stream(exchange)
         closed.append(exchange.seen.name)
 
     closed: list[str] = []
-    async with served(tools__call=silent, GET=silent) as server:
+    async with served(tools__call=noted, GET=noted) as server:
         async with in_session(server) as (session, inbox):
             await session.send(request())
             await server.saw("tools/call")
@@ -298,9 +277,6 @@ async def test_closing_ends_every_stream_and_the_session_and_can_be_repeated() -
 
 
 async def test_a_server_that_does_not_take_its_farewell_holds_us_up_for_a_second_at_most() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.gone.wait()
-
     async with served(DELETE=silent) as server, in_session(server) as (session, _):
         async with asyncio.timeout(2):
             await session.aclose()

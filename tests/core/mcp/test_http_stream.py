@@ -8,7 +8,6 @@ from core.mcp.http import ASIDES_MAX, REQUESTS_OPEN_MAX
 from tests.core.mcp.http_server import Exchange, Handler, http_server
 from tests.core.mcp.http_session import (
     answer,
-    big,
     in_session,
     notification,
     opened,
@@ -16,6 +15,9 @@ from tests.core.mcp.http_session import (
     replying,
     request,
     served,
+    silent,
+    silent_stream,
+    streaming,
     text_of,
 )
 
@@ -131,10 +133,9 @@ async def test_a_stream_that_is_resumed_in_vain_fails_its_request_in_the_end() -
 
 
 async def test_an_answer_that_comes_over_the_servers_own_stream_ends_the_wait() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.stream()
+    async def asking(exchange: Exchange) -> None:
         asked.set()
-        await exchange.gone.wait()
+        await silent_stream(exchange)
         closed.set()
 
     async def own(exchange: Exchange) -> None:
@@ -145,7 +146,7 @@ async def test_an_answer_that_comes_over_the_servers_own_stream_ends_the_wait() 
 
     asked, closed = asyncio.Event(), asyncio.Event()
     async with (
-        served(GET=own, tools__call=silent) as server,
+        served(GET=own, tools__call=asking) as server,
         in_session(server) as (session, inbox),
     ):
         await session.send(request())
@@ -153,31 +154,26 @@ async def test_an_answer_that_comes_over_the_servers_own_stream_ends_the_wait() 
         await closed.wait()
 
 
+async def big_stream(exchange: Exchange) -> None:
+    await exchange.stream()
+    await exchange.event(answer(exchange.id, "x" * 300_000))
+    await exchange.end()
+
+
+async def big_body(exchange: Exchange) -> None:
+    await exchange.json(answer(exchange.id, "x" * 300_000))
+
+
 async def test_a_large_answer_arrives_whole_either_way() -> None:
-    async def stream(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.event(big(exchange))
-        await exchange.end()
-
-    async def plain(exchange: Exchange) -> None:
-        await exchange.json(big(exchange))
-
-    async with served(a=stream, b=plain) as server, opened(server) as (session, inbox):
+    async with served(a=big_stream, b=big_body) as server, opened(server) as (session, inbox):
         for method in ("a", "b"):
             await session.send(request(method))
             assert await inbox.get() == answer(said="x" * 300_000)
 
 
 async def test_an_answer_over_the_cap_fails_its_request_alone() -> None:
-    async def stream(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.event(big(exchange))
-
-    async def plain(exchange: Exchange) -> None:
-        await exchange.json(big(exchange))
-
     async with (
-        served(a=stream, b=plain) as server,
+        served(a=big_stream, b=big_body) as server,
         opened(server, bytes_max=100_000) as (session, inbox),
     ):
         await session.send(request("a"))
@@ -189,9 +185,6 @@ async def test_an_answer_over_the_cap_fails_its_request_alone() -> None:
 
 
 async def test_more_requests_than_may_be_open_are_refused_at_once() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.gone.wait()
-
     async with served(tools__call=silent) as server, opened(server) as (session, inbox):
         for number in range(REQUESTS_OPEN_MAX + 1):
             await session.send(request(number=number))
@@ -201,9 +194,6 @@ async def test_more_requests_than_may_be_open_are_refused_at_once() -> None:
 
 
 async def test_a_server_that_takes_no_answers_is_lost_in_the_end() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.gone.wait()
-
     async with served(note=silent) as server, opened(server) as (session, _):
         for _ in range(ASIDES_MAX + 1):
             await session.send(notification("note"))
@@ -225,12 +215,7 @@ async def test_a_jar_of_too_many_cookies_is_emptied() -> None:
 
 
 async def test_stray_text_is_kept_for_the_error_message() -> None:
-    async def chatty(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.text("data: hello, user\n\n")
-        await exchange.event(answer(exchange.id))
-        await exchange.end()
-
+    chatty = streaming(lines="data: hello, user\n\n")
     async with served(tools__call=chatty) as server, opened(server) as (session, inbox):
         assert session.stray_text is None
         await session.send(request())
