@@ -23,6 +23,7 @@ from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import run_plan
 from modules.decision import PlanWriter
 from modules.model_manager import ModelManager
+from modules.offline.server_need import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.prompt.stubs import describe_tool
@@ -193,9 +194,6 @@ class Conversation:
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():
-            # Late: it brings the offline planner, which takes 0.07 s.
-            from modules.offline.server_need import servers_to_ask
-
             known = self._dispatcher.catalog
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
             await self._dispatcher.initialize(needed)

@@ -5,6 +5,7 @@ value is found as it is, and as JSON, Python, a URL and Base64 write it.
 """
 
 import base64
+import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -205,8 +206,6 @@ def _lines(value: str) -> Iterator[str]:
 
 def _forms(value: str) -> Iterator[str]:
     """The value as other texts hold it."""
-    import json  # late: servers are described, and spawned, without it
-
     yield value
     for is_ascii in (True, False):
         escaped = json.dumps(value, ensure_ascii=is_ascii)[1:-1]

@@ -6,6 +6,7 @@ synchronous pool is used on purpose: the asynchronous one can abort the process 
 
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -238,8 +239,6 @@ def limit_cpu(pid: int | None, seconds: float) -> None:
     """
     if sys.platform != "linux" or pid is None:
         return
-    import resource
-
     with suppress(OSError, ValueError):
         used = time.clock_gettime(_cpu_clock(pid))
         _, highest = resource.prlimit(pid, resource.RLIMIT_CPU)

@@ -30,6 +30,7 @@ from modules.models.choosing.discovery import (
 from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
 from modules.models.credentials.finding import KeyFinder
 from modules.models.credentials.keys import ApiKey, missing_key
+from modules.models.offline import OfflineModel
 from modules.models.recorded.model import ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.prices import FREE, listed_price
@@ -176,8 +177,6 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
             state = means.home / "cache" / "local_models" if means.home is not None else None
             return LocalModel(entry, state)
         case "offline":
-            from modules.models.offline import OfflineModel
-
             return OfflineModel()
         case _:
             assert_never(entry.type)
