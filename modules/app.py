@@ -87,9 +87,12 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         waits = Waits(sys.stderr, complaints.say, verbose=verbose, quiet=quiet)
         with waits.during("loop", "its own parts to load"):
             from modules.interaction import Setting, answer  # late: all that answers requests
-
         setting = Setting(arguments, places, complaints, profile, servers, spawned)
-        return answer(request, setting, waits)
+        if request is not None:
+            return answer(request, setting, waits)
+        from modules.cli.interactive import converse  # late: as a command, when it is named
+
+        return converse(setting)
     finally:
         _end_unused(spawned)
 

@@ -1,0 +1,144 @@
+"""Requests one after the other: typed at the prompt, or a line each from a pipe."""
+
+import asyncio
+import functools
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from core.errors import CortexError, ExitCode, exit_code_of
+from modules.cli.docs import PromptDocuments
+from modules.cli.slash_commands import PromptCommands
+from modules.interaction import Interaction, Setting
+from modules.session.request import clean_request
+from modules.terminal.answer import print_error_json, print_failure_line
+from modules.terminal.repl import GREETING, Repl, interrupting, piped_lines
+from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
+
+
+def converse(setting: Setting) -> ExitCode:
+    """Answer whatever is typed or piped in, until it ends."""
+    requests = _Requests(Interaction(setting))
+    return requests.interaction.run(requests.answer_all())
+
+
+class _Requests:
+    """The requests of one process, and the commands among them."""
+
+    def __init__(self, interaction: Interaction) -> None:
+        self.interaction = interaction
+        self._setting = interaction.setting
+        self._conversation = interaction.conversation
+        self._say = interaction.progress.say
+        self._documents = PromptDocuments(
+            self._setting.places, self._setting.profile, os.environ, self._say
+        )
+        self._commands = PromptCommands(
+            interaction.dispatcher,
+            self._say,
+            self._conversation.session_usage,
+            self._conversation.session_activity,
+            self._manage_documents,
+            tuple(spec.id for spec in self._setting.servers.disabled),
+        )
+
+    async def answer_all(self) -> ExitCode:
+        """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
+
+        At a prompt Ctrl-C stops what is running. SIGTERM, and Ctrl-C where there is no prompt to
+        go back to, end the program in good order: terminal, servers and session as after `exit`.
+        """
+        task = asyncio.current_task()
+
+        def end() -> None:
+            if task is not None:
+                task.cancel()
+
+        def interrupt() -> None:
+            self._commands.interrupt()
+            self._conversation.interrupt()
+
+        is_typed = sys.stdin.isatty()
+        try:
+            with (
+                interrupting(interrupt if is_typed else end, signal.SIGINT),
+                interrupting(end, signal.SIGTERM),
+            ):
+                async with self._conversation:
+                    return await (self._typed() if is_typed else self._piped())
+        except asyncio.CancelledError:
+            return self._setting.complaints.fail("interrupted", ExitCode.INTERRUPTED)
+
+    async def _typed(self) -> ExitCode:
+        from modules.terminal.prompt import typed_lines  # late: prompt_toolkit takes 0.1 s
+
+        async def ask(line: str) -> ExitCode:
+            if (code := await self._commands.run(line)) is not None:
+                return code
+            return self.interaction.report(await self._conversation.ask(clean_request(line)))
+
+        is_quiet = self._setting.arguments.quiet
+        if not is_quiet:
+            self._say("loop", GREETING)
+        await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
+        redact = self._setting.complaints.redactor.text
+        on_ctrl_c = functools.partial(self._say, "loop", "Ctrl-D leaves")
+        lines = typed_lines(self._setting.places.history_file, redact, on_ctrl_c)
+        await self._repl(ask).run(lines)
+        session = self._conversation.kept_session_id
+        if not is_quiet and session is not None:
+            self._say("memory", f"--session {session} continues this session")
+        return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+
+    async def _piped(self) -> ExitCode:
+        return await self._repl(self._ask_piped).run(_with_blank_answers(piped_lines(sys.stdin)))
+
+    def _repl(self, ask: Callable[[str], Awaitable[ExitCode]]) -> Repl:
+        def log(error: Exception) -> str:
+            log_file = self._setting.places.log_file
+            return log_bug(error, log_file, self._setting.complaints.redactor.text)
+
+        return Repl(ask, self._conversation.new_session, self._say, log)
+
+    async def _manage_documents(self, words: str) -> ExitCode:
+        with self.interaction.progress.during("docs", "your documents"):
+            return await self._documents.run(words)
+
+    async def _ask_piped(self, line: str) -> ExitCode:
+        """Answer a line; what a command or an error has to say has a line on stdout, too."""
+        try:
+            code = await self._commands.run(line)
+            if code is None:
+                outcome = await self._conversation.ask(clean_request(line))
+                return self.interaction.report(outcome, is_line=True)
+            if code != ExitCode.ANSWERED:
+                self._report_error("no answer: see stderr", code)
+            return code
+        except StdoutLost:
+            raise
+        except CortexError as error:
+            self._report_error(str(error), exit_code_of(error))
+            raise
+        except Exception:
+            self._report_error("a bug in Cortex-R: see stderr", ExitCode.WORLD_FAILED)
+            raise
+
+    def _report_error(self, message: str, code: ExitCode) -> None:
+        """Why a line could not be asked, in its answer's place; stderr is told by others."""
+        message = self._setting.complaints.redactor.text(message)
+        with writing_stdout():
+            if self._setting.arguments.json:
+                session, model = self._conversation.session_id or "", self._conversation.model_name
+                print_error_json(message, code, session, model, sys.stdout)
+            else:
+                print_failure_line(message, sys.stdout)
+
+
+async def _with_blank_answers(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The lines; one without a request has an answer without a word, so that pairs stay."""
+    async for line in lines:
+        if not line.strip():
+            with writing_stdout():
+                sys.stdout.write("\n")
+        yield line
