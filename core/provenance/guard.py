@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 from core.provenance import paths
@@ -57,13 +58,16 @@ class ProvenanceGuard:
         self._catalog = catalog
         self._answers: dict[tuple[str, ...], bool] = {}
         self._asking = asyncio.Lock()
-        words = tuple(words)
-        # "yes, do so" speaks of the request before.
-        now = words[-2:] if is_assent("".join(words[-1:])) else words[-1:]
-        self._requests = [Request(text) for text in now]
+        self._words = tuple(words)
         self.known.begin_run()
-        for text in words:
+        for text in self._words:
             self.known.user_said(text)
+
+    @cached_property
+    def _requests(self) -> list[Request]:
+        """What the user wants now; "yes, do so" speaks of the request before."""
+        is_assenting = is_assent("".join(self._words[-1:]))
+        return [Request(text) for text in self._words[-2 if is_assenting else -1 :]]
 
     def user_said(self, text: str) -> None:
         """Trust what the user has said in this run."""
@@ -113,14 +117,21 @@ class ProvenanceGuard:
 
     def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
         """The first doubts about a call."""
+        policy, texts = self.known.policy, [*texts_of(tool, arguments)]
+        if (
+            not texts
+            and policy.approvals != "always"
+            and (tool.read_only or policy.is_trusted(tool))
+        ):
+            return []  # it tells nobody anything, and changes nothing that is asked about
         found = dict[tuple[str, str], Doubt]()
         check = ValueCheck(self.known, tool)
-        for argument in texts_of(tool, arguments) if self._mode != "off" else ():
+        for argument in texts if self._mode != "off" else ():
             for doubt in check.doubts(argument):
                 found.setdefault((doubt.kind, doubt.key), doubt)
             if len(found) >= DOUBTS_TOLD:
                 return [*found.values()][:DOUBTS_TOLD]
-        has_own_value = not found and any(map(self._is_users, texts_of(tool, arguments)))
+        has_own_value = not found and any(map(self._is_users, texts))
         catalog = self._catalog()
         doubts = tool_doubts(
             self.known, tool, arguments, catalog, self._requests, has_own_value=has_own_value
