@@ -13,7 +13,8 @@ from core.errors import ExitCode, UsageError
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
 from modules.models.credentials.finding import find_key
-from modules.models.ollama.api import OllamaApi, PullProgress
+from modules.models.ollama.facts import PullProgress
+from modules.models.ollama.model import ollama_errors
 from modules.terminal.waits import LiveLine
 
 STAGE = "models"
@@ -41,14 +42,16 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
         ModelUnavailable: Ollama can't be reached, or failed.
         StdoutLost: nobody reads the output.
     """
+    from modules.models.ollama.service import OllamaService  # imports httpx2
+
     entry = _entry(name, around.models)
     options, environ = around.options, around.environ
     key = find_key(entry, environ, around.places.home)
-    api = OllamaApi(entry.model or "", environ, entry.base_url, key)
+    service = OllamaService(entry, ollama_errors(entry, environ, key))
     report = _report_for(around, is_quiet=options.quiet)
     began = time.monotonic()
     try:
-        async with aclosing(api.pull()) as progresses:
+        async with aclosing(service.pull()) as progresses:
             async for progress in progresses:
                 report.tell(progress)
     except asyncio.CancelledError:
@@ -57,18 +60,20 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
         raise
     finally:
         report.end()
-        await api.aclose()
+        await service.aclose()
     if options.json:
         around.print_json(
             {
-                "model": f"ollama:{api.model}",
+                "model": f"ollama:{entry.model}",
                 "size_bytes": report.size_bytes,
                 "seconds": round(time.monotonic() - began, 3),
             }
         )
     else:
-        tip = "" if options.quiet else f'; try it: agent.py --model ollama:{api.model} "15% of 80"'
-        around.print(f"pulled {api.model} ({size_text(report.size_bytes)}){tip}")
+        tip = (
+            "" if options.quiet else f'; try it: agent.py --model ollama:{entry.model} "15% of 80"'
+        )
+        around.print(f"pulled {entry.model} ({size_text(report.size_bytes)}){tip}")
     return ExitCode.ANSWERED
 
 

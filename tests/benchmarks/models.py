@@ -26,7 +26,7 @@ from core.session import MultiMCP
 from core.values import JsonObject
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
-from modules.models.hosted.openai import OpenAIModel
+from modules.models.hosted.model import HostedModel
 from modules.sandbox import Sandbox
 from tests.benchmarks import prompt_tokens
 from tests.benchmarks.drivers.model_server import WITHOUT_END
@@ -61,7 +61,7 @@ def measure(home: Path, rounds: int = ROUNDS, stops: int = STOPS) -> list[Row]:
 class Observed:
     """A backend that keeps what it was asked last."""
 
-    model: OpenAIModel
+    model: HostedModel
     name: str = "openai:loopback"
     traits: ModelTraits = field(default_factory=ModelTraits)
     asked: ModelRequest | None = None
@@ -114,7 +114,7 @@ class Bench:
     conversation: Conversation
     observed: Observed
     marks: Marks
-    bare: OpenAIModel
+    bare: HostedModel
     server: asyncio.subprocess.Process
 
     async def bare_first_token(self) -> float:
@@ -214,8 +214,8 @@ def _stops(stopped: Sequence[float], closed: Sequence[float]) -> Iterator[Row]:
 async def _bench(home: Path) -> AsyncGenerator[Bench]:
     async with _model_server(home) as (server, port):
         entry = ModelEntry(type="openai", model="loopback", base_url=f"http://127.0.0.1:{port}/v1")
-        observed, marks = Observed(OpenAIModel(entry, None)), Marks()
-        bare = OpenAIModel(entry, None)
+        observed, marks = Observed(HostedModel(entry, None)), Marks()
+        bare = HostedModel(entry, None)
         conversation = Conversation(
             AgentProfile(agent=AgentSection(name="Bench", id="bench_1")),
             ModelManager(observed, "loopback"),

@@ -1,6 +1,6 @@
 """From what a name means to the backend that answers: key, file, price and bounds.
 
-Backends are imported when they are chosen, and their SDKs later still, at the first request.
+What speaks to a service is imported later, at the first request.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from config.models_file import ModelEntry, ModelsFile, Price
@@ -30,7 +30,10 @@ from modules.models.choosing.discovery import (
 from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
 from modules.models.credentials.finding import KeyFinder
 from modules.models.credentials.keys import ApiKey, missing_key
+from modules.models.hosted.model import HostedModel
+from modules.models.local.client import LocalModel
 from modules.models.offline import OfflineModel
+from modules.models.ollama.model import OllamaModel
 from modules.models.recorded.model import ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.prices import FREE, listed_price
@@ -41,8 +44,6 @@ DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
 
 LLAMA_KEY_VARIABLE: Final = "LLAMA_API_KEY"
 """Where llama.cpp's server itself looks for the key that it wants from its clients."""
-
-Service: TypeAlias = Literal["gemini", "anthropic", "openai"]
 
 INSTALL_LOCAL: Final = "pip install 'cortex-r[local]'"
 _LOCAL_NAMES_SHOWN: Final = 10
@@ -165,34 +166,21 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
         ConfigurationError: it needs a key and there is none, or its address is none.
     """
     match entry.type:
+        case "openai" if entry.base_url is not None:  # which may want no key
+            return HostedModel(entry, key)
         case "gemini" | "anthropic" | "openai":
-            return _service(entry, entry.type, key, name)
+            if key is None:
+                raise missing_key(entry, name)
+            return HostedModel(entry, key)
         case "ollama":
-            from modules.models.ollama.model import OllamaModel
-
             return OllamaModel(entry, means.environ, key)
         case "local":
-            from modules.models.local.client import LocalModel
-
             state = means.home / "cache" / "local_models" if means.home is not None else None
             return LocalModel(entry, state)
         case "offline":
             return OfflineModel()
         case _:
             assert_never(entry.type)
-
-
-def _service(entry: ModelEntry, service: Service, key: ApiKey | None, name: str) -> TextModel:
-    """The backend of a service that wants a key; an OpenAI-compatible server may want none."""
-    if service == "openai" and (key is not None or entry.base_url is not None):
-        from modules.models.hosted.openai import OpenAIModel
-
-        return OpenAIModel(entry, key)
-    if key is None:
-        raise missing_key(entry, name)
-    from modules.models.hosted.sdk import SdkModel
-
-    return SdkModel(entry, key)
 
 
 def _with_ollama_model(entry: ModelEntry, environ: Mapping[str, str]) -> ModelEntry:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from config.http_address import url_problem
 from core.base.ollama import HOST_VARIABLE, checked_address
 from modules.models.choosing.probe_http import get_json
-from modules.models.ollama.listing import (
+from modules.models.ollama.facts import (
     InstalledModel,
     chat_models,
     installed_models,

@@ -6,31 +6,33 @@ content that are not known here are passed over, as the documentation asks.
 
 from collections.abc import Iterator
 
-from core.ports import (
-    ReplyDelta,
-    ReplyEnd,
-    TextDelta,
-    ThinkingDelta,
-)
+from core.ports import ReplyDelta, ReplyEnd, TextDelta, ThinkingDelta
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.http.errors import ServiceErrors
-from modules.models.http.tool_calls import ToolCalls
+from modules.models.http.json_text import ToolCalls
+from modules.models.http.reply import ReplyReader
 
 _AT_THE_LIMIT = ("max_tokens", "model_context_window_exceeded")
 
+_COUNTS = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+)
 
-class AnthropicReply:
-    """Reads one reply (`ReplyReader`); it is complete with the event that ends the message."""
+
+class AnthropicReply(ReplyReader[JsonObject]):
+    """Reads one reply; it is complete with the event that ends the message."""
 
     def __init__(self, errors: ServiceErrors) -> None:
         """Nothing is there yet."""
-        self.is_complete = False
-        self._errors = errors
+        super().__init__(errors)
         self._has_content = False
         self._stop_reason: str | None = None
         self._refusal = ""
-        self._counts: dict[str, int] = {}
+        self._counts = dict.fromkeys(_COUNTS, 0)
         self._calls = ToolCalls()
 
     def feed(self, event: JsonObject, /) -> Iterator[ReplyDelta]:
@@ -55,10 +57,6 @@ class AnthropicReply:
             case _:
                 return
 
-    def so_far(self) -> ReplyEnd:
-        """What it has taken up to here."""
-        return ReplyEnd(self._usage)
-
     def end(self) -> Iterator[ReplyDelta]:
         """What is left when no event comes any more.
 
@@ -67,40 +65,28 @@ class AnthropicReply:
         """
         reason = self._stop_reason
         if reason is None:
-            yield self.so_far()
-            raise self._errors.broke_off()
+            yield ReplyEnd(self.usage)
+            raise self.errors.broke_off()
         if reason == "refusal":
             yield TextDelta(self._refusal or "The model declines to answer this request.")
-            yield ReplyEnd(self._usage, "refused")
+            yield ReplyEnd(self.usage, "refused")
             return
         is_cut = reason in _AT_THE_LIMIT
-        yield ReplyEnd(self._usage, "length" if is_cut else "stop")
+        yield ReplyEnd(self.usage, "length" if is_cut else "stop")
         if not self._has_content:
-            raise self._errors.without_text(reason, was_cut=is_cut)
-
-    @property
-    def _usage(self) -> Usage:
-        """Input is told in three parts, of which the caches' are not in `input_tokens`."""
-        cached = self._counts.get("cache_read_input_tokens", 0)
-        kept = self._counts.get("cache_creation_input_tokens", 0)
-        return Usage(
-            model_calls=1,
-            input_tokens=self._counts.get("input_tokens", 0) + kept + cached,
-            output_tokens=self._counts.get("output_tokens", 0),
-            cached_tokens=cached,
-        )
+            raise self.errors.without_text(reason, was_cut=is_cut)
 
     def _count(self, counts: JsonObject) -> None:
-        """Sums so far; those that an event does not tell stand as they were."""
-        for name in (
-            "input_tokens",
-            "cache_creation_input_tokens",
-            "cache_read_input_tokens",
-            "output_tokens",
-        ):
+        """Sums so far; those that an event does not tell stand as they were.
+
+        Input is told in three parts, of which the caches' are not in `input_tokens`.
+        """
+        for name in self._counts:
             count = counts.get(name)
             if isinstance(count, int) and count >= 0:
                 self._counts[name] = count
+        fresh, kept, cached, written = self._counts.values()
+        self.usage = Usage(1, fresh + kept + cached, written, cached)
 
     def _take_block(self, index: int, block: JsonObject) -> Iterator[ReplyDelta]:
         match block:

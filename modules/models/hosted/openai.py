@@ -1,40 +1,31 @@
 """Models behind OpenAI's chat completions protocol: OpenAI's own, and every server that speaks it.
 
-vLLM, llama.cpp's server, llama_cpp.server, LM Studio, OpenRouter, Groq and many more do. OpenAI's
-own SDK would bring types and follow OpenAI's changes by itself; but it costs 0.55 s of CPU to
-import against httpx2's 0.1, and knows nothing of how the other servers differ, which is most of
-what is to know here. So this is plain HTTP (`modules.models.http.service`).
+vLLM, llama.cpp's server, llama_cpp.server, LM Studio, OpenRouter, Groq and many more do. Follows
+OpenAI's API reference, "Create chat completion" (2026-11).
 
 What a server or model doesn't take (`temperature`, `response_format`, …) is left out once it has
 said so, in the same request and in all later ones of this client; unless it was this one request
-that was too long.
+that was too long. Which parameter it is, an error says (`param`, or in the message).
 """
 
+import base64
+import re
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal, TypeAlias, assert_never
 
-from config.models_file import ModelEntry
+from config.models_file import ModelEntry, ThinkingEffort
 from core.base.json_text import json_start
-from core.ports import ModelRequest, ModelTraits, ReplyDelta
-from core.values import JsonObject
-from modules.models.credentials.keys import ApiKey
+from core.ports import ImageInput, ModelRequest, ReplyDelta
+from core.values import Json, JsonObject
 from modules.models.hosted.openai_reply import OpenAIReply, first_choice
-from modules.models.hosted.openai_request import (
-    Dialect,
-    adapted,
-    first_dialect,
-    is_about_length,
-    request_body,
-)
-from modules.models.http.errors import ServiceError, service_advice
+from modules.models.http.client import ServiceClient
+from modules.models.http.error_document import ErrorDocument
+from modules.models.http.errors import ServiceError, ServiceErrors
 from modules.models.http.reply import ServiceReply, deltas_of
-from modules.models.http.service import ServiceHttp
 from modules.models.serving.budget import output_limit
-from modules.models.vision_names import sees_images
-
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_KEY = "OPENAI_API_KEY"
 
 USAGE_SECONDS = 5.0
 """How long the count of tokens is waited for once a reply is complete."""
@@ -43,39 +34,74 @@ _REFUSING_STATUSES = (400, 422)
 """What servers answer to a parameter that they don't take; 422 is FastAPI's."""
 
 
-class OpenAIModel:
-    """One model of one server. A `core.ports.TextModel`."""
+SCHEMA_NAME = "reply"
+"""What the schema is called in a request; it has to be called something."""
 
-    def __init__(self, entry: ModelEntry, key: ApiKey | None) -> None:
-        """Keep the settings; a server other than OpenAI's may need no key.
+SchemaForm: TypeAlias = Literal["strict", "json_schema", "json_object"]
+"""How a server is held to a schema, best first: OpenAI's strict mode, its ordinary one, and that of
+llama_cpp.server, which others take for any JSON. Our schemas (`planning.reply.reply_schema`) are
+of the subset that all of them take."""
 
-        `entry.model` is filled in; `base_url` is what stands before `/chat/completions`.
+LimitName: TypeAlias = Literal["max_completion_tokens", "max_tokens"]
+
+_EFFORTS: dict[ThinkingEffort, tuple[str, ...]] = {
+    "off": ("none", "minimal"),  # models before gpt-5.1 know no "none", those since no "minimal"
+    "low": ("low",),
+    "medium": ("medium",),
+    "high": ("high",),
+}
+
+_REFUSABLE = (
+    "response_format",
+    "temperature",
+    "max_completion_tokens",
+    "max_tokens",
+    "reasoning_effort",
+    "stream_options",
+    "stream",
+)
+"""The parameters that can be left out, or said otherwise."""
+
+_LENGTH = re.compile(r"context[ _](?:length|window|size)|too (?:large|long|many)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server takes, as far as it has not refused it.
+
+    Of tuples the first is used, and none where they are empty: `schemas` are forms of
+    `response_format`, `limits` names of the bound on output tokens, `efforts` values of
+    `reasoning_effort`. `usage` is `stream_options`, `system` the system message.
+    """
+
+    schemas: tuple[SchemaForm, ...] = ("strict", "json_schema", "json_object")
+    limits: tuple[LimitName, ...] = ("max_tokens", "max_completion_tokens")
+    efforts: tuple[str, ...] = ()
+    temperature: bool = True
+    stream: bool = True
+    usage: bool = True
+    system: bool = True
+
+
+class OpenAIService:
+    """One model of one server."""
+
+    def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
+        """Make the client; takes its time, so call it in a thread.
+
+        Raises:
+            ModelUnavailable: the settings of the environment are of no use.
         """
         self._model = entry.model or ""
         self._output_tokens_max = entry.max_output_tokens
-        self.name = f"{entry.type}:{self._model}"
-        self.traits = ModelTraits(
-            images=sees_images(self._model) if entry.images is None else entry.images,
-            context_tokens=entry.context_tokens,
-        )
         self._dialect = first_dialect(entry)
-        self._http = ServiceHttp(
-            f"model {self.name}",
-            entry.base_url or OPENAI_URL,
-            service_advice(entry, entry.api_key_env or OPENAI_KEY),
-            key,
-            idle_seconds=entry.timeout_seconds,
-        )
-
-    def __repr__(self) -> str:
-        """The name only."""
-        return f"OpenAIModel({self.name})"
+        self._http = ServiceClient(errors)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply as it is written (`POST /chat/completions`).
 
         Raises:
-            ModelUnavailable: see `ServiceHttp.post`; a stream that ends too early is transient.
+            ModelUnavailable: see `ServiceClient.exchange`; a stream that ends early is transient.
         """
         async with AsyncExitStack() as stack:
             reply = await self._asked(stack, request)
@@ -86,7 +112,7 @@ class OpenAIModel:
                     yield delta
 
     async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def _asked(self, stack: AsyncExitStack, request: ModelRequest) -> ServiceReply:
@@ -95,7 +121,9 @@ class OpenAIModel:
         while True:  # a dialect has a dozen parts, and each round takes one away
             body = request_body(self._model, request, limit, dialect)
             try:
-                return await stack.enter_async_context(self._http.post("/chat/completions", body))
+                return await stack.enter_async_context(
+                    self._http.exchange("/chat/completions", body)
+                )
             except ServiceError as error:
                 if (narrower := _without_refused(dialect, body, error)) is None:
                     raise
@@ -117,7 +145,7 @@ async def _documents(reply: ServiceReply) -> AsyncGenerator[JsonObject]:
     """The chunks of a reply that is streamed, else its one body; errors among them are raised."""
     if reply.media_type == "application/json":
         body = await reply.json()
-        if (error := reply.error_in(body)) is not None:
+        if (error := reply.errors.reported(body)) is not None:
             raise error
         if first_choice(body) is None:
             raise reply.unreadable(json_start(body, 200).encode())
@@ -129,3 +157,116 @@ async def _documents(reply: ServiceReply) -> AsyncGenerator[JsonObject]:
     async with aclosing(reply.objects(reply.events())) as chunks:
         async for chunk in chunks:
             yield chunk
+
+
+def first_dialect(entry: ModelEntry) -> Dialect:
+    """What to begin with: OpenAI itself wants `max_completion_tokens`, which others ignore."""
+    efforts = () if entry.thinking is None else _EFFORTS[entry.thinking]
+    if entry.base_url is None:
+        return Dialect(limits=("max_completion_tokens", "max_tokens"), efforts=efforts)
+    return Dialect(efforts=efforts)
+
+
+def request_body(
+    model: str, request: ModelRequest, output_tokens_max: int | None, dialect: Dialect
+) -> JsonObject:
+    """The JSON to send."""
+    body: JsonObject = {"model": model, "messages": _messages(request, dialect)}
+    if dialect.stream:
+        body["stream"] = True
+        if dialect.usage:
+            body["stream_options"] = {"include_usage": True}
+    if dialect.temperature:
+        body["temperature"] = request.temperature
+    if output_tokens_max is not None and dialect.limits:
+        body[dialect.limits[0]] = output_tokens_max
+    if dialect.efforts:
+        body["reasoning_effort"] = dialect.efforts[0]
+    if request.schema is not None and dialect.schemas:
+        body["response_format"] = _response_format(request.schema, dialect.schemas[0])
+    return body
+
+
+def adapted(dialect: Dialect, body: JsonObject, error: ErrorDocument) -> Dialect | None:
+    """The dialect without what `error` names of `body`; None where it names nothing of it.
+
+    Every step takes something away, so this comes to an end.
+    """
+    match _named(body, error):
+        case "response_format":
+            return replace(dialect, schemas=dialect.schemas[1:])
+        case "max_completion_tokens" | "max_tokens":
+            return replace(dialect, limits=dialect.limits[1:])
+        case "reasoning_effort":
+            return replace(dialect, efforts=dialect.efforts[1:])
+        case "temperature":
+            return replace(dialect, temperature=False)
+        case "stream_options":
+            return replace(dialect, usage=False)
+        case "stream":
+            return replace(dialect, stream=False)
+        case "system":
+            return replace(dialect, system=False)
+        case _:
+            return None
+
+
+def is_about_length(error: ErrorDocument) -> bool:
+    """Whether it is this request that is too long: that says nothing of the next one.
+
+    Servers name `max_tokens` then too, which with the prompt does not fit into their context.
+    """
+    return _LENGTH.search(f"{error.code} {error.message}") is not None
+
+
+def _messages(request: ModelRequest, dialect: Dialect) -> list[Json]:
+    """The stable part of the prompt as the system message, which caches go by, then the rest."""
+    system, user = request.system, request.user
+    if not dialect.system or not user.strip():
+        system, user = "", request.prompt
+    content: Json = user
+    if request.images:
+        content = [{"type": "text", "text": user}, *map(_image_part, request.images)]
+    messages: list[Json] = [{"role": "user", "content": content}]
+    return [{"role": "system", "content": system}, *messages] if system.strip() else messages
+
+
+def _image_part(image: ImageInput) -> Json:
+    data = base64.b64encode(image.data).decode("ascii")
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}}
+
+
+def _response_format(schema: JsonObject, form: SchemaForm) -> JsonObject:
+    match form:
+        case "strict":
+            named: JsonObject = {"name": SCHEMA_NAME, "schema": schema, "strict": True}
+            return {"type": "json_schema", "json_schema": named}
+        case "json_schema":
+            return {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema}}
+        case "json_object":
+            return {"type": "json_object", "schema": schema}
+        case _:
+            assert_never(form)
+
+
+def _named(body: JsonObject, error: ErrorDocument) -> str | None:
+    """Which parameter of `body` an error is about; `param` outweighs the message."""
+    sent = [name for name in _REFUSABLE if name in body]
+    root = re.split(r"[.\[]", error.param, maxsplit=1)[0]
+    if root == "reasoning" and "reasoning_effort" in sent:
+        return "reasoning_effort"
+    if root in sent:
+        return root
+    # A word as common as "stream" counts as a name only where it is a parameter of its own.
+    found = (n for n in sent if n != "stream" and re.search(rf"(?<!\w){n}(?!\w)", error.message))
+    if (name := next(found, None)) is not None:
+        return name
+    return "system" if "system role" in error.message.lower() and _has_system(body) else None
+
+
+def _has_system(body: JsonObject) -> bool:
+    match body["messages"]:
+        case [{"role": "system"}, *_]:
+            return True
+        case _:
+            return False

@@ -19,8 +19,8 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.http.reply import ServiceReply
-from modules.models.http.tool_calls import ToolCalls
+from modules.models.http.json_text import ToolCalls
+from modules.models.http.reply import ReplyReader, ServiceReply
 from modules.models.thinking import ThinkingSplitter
 
 TOKENS_MAX = 1_000_000_000
@@ -32,23 +32,18 @@ _FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "ref
 """All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
 
 
-class OpenAIReply:
-    """Reads one reply (`ReplyReader`); it is complete once the model has said why it stops."""
+class OpenAIReply(ReplyReader[JsonObject]):
+    """Reads one reply; once the model has said why it stops, only the count of tokens may come."""
 
     def __init__(self, reply: ServiceReply) -> None:
         """Nothing has come yet."""
+        super().__init__(reply.errors)
         self._reply = reply
-        self._finish: FinishReason | None = None
-        self._usage = Usage(model_calls=1)
+        self._finish: FinishReason = "stop"
         self._splitter = ThinkingSplitter()
         self._calls = ToolCalls()
         self._declined = False
         self._filtered = False
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether only the count of tokens may still come."""
-        return self._finish is not None
 
     def feed(self, chunk: JsonObject, /) -> list[ReplyDelta]:
         """What a chunk adds, or a whole body.
@@ -56,22 +51,18 @@ class OpenAIReply:
         Raises:
             ModelUnavailable: the choice reports an error, as OpenRouter does.
         """
-        self._usage = usage_in(chunk.get("usage")) or self._usage
+        self.usage = usage_in(chunk.get("usage")) or self.usage
         choice = first_choice(chunk)
         if choice is None:
             return []
-        if (error := self._reply.error_in(choice)) is not None:
+        if (error := self.errors.reported(choice)) is not None:
             raise error
         deltas = self._written(choice)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
-            self._finish = _FINISHES.get(reason, "stop")
+            self._finish, self.is_complete = _FINISHES.get(reason, "stop"), True
             self._filtered = reason == "content_filter"
         return deltas
-
-    def so_far(self) -> ReplyEnd:
-        """What it has taken up to here."""
-        return ReplyEnd(self._usage)
 
     def end(self) -> Iterator[ReplyDelta]:
         """What is known only at the end: the rest of the text, tool calls, and the end itself.
@@ -79,14 +70,14 @@ class OpenAIReply:
         Raises:
             ModelUnavailable: nobody said that this is the end.
         """
-        if self._finish is None and not self._reply.is_done:
-            yield self.so_far()
-            raise self._reply.broke_off()
+        if not (self.is_complete or self._reply.is_done):
+            yield ReplyEnd(self.usage)
+            raise self.errors.broke_off()
         yield from self._splitter.end()
         yield from self._calls.take_all()
         if self._filtered:
             yield TextDelta(WITHHELD)
-        yield ReplyEnd(self._usage, "refused" if self._declined else self._finish or "stop")
+        yield ReplyEnd(self.usage, "refused" if self._declined else self._finish)
 
     def _written(self, choice: JsonObject) -> list[ReplyDelta]:
         message = choice.get("delta")

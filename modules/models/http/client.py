@@ -9,23 +9,27 @@ Heavy: imports httpx2 (0.1 s).
 """
 
 import asyncio
+import json
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 import httpx2
+from pydantic_core import to_json
 
 from core.base.causes import causes
 from core.base.hosts import is_loopback
 from core.base.http_status import retry_after_seconds
 from core.errors import ModelUnavailable
+from core.values import JsonObject
 from core.version import __version__
 from modules.models.http.error_document import ErrorDocument, error_document
 from modules.models.http.errors import ServiceErrors, is_html
 from modules.models.http.json_text import json_value
+from modules.models.http.reply import ServiceReply
 
 CONNECT_SECONDS = 10.0
 """How long a connection may take, with its TLS handshake."""
@@ -73,33 +77,36 @@ class ServiceClient(httpx2.AsyncClient):
 
     def __init__(
         self,
-        base_url: str,
-        headers: Mapping[str, str],
         errors: ServiceErrors,
-        idle_seconds: float,
+        headers: Mapping[str, str] | None = None,
         guard: Guard | None = None,
     ) -> None:
         """Take the settings of the environment; some 0.1 s, so call it in a thread.
 
         A service on this machine is reached directly, one elsewhere as the environment says
         (HTTPS_PROXY, NO_PROXY). `headers` go with every request in place of what an SDK has under
-        these names; those with an empty value are left out. The service may send nothing for
-        `idle_seconds`, also before its first byte: reading a long prompt takes a machine without
-        GPU minutes.
+        these names, by default the key as a bearer token; those with an empty value are left out.
+        The time in which the service may send nothing counts before its first byte too: reading a
+        long prompt takes a machine without GPU minutes.
 
         Raises:
             ModelUnavailable: the address, or the environment's proxy or certificate settings are
                 of no use.
         """
+        if headers is None:
+            headers = {"authorization": f"Bearer {errors.key.value}" if errors.key else ""}
         self._own_headers = {"user-agent": f"cortex-r/{__version__}", **headers}
         self._errors = errors
         self._guard = guard
         self._idle = httpx2.Timeout(
-            connect=CONNECT_SECONDS, read=idle_seconds, write=WRITE_SECONDS, pool=idle_seconds
+            connect=CONNECT_SECONDS,
+            read=errors.idle_seconds,
+            write=WRITE_SECONDS,
+            pool=errors.idle_seconds,
         )
         self._responses = WeakKeyDictionary[asyncio.Task[object], httpx2.Response]()
         try:
-            url = httpx2.URL(base_url)
+            url = httpx2.URL(errors.base_url)
             secure = url.scheme == "https"
             # A context without any authority, for it must not be used: plain HTTP stays plain.
             unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -114,6 +121,32 @@ class ServiceClient(httpx2.AsyncClient):
             )
         except (ValueError, ImportError, OSError, httpx2.InvalidURL):
             raise errors.unusable_settings() from None
+
+    @asynccontextmanager
+    async def exchange(
+        self, path: str, body: JsonObject | None = None
+    ) -> AsyncGenerator[ServiceReply]:
+        """Send JSON to a path of the API, or ask for it without a body; the reply to read.
+
+        Leaving the block gives the request up: its connection closes, unless the whole reply was
+        read.
+
+        Raises:
+            ServiceError: the service answered with a status that is no success.
+            ModelUnavailable: it can't be reached, or sent no HTTP.
+        """
+        base, mark, query = self._errors.base_url.partition("?")
+        request = self.build_request(
+            "GET" if body is None else "POST",
+            base.rstrip("/") + path + mark + query,
+            content=None if body is None else _encoded(body),
+            headers=None if body is None else {"content-type": "application/json"},
+        )
+        response = await self.send(request, stream=True)
+        try:
+            yield ServiceReply(response, self._errors)
+        finally:
+            await response.aclose()
 
     async def send(
         self,
@@ -230,6 +263,14 @@ class Body(httpx2.AsyncByteStream):
                 if clock() > turn_ends:
                     await asyncio.sleep(0)
                     turn_ends = clock() + SLICE_SECONDS
+
+
+def _encoded(body: JsonObject) -> bytes:
+    """The body as JSON; halves of surrogate pairs, which tools may return, become `?`."""
+    try:
+        return to_json(body)
+    except ValueError:
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 async def beginning(response: httpx2.Response) -> bytes:

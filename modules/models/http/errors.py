@@ -13,14 +13,15 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-from config.models_file import ModelEntry
+from config.models_file import REQUEST_TIMEOUT_SECONDS
 from core.base.causes import causes
 from core.base.http_status import may_pass
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
+from core.values import JsonObject
 from modules.models.credentials.keys import ApiKey
-from modules.models.http.error_document import ErrorDocument
+from modules.models.http.error_document import ErrorDocument, error_document
 
 QUOTE_CHARACTERS_MAX = 300
 """How much of what a service says a message shows."""
@@ -70,47 +71,40 @@ class ServiceError(ModelUnavailable):
 
 
 class ServiceErrors:
-    """Makes the errors of one model's service."""
+    """Where one model's service is and what it may cost in time; makes its errors.
+
+    Attributes:
+        base_url: what stands before the paths of its API; messages name its host and port only.
+        key: goes with every request, and shows in no message.
+        advice: what the user can do about it.
+        idle_seconds: how long it may send nothing.
+        place: its host and port.
+    """
 
     def __init__(
         self,
         subject: str,
         base_url: str,
         advice: Advice,
-        key: ApiKey | None,
-        idle_seconds: float,
+        key: ApiKey | None = None,
+        idle_seconds: float = REQUEST_TIMEOUT_SECONDS,
     ) -> None:
-        """`subject` begins every message; of `base_url` only host and port are ever named."""
+        """`subject` begins every message, such as `model openai:gpt-5`."""
+        self.base_url = base_url
+        self.key = key
+        self.idle_seconds = idle_seconds
         self._subject = subject
-        self._advice = advice
-        self._key = key
-        self._idle_seconds = idle_seconds
+        self.advice = advice
         parts = urlsplit(base_url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         self._host = parts.hostname or ""
-        self._place = f"{self._host}:{port}"
+        self.place = f"{self._host}:{port}"
         secret = key.value if key is not None else ""
         self._redactor = Redactor({"API_KEY": secret}, (secret,))
 
     def unavailable(self, what: str, *, transient: bool = False) -> ModelUnavailable:
         """An error in any words; `what` goes on a sentence that begins with the model."""
         return ModelUnavailable(f"{self._subject} {what}", transient=transient)
-
-    def check_key(self) -> None:
-        """Refuse a key that no header can hold: HTTP libraries quote it when they do.
-
-        Raises:
-            ModelUnavailable: it is no key.
-        """
-        key = self._key
-        if key is None or (
-            key.value.isascii() and key.value.isprintable() and key.value.split() == [key.value]
-        ):
-            return
-        raise self.unavailable(
-            f"can't be asked: the key in {key.origin} holds characters that no key has; copy it "
-            "once more"
-        )
 
     def unusable_settings(self) -> ModelUnavailable:
         """A client that can't be made as things are set."""
@@ -125,7 +119,7 @@ class ServiceErrors:
         for cause in behind:
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return self.unavailable(
-                    f"can't be trusted: the certificate of {self._place} is refused "
+                    f"can't be trusted: the certificate of {self.place} is refused "
                     f"({cause.verify_message}); check base_url, SSL_CERT_FILE and this "
                     "machine's clock"
                 )
@@ -135,7 +129,7 @@ class ServiceErrors:
         """A reply whose connection broke; or fell silent."""
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
             return self.unavailable(
-                f"fell silent: {self._place} sent nothing for {self._idle_seconds:g} s; try "
+                f"fell silent: {self.place} sent nothing for {self.idle_seconds:g} s; try "
                 f"again, or raise timeout_seconds in config/models.json {ELSEWHERE}",
                 transient=True,
             )
@@ -144,7 +138,7 @@ class ServiceErrors:
     def broke_off(self) -> ModelUnavailable:
         """A reply that ended before it was complete."""
         return self.unavailable(
-            f"broke off in the middle of its reply: {self._place} closed the connection; try again",
+            f"broke off in the middle of its reply: {self.place} closed the connection; try again",
             transient=True,
         )
 
@@ -156,7 +150,7 @@ class ServiceErrors:
         """A success that holds something else than the protocol says."""
         if is_html(body) or media_type == "text/html":
             return self.unavailable(
-                f"answered with a web page: {self._place} is not its API, or a proxy in between "
+                f"answered with a web page: {self.place} is not its API, or a proxy in between "
                 "wants a login; check base_url in config/models.json and the network"
             )
         said = self._quote(body[: QUOTE_CHARACTERS_MAX * 4].decode("utf-8", "replace"))
@@ -208,6 +202,12 @@ class ServiceErrors:
             transient=True,
         )
 
+    def reported(self, document: JsonObject) -> ServiceError | None:
+        """The error that an event, line or body reports under HTTP 200 as `error`, if any."""
+        if document.get("error") is None:
+            return None
+        return self.in_reply(error_document(document) or ErrorDocument())
+
     def refusal(
         self,
         status: int,
@@ -232,30 +232,30 @@ class ServiceErrors:
         """A redirect, which is not followed: the key is meant for one host only."""
         where = f" to {self._quote(target)}" if target else ""
         return ServiceError(
-            f"{self._subject} is not at {self._place}: the address points elsewhere{where} "
+            f"{self._subject} is not at {self.place}: the address points elsewhere{where} "
             f"(HTTP {status}); set the right one as base_url in config/models.json",
             status,
             ErrorDocument(),
         )
 
     def _why_unconnected(self, error: Exception, behind: list[BaseException]) -> str:
-        kind, then = type(error).__name__, self._advice.unreachable
+        kind, then = type(error).__name__, self.advice.unreachable
         if kind == "ConnectTimeout":
-            return f"can't be reached: {self._place} takes no connection; {then}"
+            return f"can't be reached: {self.place} takes no connection; {then}"
         if kind == "ProxyError":
             return "can't be reached: the proxy of the environment refuses; check HTTPS_PROXY"
         if kind.endswith("Timeout"):
-            return f"did not answer: {self._place} was silent for {self._idle_seconds:g} s; {then}"
+            return f"did not answer: {self.place} was silent for {self.idle_seconds:g} s; {then}"
         for cause in behind:
             if isinstance(cause, socket.gaierror):
                 return f"can't be reached: no address is known for host '{self._host}'; {then}"
             if isinstance(cause, ConnectionRefusedError):
-                return f"can't be reached: nothing listens at {self._place}; {then}"
+                return f"can't be reached: nothing listens at {self.place}; {then}"
             if isinstance(cause, ssl.SSLError):
-                return f"can't be reached: {self._place} does not speak TLS as it should; {then}"
+                return f"can't be reached: {self.place} does not speak TLS as it should; {then}"
         if kind == "ConnectError":
-            return f"can't be reached at {self._place}; {then}"
-        return f"gave no answer: {self._place} closed the connection; {then}"
+            return f"can't be reached at {self.place}; {then}"
+        return f"gave no answer: {self.place} closed the connection; {then}"
 
     def _why_refused(self, status: int, said: ErrorDocument, is_spent: bool) -> str:
         quoted = self._said(said)
@@ -267,7 +267,7 @@ class ServiceErrors:
         if said.refuses_key or status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return self._why_key(status, quoted)
         if status == HTTPStatus.NOT_FOUND:
-            return f"is not known at {self._place}{quoted}; {self._advice.unknown}"
+            return f"is not known at {self.place}{quoted}; {self.advice.unknown}"
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return (
                 f"refused the request as too large{quoted}; make it shorter, or use smaller images"
@@ -279,14 +279,14 @@ class ServiceErrors:
         return f"refused the request (HTTP {status}){quoted}; {ELSEWHERE.removeprefix('or ')}"
 
     def _why_key(self, status: int, quoted: str) -> str:
-        if self._key is None:
-            return f"wants a key (HTTP {status}){quoted}; {self._advice.no_key}"
+        if self.key is None:
+            return f"wants a key (HTTP {status}){quoted}; {self.advice.no_key}"
         if status == HTTPStatus.FORBIDDEN:
             return (
-                f"is not open to the key in {self._key.origin}{quoted}; check what its account may "
+                f"is not open to the key in {self.key.origin}{quoted}; check what its account may "
                 f"use, {ELSEWHERE}"
             )
-        return f"refused the key in {self._key.origin}{quoted}; put a valid one there"
+        return f"refused the key in {self.key.origin}{quoted}; put a valid one there"
 
     def _said(self, said: ErrorDocument) -> str:
         text = self._quote(said.message)
@@ -296,20 +296,3 @@ class ServiceErrors:
         """A service's text as one printable line, cut to a length, without our key."""
         # Cut only when the key is out: a part of it could stay.
         return one_line(self._redactor.text(text), QUOTE_CHARACTERS_MAX)
-
-
-def service_advice(entry: ModelEntry, variable: str) -> Advice:
-    """The advice for an entry's service; `variable` is where its key lies, or should."""
-    no_key = f"set {variable}, or store a key with: agent.py auth set {entry.type}"
-    if entry.base_url is None:
-        return Advice(
-            "check the network connection, or work without it: --model offline",
-            f"name another with --model {entry.type}:MODEL or in config/models.json",
-            no_key,
-        )
-    return Advice(
-        "start the server, or check base_url in config/models.json",
-        "name another model there, or check base_url"
-        + (", which mostly ends in /v1" if entry.type == "openai" else ""),
-        no_key,
-    )

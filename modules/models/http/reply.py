@@ -5,21 +5,21 @@ calls NDJSON. Both are read in time linear in their length, with bounds on each 
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Generic, TypeVar
+
+import httpx2
 
 from core.base.sse import EventParser, EventTooLong
 from core.errors import ModelUnavailable
 from core.mcp.wire import LineSplitter, MessageTooLong
 from core.ports import ReplyDelta, ReplyEnd
+from core.turn import Usage
 from core.values import JsonObject
-from modules.models.http.error_document import ErrorDocument, error_document
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.json_text import json_value
-
-if TYPE_CHECKING:
-    import httpx2
 
 EVENT_BYTES_MAX = 1024 * 1024
 """Longest event or line: a delta has some hundred bytes."""
@@ -34,34 +34,36 @@ can be used again."""
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
 
-PieceT = TypeVar("PieceT", contravariant=True)
-DocumentT = TypeVar("DocumentT")
+PieceT = TypeVar("PieceT")
 
 
-class ReplyReader(Protocol[PieceT]):
-    """Reads the pieces of one reply: what each adds, how all of it ended."""
+class ReplyReader(ABC, Generic[PieceT]):
+    """Reads the pieces of one reply: what each adds, how all of it ended.
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all of the reply is there, though its end may not be."""
-        ...
+    Attributes:
+        errors: makes the service's errors.
+        usage: what the reply has taken so far; one that fails is billed all the same.
+        is_complete: whether all of the reply is there, though the end of its stream may not be.
+    """
 
+    def __init__(self, errors: ServiceErrors) -> None:
+        """Nothing has come yet."""
+        self.errors = errors
+        self.usage = Usage(model_calls=1)
+        self.is_complete = False
+
+    @abstractmethod
     def feed(self, piece: PieceT, /) -> Iterable[ReplyDelta]:
         """What one more piece adds; raises ModelUnavailable where the service failed."""
-        ...
 
-    def so_far(self) -> ReplyEnd:
-        """What it has taken up to here, for a reply that fails: it is billed all the same."""
-        ...
-
+    @abstractmethod
     def end(self) -> Iterable[ReplyDelta]:
         """What is left when no piece comes any more: `ReplyEnd`, and an error behind it, if any."""
-        ...
 
 
 async def deltas_of(
-    pieces: AsyncGenerator[DocumentT],
-    reader: ReplyReader[DocumentT],
+    pieces: AsyncGenerator[PieceT],
+    reader: ReplyReader[PieceT],
     when_complete: Callable[[], None] | None = None,
 ) -> AsyncGenerator[ReplyDelta, None]:
     """The deltas of a reply as it is written; `when_complete` is called once it is all there.
@@ -81,7 +83,7 @@ async def deltas_of(
     except ModelUnavailable:
         if not reader.is_complete:
             if has_begun:
-                yield reader.so_far()
+                yield ReplyEnd(reader.usage)
             raise
     for delta in reader.end():
         yield delta
@@ -90,18 +92,20 @@ async def deltas_of(
 class ServiceReply:
     """A successful response whose body is still to be read, in one of three ways.
 
-    `media_type` is its content type in small letters, without parameters. `is_done` becomes true
-    when `events` meets `[DONE]`.
+    Attributes:
+        errors: makes the service's errors.
+        media_type: its content type in small letters, without parameters.
+        is_done: becomes true when `events` meets `[DONE]`.
     """
 
-    def __init__(self, response: "httpx2.Response", errors: ServiceErrors) -> None:
+    def __init__(self, response: httpx2.Response, errors: ServiceErrors) -> None:
         """Read the head only."""
+        self.errors = errors
         content_type: str = response.headers.get("content-type", "")
         self.media_type = content_type.partition(";")[0].strip().lower()
         self.is_done = False
         self._ends_at: float | None = None  # in seconds of the event loop's clock
         self._body: AsyncIterator[bytes] = response.aiter_raw()
-        self._errors = errors
 
     def expect_end(self, seconds: float = LINGER_SECONDS) -> None:
         """What is left of the body may take that long, all of it; the first to say so counts.
@@ -132,7 +136,7 @@ class ServiceReply:
                         elif event.data and not self.is_done:
                             yield event.data
         except EventTooLong as cap:
-            raise self._errors.too_long(f"an event of more than {cap}") from None
+            raise self.errors.too_long(f"an event of more than {cap}") from None
         except ModelUnavailable:
             if not self.is_done:
                 raise
@@ -151,7 +155,7 @@ class ServiceReply:
                         if line := line.strip():
                             yield line
         except MessageTooLong as cap:
-            raise self._errors.too_long(f"a line {cap}") from None
+            raise self.errors.too_long(f"a line {cap}") from None
 
     async def objects(self, texts: AsyncGenerator[bytes]) -> AsyncGenerator[JsonObject]:
         """The objects that events or lines hold.
@@ -164,7 +168,7 @@ class ServiceReply:
                 document = json_value(text)
                 if not isinstance(document, dict):
                     raise self.unreadable(text)
-                if (error := self.error_in(document)) is not None:
+                if (error := self.errors.reported(document)) is not None:
                     raise error
                 yield document
 
@@ -180,25 +184,15 @@ class ServiceReply:
                 body += chunk
                 if len(body) > JSON_BODY_BYTES_MAX:
                     cap = f"{JSON_BODY_BYTES_MAX:,} bytes"
-                    raise self._errors.too_long(f"an answer of more than {cap}")
+                    raise self.errors.too_long(f"an answer of more than {cap}")
         value = json_value(bytes(body))
         if not isinstance(value, dict):
             raise self.unreadable(bytes(body))
         return value
 
-    def error_in(self, document: JsonObject) -> ModelUnavailable | None:
-        """The error that an event, line or body reports under HTTP 200 as `error`, if any."""
-        if document.get("error") is None:
-            return None
-        return self._errors.in_reply(error_document(document) or ErrorDocument())
-
     def unreadable(self, data: bytes) -> ModelUnavailable:
         """The error of an event, line or body that should be a JSON object and is none."""
-        return self._errors.unreadable(self.media_type, data)
-
-    def broke_off(self) -> ModelUnavailable:
-        """The error of a stream that ended before the reply was complete (transient)."""
-        return self._errors.broke_off()
+        return self.errors.unreadable(self.media_type, data)
 
     async def beginning(self) -> bytes:
         """The first bytes of a body that is no reply, as far as they come."""
@@ -218,7 +212,7 @@ class ServiceReply:
                 async with asyncio.timeout_at(self._ends_at):
                     chunk = await anext(self._body, None)
             except TimeoutError as error:
-                raise self._errors.in_body(error) from None
+                raise self.errors.in_body(error) from None
             if chunk is None:
                 return
             yield chunk

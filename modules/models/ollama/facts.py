@@ -1,4 +1,7 @@
-"""What Ollama knows of a model (`/api/show`), and how large a context to ask it for.
+"""What an Ollama server says of its models, and how large a context to ask it for.
+
+Formats are those of Ollama's docs/api.md. They come from a server that nobody vouches for: what has
+not the documented form is passed over.
 
 Ollama gives a model a context of 4,096 tokens on a machine without a large GPU, and cuts silently
 what does not fit (docs/context-length.mdx of ollama/ollama); a decision prompt alone may be longer.
@@ -7,11 +10,30 @@ seconds: so sizes are few, never shrink, and that of a model in memory is taken 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from core.ports import ModelRequest
+from config.models_file import ModelEntry
+from core.base.text import one_line
+from core.ports import ModelRequest, ModelTraits
+from modules.models.vision_names import sees_images
+
+MAX_MODELS_LISTED = 1000
+"""More than anybody has installed; the rest of a longer list is not looked at."""
+
+_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
+"""What a model's name consists of; anything else is none, and is never shown."""
+
+_PARAMETERS = re.compile(
+    r"(?<![a-z0-9.])e?(?:([0-9]{1,3})x)?([0-9]{1,4}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])",
+    re.IGNORECASE,
+)
+"""`32b`, `1.5b`, `135m`, `8x7b`, and `e4b` as Gemma counts, as a word of a model's name."""
+
+_EMBEDDING_NAME = re.compile(r"embed|minilm|(?<![a-z])bge-|(?<![a-z])e5-", re.IGNORECASE)
+_EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe", "xlm-roberta"})
+"""How embedding models are told where the server is too old to list capabilities."""
 
 CONTEXT_TOKENS_MIN = 8_192
 """The smallest context that is asked for; each larger one has twice as many tokens."""
@@ -30,11 +52,113 @@ BYTES_PER_TOKEN = 3
 IMAGE_TOKENS = 2_048
 """More than a picture takes in most models (256 in Gemma, up to some thousand in Qwen-VL)."""
 
+TEMPLATE_TOKENS = 100
+"""Roles, and what a template adds."""
+
 _OWN_CONTEXT = re.compile(r"^num_ctx[ \t]+([0-9]{1,9})[ \t]*$", re.MULTILINE)
 """A line of the parameters that a Modelfile sets."""
 
-_TOKENS_MAX = 100_000_000
+STATUS_CHARACTERS_MAX = 200
+
+COUNT_MAX = 2**53
+"""A larger number is no count."""
+
+TOKENS_MAX = 100_000_000
+"""Nor is this a number of tokens."""
+
 _MAX_PARAMETER_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """One model of Ollama's list.
+
+    `parameters` is as Ollama writes it (`7.6B`), `quantisation` such as `Q4_K_M`; both may be
+    empty. `chats`: it writes text, so it is no model for embeddings alone. `is_remote`: it runs
+    in Ollama's cloud, and what is asked leaves the machine. `is_loaded`: it is in memory now.
+    """
+
+    name: str
+    size_bytes: int = 0
+    parameters: str = ""
+    quantisation: str = ""
+    chats: bool = True
+    is_remote: bool = False
+    is_loaded: bool = False
+
+
+def installed_models(listing: object, running: object = None) -> tuple[InstalledModel, ...]:
+    """The models of an `/api/tags` document, those of an `/api/ps` document (`running`) first.
+
+    Both come from a server that nobody vouches for: what has not the documented form is passed
+    over. Otherwise the order is the server's: newest first.
+    """
+    loaded = {name for item in _models(running) if (name := _name_of(item))}
+    found: dict[str, InstalledModel] = {}
+    for item in _models(listing):
+        name = _name_of(item)
+        if name and name not in found:
+            found[name] = _installed(name, item, is_loaded=name in loaded)
+    return tuple(sorted(found.values(), key=lambda model: not model.is_loaded))
+
+
+def is_listing(document: object) -> bool:
+    """Whether it is what `/api/tags` answers: Go writes an empty list as `null` at times."""
+    return isinstance(document, dict) and "models" in document
+
+
+def billions_of_parameters(text: str) -> float:
+    """How many billions a model's name or size says it has (`qwen3:32b` 32.0); 0.0 if none.
+
+    Of a name, the tag counts before the rest; of a mixture of experts (`8x7b`), the product.
+    """
+    name, _, tag = text.partition(":")
+    for part in (tag, name):
+        if (found := _PARAMETERS.search(part)) is not None:
+            experts, size, unit = found.groups()
+            billions = float(size) * int(experts or 1)
+            return billions if unit.lower() == "b" else billions / 1000
+    return 0.0
+
+
+def chat_models(installed: Iterable[InstalledModel]) -> list[InstalledModel]:
+    """Those that write text, on this server itself."""
+    return [model for model in installed if model.chats and not model.is_remote]
+
+
+def _installed(name: str, item: Mapping[str, object], *, is_loaded: bool) -> InstalledModel:
+    details = _mapping(item.get("details"))
+    return InstalledModel(
+        name,
+        count_of(item.get("size")) or 0,
+        _word(details.get("parameter_size")),
+        _word(details.get("quantization_level")),
+        chats=_chats(name, item, details),
+        is_remote=bool(item.get("remote_host") or item.get("remote_model")),
+        is_loaded=is_loaded,
+    )
+
+
+def _chats(name: str, item: Mapping[str, object], details: Mapping[str, object]) -> bool:
+    capabilities = item.get("capabilities")  # of older servers, only /api/show has them
+    if isinstance(capabilities, list):
+        return "completion" in cast("list[object]", capabilities)
+    return details.get("family") not in _EMBEDDING_FAMILIES and _EMBEDDING_NAME.search(name) is None
+
+
+def _models(document: object) -> list[Mapping[str, object]]:
+    items = _mapping(document).get("models")
+    if not isinstance(items, list):
+        return []
+    return [_mapping(item) for item in cast("list[object]", items)[:MAX_MODELS_LISTED]]
+
+
+def _name_of(item: Mapping[str, object]) -> str:
+    return _word(item.get("name") or item.get("model"))
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +178,18 @@ class OllamaFacts:
     def can(self, capability: str) -> bool | None:
         """Whether it has a capability (`vision`, `thinking`, …); None where nobody says."""
         return None if self.capabilities is None else capability in self.capabilities
+
+
+@dataclass(slots=True)
+class Learned:
+    """What was learned of a model while it was used.
+
+    `facts` are None until its server was asked; `context_tokens` is what was asked for last, or
+    what it was loaded with, 0 where neither is known.
+    """
+
+    facts: OllamaFacts | None = None
+    context_tokens: int = 0
 
 
 def model_facts(document: Mapping[str, object]) -> OllamaFacts:
@@ -80,64 +216,102 @@ def model_facts(document: Mapping[str, object]) -> OllamaFacts:
 
 def loaded_context(running: Mapping[str, object], name: str) -> int | None:
     """The context with which an `/api/ps` document has the model in memory; None if it is not."""
-    models = running.get("models")
-    for item in cast("list[object]", models) if isinstance(models, list) else []:
-        fields = _mapping(item)
-        if name in (fields.get("name"), fields.get("model")):
-            return _tokens(fields.get("context_length"))
+    for item in _models(running):
+        if name in (item.get("name"), item.get("model")):
+            return _tokens(item.get("context_length"))
     return None
 
 
-class ContextWindow:
-    """Says how large a context to ask for; never less than before, so that a model stays loaded."""
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """How far a download is: bytes of one part of the model where they are known."""
 
-    def __init__(self, given_tokens: int | None = None) -> None:
-        """`given_tokens`, from the entry, is taken as it is."""
-        self._given = given_tokens
-        self._largest = 0
+    status: str
+    digest: str = ""
+    total_bytes: int | None = None
+    completed_bytes: int | None = None
 
-    def limit(self, facts: OllamaFacts) -> int | None:
-        """The longest context that will be asked for; None where nobody knows one."""
-        own = facts.context_tokens
-        if self._given is not None:
-            return min(self._given, own or self._given)
-        if own is None or facts.is_remote:
-            return own
-        return min(own, max(CONTEXT_TOKENS_MAX, facts.own_context_tokens or 0))
-
-    def note_loaded(self, tokens: int | None) -> None:
-        """The model is in memory with this context, and stays so where it suffices."""
-        self._largest = max(self._largest, tokens or 0)
-
-    def size_for(self, request: ModelRequest, reply_tokens: int, facts: OllamaFacts) -> int | None:
-        """`num_ctx` for a request; None leaves it to the server, as for a model elsewhere."""
-        if facts.is_remote:
-            return None
-        most = self._most(facts)
-        if self._given is not None:
-            return most
-        needed = max(prompt_tokens(request) + reply_tokens, facts.own_context_tokens or 0)
-        if needed > self._largest:
-            size = CONTEXT_TOKENS_MIN
-            while size < min(needed, most):
-                size *= 2
-            self._largest = min(size, most)
-        return self._largest
-
-    def _most(self, facts: OllamaFacts) -> int:
-        return self.limit(facts) or CONTEXT_TOKENS_MAX
+    @property
+    def is_success(self) -> bool:
+        """Whether this is the last report, of a model that is installed now."""
+        return self.status == "success"
 
 
-def prompt_tokens(request: ModelRequest) -> int:
-    """About how many tokens a request has, rather too many than too few."""
-    text = len(request.prompt.encode("utf-8", "replace")) // BYTES_PER_TOKEN
-    return text + IMAGE_TOKENS * len(request.images) + 100  # roles, and what a template adds
+def pull_progress(report: Mapping[str, object]) -> PullProgress:
+    """What a line of `/api/pull` says."""
+    status, digest = report.get("status"), report.get("digest")
+    return PullProgress(
+        one_line(status, STATUS_CHARACTERS_MAX) if isinstance(status, str) else "",
+        digest[:STATUS_CHARACTERS_MAX] if isinstance(digest, str) else "",
+        count_of(report.get("total")),
+        count_of(report.get("completed")),
+    )
+
+
+def ollama_traits(entry: ModelEntry, facts: OllamaFacts) -> ModelTraits:
+    """What an entry's model can do, by its name where its server does not say.
+
+    `strength` is in billions of parameters, as far as the name or the server tells.
+    """
+    model = entry.model or ""
+    said = (entry.images, facts.can("vision"))
+    return ModelTraits(
+        images=next((sees for sees in said if sees is not None), sees_images(model)),
+        context_tokens=context_limit(facts, entry.context_tokens),
+        strength=billions_of_parameters(model) or billions_of_parameters(facts.parameters),
+    )
+
+
+def context_limit(facts: OllamaFacts, given_tokens: int | None) -> int | None:
+    """The longest context that will be asked for; None where nobody knows one.
+
+    `given_tokens`, from the entry, is taken as it is.
+    """
+    own = facts.context_tokens
+    if given_tokens is not None:
+        return min(given_tokens, own or given_tokens)
+    if own is None or facts.is_remote:
+        return own
+    return min(own, max(CONTEXT_TOKENS_MAX, facts.own_context_tokens or 0))
+
+
+def context_size(
+    request: ModelRequest,
+    reply_tokens: int,
+    facts: OllamaFacts,
+    given_tokens: int | None,
+    before: int,
+) -> int | None:
+    """`num_ctx` for a request; None leaves it to the server, as for a model elsewhere.
+
+    `before` is `Learned.context_tokens`.
+    """
+    if facts.is_remote:
+        return None
+    most = context_limit(facts, given_tokens) or CONTEXT_TOKENS_MAX
+    if given_tokens is not None:
+        return most
+    prompt = len(request.prompt.encode("utf-8", "replace")) // BYTES_PER_TOKEN
+    prompt += IMAGE_TOKENS * len(request.images) + TEMPLATE_TOKENS
+    needed = max(prompt + reply_tokens, facts.own_context_tokens or 0)
+    if needed <= before:
+        return before
+    size = CONTEXT_TOKENS_MIN
+    while size < min(needed, most):
+        size *= 2
+    return min(size, most)
+
+
+def count_of(value: object) -> int | None:
+    """A number of tokens or bytes; None if there is none that can be."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < COUNT_MAX else None
 
 
 def _tokens(value: object) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _TOKENS_MAX:
-        return value
-    return None
+    tokens = count_of(value)
+    return tokens if tokens is not None and 0 < tokens <= TOKENS_MAX else None
 
 
 def _mapping(value: object) -> Mapping[str, object]:

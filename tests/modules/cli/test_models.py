@@ -15,7 +15,7 @@ from modules.cli.commands import parse_command
 from modules.cli.models import list_models
 from modules.cli.models_pull import PullReport, pull
 from modules.models.credentials.keyring_store import LIST_FILE
-from modules.models.ollama.api import PullProgress
+from modules.models.ollama.facts import PullProgress
 from modules.terminal.waits import LiveLine
 from tests.command_line import Finished, write_profile
 from tests.modules.cli.by_hand import prepared, said

@@ -13,8 +13,7 @@ from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, TextModel
 from core.values import Json, JsonObject
 from modules.models.credentials.keys import ApiKey
-from modules.models.hosted.openai import OpenAIModel
-from modules.models.hosted.sdk import SdkModel
+from modules.models.hosted.model import HostedModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
 from tests.modules.models.fake_service import FakeService, fake_service
@@ -154,14 +153,14 @@ CLAUDE_FACTS: Final[JsonObject] = {
 
 OPENAI: Final = Backend(
     "openai",
-    OpenAIModel,
+    HostedModel,
     "test-model",
     began=event(chunk("x")),
     whole=event(chunk("x")) + event(chunk("", "stop")) + b"data: [DONE]\n\n",
 )
 ANTHROPIC: Final = Backend(
     "anthropic",
-    SdkModel,
+    HostedModel,
     "claude-sonnet-5-5",
     began=claude_text("x"),
     whole=claude_text("x") + CLAUDE_END,
@@ -173,7 +172,7 @@ ANTHROPIC: Final = Backend(
 )
 GEMINI: Final = Backend(
     "gemini",
-    SdkModel,
+    HostedModel,
     "gemini-test",
     began=event(gemini_piece("x")),
     whole=event(gemini_piece("x", "STOP")),

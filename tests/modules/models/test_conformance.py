@@ -45,19 +45,6 @@ async def test_the_key_shows_nowhere_but_in_a_header(
     assert KEY not in caplog.text
 
 
-@pytest.mark.parametrize(
-    "key", ["geheim\nschlüssel", "geheim\r\nx: y", "geheim schlüssel", "geheimß", ""], ids=ascii
-)
-async def test_a_key_that_no_header_can_hold_does_not_show(backend: Backend, key: str) -> None:
-    async with backend.service() as fake:
-        fake.streams(backend.whole)
-        async with backend.open(fake.url, key) as model:
-            with pytest.raises(Exception, match=f"the key in {VARIABLE} holds") as caught:
-                await ask(model)
-        assert fake.bodies == []
-    assert "geheim" not in str(caught.value)
-
-
 async def test_settings_that_are_no_use_are_named(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

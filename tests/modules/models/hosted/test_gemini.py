@@ -14,7 +14,7 @@ from core.ports import (
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.model_manager import ModelManager
-from modules.models.hosted.gemini_events import EVENT_VALUES_MAX
+from modules.models.hosted.gemini_reply import EVENT_VALUES_MAX
 from modules.models.serving.watched import ChosenModel
 from tests.modules.models.backends import GEMINI, KEY, REQUEST, ask
 from tests.modules.models.hosted.gemini_events import (

@@ -10,7 +10,7 @@ from core.errors import ModelUnavailable
 from core.ports import ImageInput, ModelRequest
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.hosted.openai import OpenAIModel
+from modules.models.hosted.model import HostedModel
 from tests.core.mcp.http_server import Exchange
 from tests.modules.models.http.chat_server import (
     KEY,
@@ -294,8 +294,8 @@ async def test_a_server_that_refuses_everything_is_given_up() -> None:
 
 
 def test_the_key_shows_in_no_repr_and_openai_wants_its_own_name_for_the_bound() -> None:
-    model = OpenAIModel(ModelEntry(type="openai", model="gpt-5.1", context_tokens=4096), KEY)
-    assert repr(model) == "OpenAIModel(openai:gpt-5.1)"
+    model = HostedModel(ModelEntry(type="openai", model="gpt-5.1", context_tokens=4096), KEY)
+    assert repr(model) == "HostedModel(openai:gpt-5.1)"
     assert model.name == "openai:gpt-5.1"
     assert model.traits.images
     assert model.traits.context_tokens == 4096
@@ -303,4 +303,4 @@ def test_the_key_shows_in_no_repr_and_openai_wants_its_own_name_for_the_bound() 
 
 def test_an_entry_knows_better_than_the_name_whether_images_are_seen() -> None:
     entry = ModelEntry(type="openai", model="llava:7b", images=False)
-    assert not OpenAIModel(entry, None).traits.images
+    assert not HostedModel(entry, None).traits.images

@@ -21,8 +21,8 @@ from modules.models.hosted.openai_reply import (
     usage_in,
 )
 from modules.models.http.errors import ServiceErrors
+from modules.models.http.json_text import ARGUMENT_CHARACTERS_MAX
 from modules.models.http.reply import ServiceReply
-from modules.models.http.tool_calls import ARGUMENT_CHARACTERS_MAX
 from modules.models.serving.reply import MAX_NATIVE_CALLS
 from modules.models.vision_names import sees_images
 from tests.modules.models.http.chat_server import chunk, counted, whole

@@ -13,7 +13,7 @@ from config.models_file import ModelEntry
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
 from modules.models.credentials.keys import ApiKey
-from modules.models.hosted.openai import OpenAIModel
+from modules.models.hosted.model import HostedModel
 from modules.models.serving.reply import collect_reply
 from tests.core.mcp.http_server import Exchange, McpHttpServer, http_server
 
@@ -134,11 +134,11 @@ async def model_server(*handlers: Handler) -> AsyncGenerator[ModelServer]:
 @asynccontextmanager
 async def talking(
     *handlers: Handler, key: ApiKey | None = KEY, **entry: Json
-) -> AsyncGenerator[tuple[ModelServer, OpenAIModel]]:
+) -> AsyncGenerator[tuple[ModelServer, HostedModel]]:
     """A server, and the backend that speaks to it; closed twice at the end, as it may be."""
     async with model_server(*handlers) as server:
         fields = {"type": "openai", "model": "test-model", "base_url": server.url, **entry}
-        model = OpenAIModel(ModelEntry.model_validate(fields), key)
+        model = HostedModel(ModelEntry.model_validate(fields), key)
         try:
             yield server, model
         finally:
@@ -146,7 +146,7 @@ async def talking(
             await model.aclose()
 
 
-async def asked(model: OpenAIModel, request: ModelRequest) -> ModelReply:
+async def asked(model: HostedModel, request: ModelRequest) -> ModelReply:
     """The whole reply, in bounded time."""
     async with asyncio.timeout(WAIT_SECONDS):
         return await collect_reply(model, model.stream(request))

@@ -84,8 +84,8 @@ async def test_an_error_within_a_reply_is_judged_by_what_it_says_of_itself(
     document: JsonObject, transient: bool, says: str
 ) -> None:
     async with posted(sends(json.dumps(document), "application/json")) as reply:
-        failure = reply.error_in(await reply.json())
+        failure = reply.errors.reported(await reply.json())
     assert failure is not None
     assert failure.transient is transient
     assert says in str(failure)
-    assert reply.error_in({"error": None}) is None
+    assert reply.errors.reported({"error": None}) is None

@@ -38,7 +38,7 @@ def chunked(*pieces: bytes, end: bool = True) -> Handler:
 async def test_a_query_in_the_address_stays_and_half_a_surrogate_pair_can_be_sent() -> None:
     async with model_server(sends("{}", "application/json")) as server:
         address = f"{server.url}?version=7"
-        async with wire(address, None) as opened, opened.post("/x", {"q": "\ud800!"}) as reply:
+        async with wire(address, None) as opened, opened.exchange("/x", {"q": "\ud800!"}) as reply:
             assert await reply.json() == {}
         assert server.paths == ["/v1/x?version=7"]
         assert server.bodies == [{"q": "?!"}]
@@ -49,7 +49,7 @@ async def test_events_are_read_up_to_done_and_the_connection_is_kept() -> None:
     stream = b": hi\r\ndata: 1\r\n\r\nevent: x\ndata: 2\ndata: 3\n\ndata\n\ndata: [DONE]\n\ndata: 4"
     async with model_server(chunked(stream)) as server, wire(server.url) as opened:
         for _ in range(2):
-            async with opened.post("/x", {}) as reply:
+            async with opened.exchange("/x", {}) as reply:
                 assert await events(reply) == [b"1", b"2\n3"]
                 assert reply.is_done
         assert server.connections == 1
@@ -102,7 +102,7 @@ async def test_plain_http_where_tls_is_expected_is_told_as_such() -> None:
         port = server.sockets[0].getsockname()[1]
         async with wire(f"https://127.0.0.1:{port}/v1") as opened:
             with pytest.raises(ModelUnavailable, match="does not speak TLS") as caught:
-                async with opened.post("/x", {}):
+                async with opened.exchange("/x", {}):
                     pass
     assert caught.value.transient
 
@@ -142,7 +142,7 @@ async def test_what_never_ends_is_cut_off_at_a_bound() -> None:
     assert f"an event of more than {EVENT_BYTES_MAX:,} bytes" in str(await fault(play))
     async with model_server(play) as server, wire(server.url) as opened:
         for read, cap in ((lines, EVENT_BYTES_MAX), (ServiceReply.json, JSON_BODY_BYTES_MAX)):
-            async with opened.post("/x", {}) as reply:
+            async with opened.exchange("/x", {}) as reply:
                 with pytest.raises(ModelUnavailable, match=f"more than {cap:,} bytes"):
                     await read(reply)
 

@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import ModelUnavailable
 from modules.models.credentials.keys import ApiKey
-from modules.models.http.errors import Advice, ServiceError
+from modules.models.http.client import ServiceClient
+from modules.models.http.errors import Advice, ServiceError, ServiceErrors
 from modules.models.http.reply import ServiceReply
-from modules.models.http.service import ServiceHttp
 from tests.modules.models.http.chat_server import KEY, Handler, model_server
 
 ADVICE = Advice("start it", "name another", "set SOME_KEY")
@@ -19,9 +19,9 @@ ADVICE = Advice("start it", "name another", "set SOME_KEY")
 @asynccontextmanager
 async def wire(
     url: str, key: ApiKey | None = KEY, idle_seconds: float = 10
-) -> AsyncGenerator[ServiceHttp]:
+) -> AsyncGenerator[ServiceClient]:
     """A wire to a server, closed twice at the end, as it may be."""
-    opened = ServiceHttp("model x", url, ADVICE, key, idle_seconds=idle_seconds)
+    opened = ServiceClient(ServiceErrors("model x", url, ADVICE, key, idle_seconds))
     try:
         async with asyncio.timeout(20):
             yield opened
@@ -50,7 +50,7 @@ async def posted(
     async with (
         model_server(handler) as server,
         wire(server.url, key, idle_seconds) as opened,
-        opened.post("/x", {}) as reply,
+        opened.exchange("/x", {}) as reply,
     ):
         yield reply
 

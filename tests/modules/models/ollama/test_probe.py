@@ -3,8 +3,6 @@
 import asyncio
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 
@@ -13,12 +11,11 @@ import pytest
 from core.values import Json
 from modules.models.choosing.discovery import find_ollama, look_for_ollama
 from modules.models.choosing.probe_http import get_json
-from modules.models.ollama.listing import (
+from modules.models.ollama.facts import (
     InstalledModel,
     billions_of_parameters,
     installed_models,
 )
-from tests.command_line import ROOT
 from tests.modules.models.ollama.server import Asked, listed, ollama_server
 
 
@@ -148,17 +145,3 @@ def test_a_name_that_nobody_resolves_costs_the_time_that_is_allowed(
 )
 def test_where_nothing_can_be_there_is_nothing(place: str) -> None:
     assert find_ollama({"OLLAMA_HOST": place}) == []
-
-
-def test_looking_needs_neither_an_http_library_nor_pydantic() -> None:
-    program = (
-        "import sys; before = set(sys.modules)\n"
-        "from modules.models.choosing.discovery import find_ollama\n"
-        "assert find_ollama({'OLLAMA_HOST': '127.0.0.1:1'}) == []\n"
-        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
-        "print(new & {'http', 'httpx2', 'pydantic', 'asyncio', 'ssl'})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=30
-    )
-    assert done.stdout.decode().strip() == "set()"

@@ -1,0 +1,136 @@
+"""One model behind HTTP: what can be said of it before its service is asked.
+
+What speaks to the service is imported and opened at the first request, in a thread, while servers
+start: httpx2 takes 0.1 s of CPU, Google's SDK 0.6 s, Anthropic's 1.3 s. OpenAI's protocol goes over
+httpx2 alone: OpenAI's own SDK takes 0.55 s, and knows nothing of how other servers differ.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, Protocol
+
+from config.models_file import ModelEntry
+from core.ports import ModelRequest, ModelTraits, ReplyDelta
+from modules.models.credentials.keys import USUAL_VARIABLES, ApiKey
+from modules.models.http.errors import Advice, ServiceErrors
+from modules.models.vision_names import sees_images
+
+BASE_URLS: Final = {
+    "openai": "https://api.openai.com/v1",
+    "gemini": "https://generativelanguage.googleapis.com/",
+    "anthropic": "https://api.anthropic.com",
+}
+
+CONTEXT_TOKENS: Final = {"gemini": 1_048_576, "anthropic": 200_000}
+"""What every model of the service can hold; who needs more of one says so in its entry."""
+
+FAMILIES: Final = {"gemini": "gemini", "anthropic": "claude"}
+"""What stands in the names of the service's own models, which all see images. The services serve
+others too: Google its open weights, and whoever else speaks Anthropic's protocol."""
+
+
+class ModelService(Protocol):
+    """A service that was opened for one model."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply as it is written."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class RemoteModel(ABC):
+    """A model whose service is opened at the first request."""
+
+    def __init__(self, name: str, errors: ServiceErrors) -> None:
+        """Open nothing."""
+        self.name = name
+        self.errors = errors
+        self._opening = asyncio.Lock()
+        self._service: ModelService | None = None
+
+    def __repr__(self) -> str:
+        """The model, without its key."""
+        return f"{type(self).__name__}({self.name})"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply as it is written.
+
+        Raises:
+            ModelUnavailable: no connection, nothing in time, a refused key or prompt, a used up
+                quota, or a reply without text; the message says what to do.
+        """
+        async with self._opening:
+            if self._service is None:
+                self._service = await asyncio.to_thread(self._open)
+            service = self._service
+        async with aclosing(service.stream(request)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice, and the next request opens new ones."""
+        service, self._service = self._service, None
+        if service is not None:
+            await service.aclose()
+
+    @abstractmethod
+    def _open(self) -> ModelService:
+        """Import what speaks to the service, and open it; takes its time."""
+
+
+class HostedModel(RemoteModel):
+    """A model of Google's, Anthropic's, or a server that speaks OpenAI's protocol."""
+
+    def __init__(self, entry: ModelEntry, key: ApiKey | None) -> None:
+        """The entry's model; `entry.model` is filled in. Some servers want no key."""
+        model = entry.model or ""
+        super().__init__(f"{entry.type}:{model}", _errors(entry, key))
+        sees, context_tokens = sees_images(model), entry.context_tokens
+        if (family := FAMILIES.get(entry.type)) is not None:
+            sees = family in model
+            context_tokens = context_tokens or (CONTEXT_TOKENS[entry.type] if sees else None)
+        images = sees if entry.images is None else entry.images
+        self.traits = ModelTraits(images=images, context_tokens=context_tokens)
+        self._entry = entry
+
+    def _open(self) -> ModelService:
+        try:
+            match self._entry.type:
+                case "gemini":
+                    from modules.models.hosted.gemini import GeminiService as Service
+                case "anthropic":
+                    from modules.models.hosted.anthropic import AnthropicService as Service
+                case _:
+                    from modules.models.hosted.openai import OpenAIService as Service
+        except ImportError as error:
+            raise self.errors.unavailable(
+                f"can't be asked: its SDK is not whole ({type(error).__name__}); install Cortex-R "
+                "once more"
+            ) from None
+        return Service(self._entry, self.errors)
+
+
+def _errors(entry: ModelEntry, key: ApiKey | None) -> ServiceErrors:
+    variable = entry.api_key_env or USUAL_VARIABLES[entry.type]
+    no_key = f"set {variable}, or store a key with: agent.py auth set {entry.type}"
+    if entry.base_url is None:
+        advice = Advice(
+            "check the network connection, or work without it: --model offline",
+            f"name another with --model {entry.type}:MODEL or in config/models.json",
+            no_key,
+        )
+    else:
+        advice = Advice(
+            "start the server, or check base_url in config/models.json",
+            "name another model there, or check base_url"
+            + (", which mostly ends in /v1" if entry.type == "openai" else ""),
+            no_key,
+        )
+    base_url = entry.base_url or BASE_URLS[entry.type]
+    subject = f"model {entry.type}:{entry.model}"
+    return ServiceErrors(subject, base_url, advice, key, entry.timeout_seconds)
