@@ -23,6 +23,11 @@ class ServerList:
     disabled: tuple[ServerSpec, ...]
     notes: tuple[str, ...]
 
+    @property
+    def everyone(self) -> tuple[ServerSpec, ...]:
+        """All servers, those that are switched off last."""
+        return (*self.specs, *self.disabled)
+
 
 def server_list(
     profile: AgentProfile,

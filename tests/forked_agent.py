@@ -39,7 +39,7 @@ PRELOADED = (
     "modules.cli.slash_commands",
     "modules.cli.call",
     "modules.cli.mcp",
-    "modules.cli.mcp_check",
+    "modules.cli.mcp_servers",
     "modules.composition",
     "modules.conversation",
     "modules.interaction",

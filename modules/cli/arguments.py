@@ -2,24 +2,19 @@
 
 import argparse
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
-from core.base.text import NEAR_SHOWN, near_names
+from modules.cli.parser import (
+    END_OF_OPTIONS,
+    EXIT_CODES_HELP,
+    OptionsParser,
+    add_approve_option,
+    add_loudness_options,
+    add_source_options,
+)
+from modules.cli.surroundings import Options
 from modules.session.request import StdinUse
-
-EXIT_CODES_HELP = """\
-exit codes:
-  0    answered
-  1    the world failed: model, server, sandbox or disk (or a bug of ours: see the log it names)
-  2    bad usage or configuration
-  3    no answer within the steps and lifelines, a request the model declined, or a failed plan
-  4    the tool of `call` answered with an error
-  130  interrupted
-"""
 
 _ENVIRONMENT_HELP = """\
 environment:
@@ -83,37 +78,21 @@ examples:
   agent.py                       (interactive; `new` starts a session, Ctrl-D leaves)
 """
 
-END_OF_OPTIONS = "--"
 
-_SHIELD = " "
-"""In front of a word, keeps argparse from taking it for an option."""
+class Arguments(Options):
+    """A request's command line; `request` is None for the interactive prompt, "-" for stdin.
 
-_SIGNED_NUMBER = re.compile(r"-[\d.(]")
-"""What begins with a minus sign, not with the dash of an option: none of ours looks like that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """A parsed command line; `request` is None for the interactive prompt, "-" for stdin.
-
-    `mcp_config` are files with more servers; `allow_tool_changes` takes tool definitions that
-    changed since their first use as they are now; `approve` names tools that may be called though
-    the request does not ask for them. `stdin` is whether it goes with a request.
+    `approve` names tools that may be called though the request does not ask for them. `stdin` is
+    whether it goes with a request.
     """
 
-    request: str | None = None
-    model: str | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    profile: Path | None = None
-    session: str | None = None
-    mcp_config: tuple[Path, ...] = ()
-    allow_tool_changes: bool = False
-    approve: tuple[str, ...] = ()
-    verbose: bool = False
-    quiet: bool = False
-    json: bool = False
-    stdin: StdinUse = "auto"
+    request: str | None
+    model: str | None
+    max_cost: float | None
+    max_tokens: int | None
+    session: str | None
+    approve: list[str]
+    stdin: StdinUse
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
@@ -122,30 +101,14 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help` and `--version`.
     """
-    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
+    before, behind = _parted(argv)
     parser = _parser(version, program)
-    found, unknown = parser.parse_known_intermixed_args(_shielded(argv[:end]))
+    found, unknown = parser.parse_known_intermixed_args(before, Arguments())
     if unknown:
         parser.refuse(unknown)
-    spoken: list[str] = found.request
-    files: list[str] = found.mcp_config
-    approved: list[str] = found.approve
-    words = [*(_bare(word) for word in spoken), *argv[end + 1 :]]
-    return Arguments(
-        request=" ".join(words) if words else None,
-        model=_bare(found.model) if found.model is not None else None,
-        max_cost=found.max_cost,
-        max_tokens=found.max_tokens,
-        profile=Path(_bare(found.profile)) if found.profile is not None else None,
-        session=_bare(found.session) if found.session is not None else None,
-        mcp_config=tuple(Path(_bare(file)) for file in files),
-        allow_tool_changes=found.allow_tool_changes,
-        approve=tuple(_bare(name) for name in approved),
-        verbose=found.verbose,
-        quiet=found.quiet,
-        json=found.json,
-        stdin=found.stdin,
-    )
+    words = [*found.words, *behind[1:]]
+    found.request = " ".join(words) if words else None
+    return found
 
 
 def leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -156,71 +119,21 @@ def leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         SystemExit: code 2 with a message on stderr, where one lacks its value.
     """
-    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
-    if end == 0 or not argv[0].startswith("-"):
+    before, _ = _parted(argv)
+    if not before or not before[0].startswith("-"):
         return [], [*argv]
     parser = OptionsParser(add_help=False, allow_abbrev=False)
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
-    found, unknown = parser.parse_known_args(_shielded(argv[:end]))
-    behind = 0 if unknown else end - len(found.rest)
-    return [*argv[:behind]], [*argv[behind:]]
+    found, unknown = parser.parse_known_args(before)
+    end = 0 if unknown else len(before) - len(found.rest)
+    return [*argv[:end]], [*argv[end:]]
 
 
-def looks_like_option(word: str) -> bool:
-    """Whether a word could only be an option: not a dash alone, and no number with its sign."""
-    return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
-
-
-def help_text(version: str) -> str:
-    """What `--help` prints."""
-    return _parser(version, "agent.py").format_help()
-
-
-def add_source_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say where servers are configured; requests and commands share them."""
-    parser.add_argument(
-        "--profile", metavar="FILE", help="a profile in place of config/profiles.yaml"
-    )
-    parser.add_argument(
-        "--mcp-config",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="servers of this mcp.json too; may be given again",
-    )
-    parser.add_argument(
-        "--allow-tool-changes",
-        action="store_true",
-        help="accept tools whose definition has changed since their first use",
-    )
-
-
-def add_approve_option(parser: argparse.ArgumentParser) -> None:
-    """`--approve TOOL`, for requests and plans."""
-    parser.add_argument(
-        "--approve",
-        metavar="TOOL",
-        action="append",
-        default=[],
-        type=_tool_name,
-        help="let plans call this tool (server.tool) without asking; may be given again",
-    )
-
-
-def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
-    """`--verbose`, which shows what `verbose` says, and `--quiet`; not both."""
-    loudness = parser.add_mutually_exclusive_group()
-    loudness.add_argument("--verbose", action="store_true", help=verbose)
-    loudness.add_argument("--quiet", action="store_true", help="no progress on stderr")
-
-
-def _shielded(words: Sequence[str]) -> list[str]:
-    return [_SHIELD + word if _SIGNED_NUMBER.match(word) else word for word in words]
-
-
-def _bare(word: str) -> str:
-    return word.removeprefix(_SHIELD)
+def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """What stands before the first `--`, and the rest from there on."""
+    end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
+    return argv[:end], argv[end:]
 
 
 def _dollars(text: str) -> float:
@@ -229,56 +142,14 @@ def _dollars(text: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0 < amount < math.inf:
-        raise argparse.ArgumentTypeError(f"{_bare(text)!r} is no amount above 0, such as 0.05")
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount above 0, such as 0.05")
     return amount
 
 
 def _tokens(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
-        raise argparse.ArgumentTypeError(
-            f"{_bare(text)!r} is no whole number above 0, such as 20000"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0, such as 20000")
     return int(text)
-
-
-def _tool_name(text: str) -> str:
-    if not text.strip() or "," in text or any(map(str.isspace, text.strip())):
-        raise argparse.ArgumentTypeError(
-            "one tool, such as files.write_file; give it again for more"
-        )
-    return text
-
-
-class OptionsParser(argparse.ArgumentParser):
-    """Proposes the nearest option or choice for a word that is none."""
-
-    def refuse(self, words: Sequence[str], more: str = "") -> NoReturn:
-        """Exit with code 2 over words that can't be read; `more` says what is to be said of it."""
-        near = self._near_options(words)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        self.error(f"not understood: {' '.join(words)}{meant}{more}")
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        try:
-            super()._check_value(action, value)
-        except argparse.ArgumentError as error:
-            near = near_names(str(value).lower(), map(str, action.choices or ()))
-            if not near:
-                raise
-            meant = f"{error.message}; did you mean {' or '.join(near)}?"
-            raise argparse.ArgumentError(action, meant) from None
-
-    def _near_options(self, words: Sequence[str]) -> list[str]:
-        """The options that words with a dash may have meant: they begin so, or are alike."""
-        near: dict[str, None] = {}
-        for word in words:
-            name = word.partition("=")[0].lstrip("-").lower()
-            if not word.startswith("-") or not name:
-                continue
-            known = {option.lstrip("-"): option for option in self._option_string_actions}
-            begun = [full for full in known if full.startswith(name)][:NEAR_SHOWN]
-            near.update(dict.fromkeys(known[full] for full in begun or near_names(name, known)))
-        return [*near]
 
 
 class _Parser(OptionsParser):
@@ -300,13 +171,16 @@ def _parser(version: str, program: str) -> OptionsParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("request", nargs="*", help="the request; - reads it from stdin")
+    parser.add_argument(
+        "words", metavar="request", nargs="*", help="the request; - reads it from stdin"
+    )
     _add_options(parser)
     parser.add_argument("--version", action="version", version=f"cortex-r {version}")
     return parser
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: OptionsParser) -> None:
+    parser.take_signs()
     parser.add_argument(
         "--model",
         metavar="NAME",

@@ -1,18 +1,16 @@
 """`auth set`, `auth list` and `auth remove`: keys of models' services in the system's keyring."""
 
-import argparse
 import getpass
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TextIO
 
 from config.models_file import ModelsFile
 from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, read_action
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
 
@@ -37,7 +35,7 @@ _NAME_CHARACTERS_SHOWN: Final = 24
 """Longer than this, a name may be a key that was put in its place, and is not repeated."""
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `auth`; raises as `read_action`."""
     return read_action(words, program, "auth", _HELP, _ACTIONS)
 
@@ -62,113 +60,101 @@ def ask_hidden(prompt: str) -> str:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class KeySource:
-    """Where `auth set` takes the key from: typed at a terminal, else from stdin."""
-
-    stdin: TextIO
-    ask: Callable[[str], str] = ask_hidden
-
-    def read(self, variable: str) -> str:
-        """The key, checked.
-
-        Raises:
-            UsageError: there is none, it is too short or too long, or not alone.
-            ConfigurationError: it can't be a key; it is not shown.
-        """
-        if self.stdin.isatty():
-            given = self.ask(f"key for {variable} (it is not shown): ")
-        else:
-            given = self._piped()
-        key = given.strip()
-        if not key:
-            raise UsageError(f"no key for {variable} was given; nothing has changed")
-        if key[0] in "\"'" or key.startswith(f"{variable}="):
-            raise UsageError(
-                f"what was given for {variable} holds quotes, or the name of a variable, as well; "
-                "give the key alone; nothing has changed"
-            )
-        if len(key) < KEY_CHARACTERS_MIN:
-            raise UsageError(
-                f"what was given for {variable} has {len(key)} characters, and so is no key; "
-                "nothing has changed"
-            )
-        return checked_key(key, f"what was given for {variable}")
-
-    def _piped(self) -> str:
-        try:
-            return self.stdin.read(STDIN_CHARACTERS_MAX)
-        except UnicodeDecodeError:
-            raise UsageError("what came from stdin is no text, and so no key") from None
-        except OSError as error:
-            raise UsageError(f"stdin can't be read: {error.strerror or error}") from error
-
-
 def set_key(
-    found: argparse.Namespace,
     around: Surroundings,
-    source: KeySource | None = None,
+    stdin: TextIO | None = None,
+    ask: Callable[[str], str] = ask_hidden,
     open_backend: OpenBackend = system_backend,
 ) -> ExitCode:
-    """Read a key, and put it into the keyring; it comes from `source`, by default our stdin.
+    """Put a key into the keyring: one that is typed at a terminal (`ask`), else what stdin holds.
 
     Raises:
         SettingsError: models.json can't be used.
         UserError: no such name, no key, or no keyring that can be used.
         StorageError: the list of keys can't be written.
-        StdoutLost: nobody reads the output.
     """
     store = KeyringStore(around.places.home, open_backend)
-    variable = _variable(found.name, around.models, store)
+    variable = _variable(around.options.name, around.models, store)
     store.require_keyring(variable)
-    key = (source or KeySource(sys.stdin)).read(variable)
+    source: TextIO = stdin or sys.stdin
+    is_typed = source.isatty()
+    given = ask(f"key for {variable} (it is not shown): ") if is_typed else _piped(source)
+    key = _checked(given.strip(), variable)
     around.redactor.learn([key])
     store.keep(variable, key)
-    if _is_set(variable, around) and not around.options.quiet:
-        around.complaints.say(
+    if _is_set(variable, around):
+        around.remark(
             "auth", f"{variable} is set in the environment too, and counts before the keyring"
         )
-    return _tell(around, variable, "kept in the keyring", is_kept=True)
+    return _report(around, variable, "kept in the keyring", is_kept=True)
 
 
-def remove_key(
-    found: argparse.Namespace, around: Surroundings, open_backend: OpenBackend = system_backend
-) -> ExitCode:
+def _piped(stdin: TextIO) -> str:
+    try:
+        return stdin.read(STDIN_CHARACTERS_MAX)
+    except UnicodeDecodeError:
+        raise UsageError("what came from stdin is no text, and so no key") from None
+    except OSError as error:
+        raise UsageError(f"stdin can't be read: {error.strerror or error}") from error
+
+
+def _checked(key: str, variable: str) -> str:
+    """The key, which no message repeats."""
+    given = f"what was given for {variable}"
+    if not key:
+        raise UsageError(f"no key for {variable} was given; nothing has changed")
+    if key[0] in "\"'" or key.startswith(f"{variable}="):
+        raise UsageError(
+            f"{given} holds quotes, or the name of a variable, as well; "
+            "give the key alone; nothing has changed"
+        )
+    if len(key) < KEY_CHARACTERS_MIN:
+        raise UsageError(
+            f"{given} has {len(key)} characters, and so is no key; nothing has changed"
+        )
+    return checked_key(key, given)
+
+
+def remove_key(around: Surroundings, open_backend: OpenBackend = system_backend) -> ExitCode:
     """Take a key out of the keyring; raises as `set_key`."""
     store = KeyringStore(around.places.home, open_backend)
-    variable = _variable(found.name, around.models, store)
+    variable = _variable(around.options.name, around.models, store)
     if variable not in store.names():
         where = "; it stands in the environment" if _is_set(variable, around) else ""
         raise UsageError(f"no key for {variable} is kept in the keyring{where}")
     was_there = store.remove(variable)
     done = "removed from the keyring" if was_there else "was gone from the keyring already"
-    return _tell(around, variable, done, is_kept=False)
+    return _report(around, variable, done, is_kept=False)
 
 
-def list_keys(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def list_keys(around: Surroundings) -> ExitCode:
     """Tell of each key whether it is there, and where; raises as `set_key`."""
     kept = KeyringStore(around.places.home).names()
     known = known_variables(around.models)
     if _is_set(GOOGLE_KEY, around):
         known.setdefault(GOOGLE_KEY, ("gemini, if asked for",))
-    rows = [*known.items(), *((variable, ()) for variable in kept if variable not in known)]
-    if around.options.json:
-        documents: list[Json] = [
+    for variable in kept:
+        known.setdefault(variable, ())
+    documents: list[Json] = []
+    lines: list[str] = []
+    width = max(map(len, known))
+    for variable, names in known.items():
+        is_set, is_kept = _is_set(variable, around), variable in kept
+        documents.append(
             {
                 "variable": variable,
                 "models": [*names],
-                "environment": _is_set(variable, around),
-                "keyring": variable in kept,
+                "environment": is_set,
+                "keyring": is_kept,
             }
-            for variable, names in rows
-        ]
-        around.print_json(documents)
-        return ExitCode.ANSWERED
-    width = max(len(variable) for variable, _ in rows)
-    for variable, names in rows:
-        used = f"  ({', '.join(names)})" if names else "  (no model uses it)"
-        around.print(f"{variable.ljust(width)}  {_where(variable, kept, around)}{used}")
-    return ExitCode.ANSWERED
+        )
+        where = "in the keyring" if is_kept else "not set"
+        if is_set:
+            also = ", and in the keyring, which is not asked" if is_kept else ""
+            where = f"in the environment{also}"
+        used = ", ".join(names) or "no model uses it"
+        lines.append(f"{variable.ljust(width)}  {where}  ({used})")
+    return around.report(documents, "\n".join(lines))
 
 
 def known_variables(models: ModelsFile) -> dict[str, tuple[str, ...]]:
@@ -182,23 +168,12 @@ def known_variables(models: ModelsFile) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _where(variable: str, kept: Sequence[str], around: Surroundings) -> str:
-    if _is_set(variable, around):
-        also = ", and in the keyring, which is not asked" if variable in kept else ""
-        return f"in the environment{also}"
-    return "in the keyring" if variable in kept else "not set"
-
-
 def _is_set(variable: str, around: Surroundings) -> bool:
     return bool(around.environ.get(variable, "").strip())
 
 
-def _tell(around: Surroundings, variable: str, done: str, *, is_kept: bool) -> ExitCode:
-    if around.options.json:
-        around.print_json({"variable": variable, "keyring": is_kept})
-    else:
-        around.print(f"{variable}: {done}")
-    return ExitCode.ANSWERED
+def _report(around: Surroundings, variable: str, done: str, *, is_kept: bool) -> ExitCode:
+    return around.report({"variable": variable, "keyring": is_kept}, f"{variable}: {done}")
 
 
 def _variable(name: str, models: ModelsFile, store: KeyringStore) -> str:
@@ -212,7 +187,7 @@ def _variable(name: str, models: ModelsFile, store: KeyringStore) -> str:
         return name
     entry = models.models.get(name)
     if entry is None:
-        variable = next((v for backend, v in USUAL_VARIABLES.items() if backend == name), None)
+        variable = {str(backend): v for backend, v in USUAL_VARIABLES.items()}.get(name)
     else:
         variable = key_variable(entry)
     if variable is not None:

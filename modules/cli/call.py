@@ -1,10 +1,9 @@
 """`call`: one tool called by hand, on the one server that has it."""
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.parser import command_parser, read_words, seconds
 from modules.cli.result_output import call_document, result_text, write_output
 from modules.cli.servers import display_for, opened
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.planning.prompt.stubs import tool_signature
 from modules.terminal.progress import Progress
 
@@ -45,7 +44,7 @@ examples:
 _CALL_ID: Final = 1
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `call`; raises as `read_words`."""
     parser = command_parser(program, "call", _HELP)
     parser.add_argument("tool", metavar="TOOL", help="a tool's name, or server.tool")
@@ -73,7 +72,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     return found
 
 
-def call(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def call(around: Surroundings) -> ExitCode:
     """Call the tool and print its result; a tool's error goes to stderr and is code 4.
 
     Raises:
@@ -81,81 +80,67 @@ def call(found: argparse.Namespace, around: Surroundings) -> ExitCode:
         ServerError: the server did not start, died, or did not answer in time.
         StorageError: the output file can't be written.
     """
-    name: str = found.tool
-    output: Path | None = found.output
+    options = around.options
+    output: Path | None = options.output
     around.tell_notes(to_users=True)
-    given = read_input(found.input, sys.stdin.buffer) if found.input is not None else None
+    given = read_input(options.input, sys.stdin.buffer) if options.input is not None else None
     if output is not None and not output.parent.is_dir():
         raise UsageError(f"--output {output}: there is no folder {output.parent}")
-    if not around.servers.specs and not around.servers.disabled:
-        raise UsageError(f"there is no tool '{name}': {NOTHING_CONFIGURED}")
-    return around.run(_call(name, given, found.pairs, output, found.timeout, around))
+    if not around.servers.everyone:
+        raise UsageError(f"there is no tool '{options.tool}': {NOTHING_CONFIGURED}")
+    return around.run(_call(given, around))
 
 
-async def _call(
-    name: str,
-    given: JsonObject | None,
-    pairs: Sequence[str],
-    output: Path | None,
-    limit_seconds: float | None,
-    around: Surroundings,
-) -> ExitCode:
+async def _call(given: JsonObject | None, around: Surroundings) -> ExitCode:
     options = around.options
-    chosen = _choose(name, around)
+    name: str = options.tool
+    limit_seconds: float | None = options.timeout
+    specs, unknown = _choose(name, around)
     display = display_for(around)
-    if chosen.unknown and not options.quiet:
-        names = ", ".join(chosen.unknown)
-        display.progress.say("mcp", f"tools not known yet, and so not looked at: {names}")
-    specs = [_with_timeout(spec, limit_seconds) for spec in chosen.specs]
-    is_named = len(specs) == 1
-    async with opened(specs, around, display, tries_all=is_named) as dispatcher:
+    if unknown:
+        around.remark("mcp", f"tools not known yet, and so not looked at: {', '.join(unknown)}")
+    limited = [_with_timeout(spec, limit_seconds) for spec in specs]
+    async with opened(limited, around, display, tries_all=len(specs) == 1) as dispatcher:
         try:
             await dispatcher.initialize()
             tool = await _find(name, dispatcher)
             name = tool.qualified_name
-            arguments = _bound(tool, given, pairs, dispatcher)
-            sending = _Call(tool, arguments, dispatcher, display.progress, is_told=options.verbose)
-            result, took = await sending.send()
+            arguments = _bound(tool, given, options.pairs, dispatcher)
+            result, took = await _sent(tool, arguments, dispatcher, display.progress, options)
         except ServerError as error:
-            told = _with_limit(error, chosen.specs, limit_seconds)
+            told = _with_limit(error, specs, limit_seconds)
             if options.json:
                 around.print_json(call_document(name, None, None, around.redactor.text(str(told))))
             raise told from error
-        return _report(output, tool, result, took, around)
+        return _report(tool, result, took, around)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The servers to look at, and the ids of those that were left alone though they might do."""
+def _choose(name: str, around: Surroundings) -> tuple[Sequence[ServerSpec], Sequence[str]]:
+    """The server that the name gives, else those whose cached tools have it, else all.
 
-    specs: Sequence[ServerSpec]
-    unknown: Sequence[str] = ()
-
-
-def _choose(name: str, around: Surroundings) -> _Choice:
-    """The server that the name gives, else those whose cached tools have it, else all."""
+    With the ids of those that are left alone though they might have it too.
+    """
     prefix, dot, _ = name.partition(".")
-    everyone = (*around.servers.specs, *around.servers.disabled)
-    named = [spec for spec in everyone if plan_name(spec.id) == plan_name(prefix)] if dot else []
-    if named and named[0] in around.servers.disabled:
-        raise UsageError(f"server '{named[0].id}' is disabled {named[0].origin}; enable it there")
-    if named:
-        return _Choice(named)
+    servers = around.servers
+    if dot:
+        for spec in servers.everyone:
+            if plan_name(spec.id) == plan_name(prefix):
+                if spec in servers.disabled:
+                    raise UsageError(
+                        f"server '{spec.id}' is disabled {spec.origin}; enable it there"
+                    )
+                return [spec], ()
     cache = ShippedToolCache(around.places.cache)
-    known = {spec.id: cache.load(spec) for spec in around.servers.specs}
+    known = {spec.id: cache.load(spec) for spec in servers.specs}
     owners = [
         spec
-        for spec in around.servers.specs
+        for spec in servers.specs
         if any(name in (tool.name, tool.identifier) for tool in known[spec.id] or ())
     ]
-    if owners:
-        unknown = [
-            spec.id
-            for spec in around.servers.specs
-            if known[spec.id] is None and spec.problem is None
-        ]
-        return _Choice(owners, unknown)
-    return _Choice(around.servers.specs)
+    if not owners:
+        return servers.specs, ()
+    unknown = [one.id for one in servers.specs if known[one.id] is None and one.problem is None]
+    return owners, unknown
 
 
 def _with_timeout(spec: ServerSpec, seconds: float | None) -> ServerSpec:
@@ -211,60 +196,54 @@ def _bound(
         raise UsageError(f"{error}\n{signature}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """One call about to be sent; its progress is told, and with `is_told` the call itself."""
+async def _sent(
+    tool: ToolSpec,
+    arguments: JsonObject,
+    dispatcher: MultiMCP,
+    progress: Progress,
+    options: Options,
+) -> tuple[ToolResult, float]:
+    """The call's result, and the seconds that it took on a running server.
 
-    tool: ToolSpec
-    arguments: JsonObject
-    dispatcher: MultiMCP
-    progress: Progress
-    is_told: bool
+    Raises:
+        UsageError: the tool is not what the cache said any more, or JSON can't carry the
+            arguments.
+        ServerError: as `MultiMCP.call_tool`.
+    """
+    name = tool.qualified_name
 
-    async def send(self) -> tuple[ToolResult, float]:
-        """The result, and the seconds that it took on a running server.
+    def on_progress(done: float, total: float | None, message: str | None) -> None:
+        progress.tell(ToolCallProgress(_CALL_ID, name, done, total, message))
 
-        Raises:
-            UsageError: the tool is not what the cache said any more, or JSON can't carry the
-                arguments.
-            ServerError: as `MultiMCP.call_tool`.
-        """
-        name = self.tool.qualified_name
-        try:
-            await self.dispatcher.prepare(self.tool)
-            if self.is_told:
-                await self.progress(ToolCallStarted(_CALL_ID, name, self.arguments))
-            begun = time.perf_counter()
-            with self.progress.during("tool", name):
-                result = await self.dispatcher.send(self.tool, self.arguments, self._on_progress)
-            seconds = time.perf_counter() - begun
-        except CallRefused as error:
-            raise UsageError(str(error)) from error
-        if self.is_told:
-            outcome = result.text if result.is_error else result.value
-            call = ToolCall(name, self.arguments, not result.is_error, outcome, seconds)
-            await self.progress(ToolCallFinished(_CALL_ID, call))
-        return result, seconds
-
-    def _on_progress(self, done: float, total: float | None, message: str | None) -> None:
-        event = ToolCallProgress(_CALL_ID, self.tool.qualified_name, done, total, message)
-        self.progress.tell(event)
+    try:
+        await dispatcher.prepare(tool)
+        if options.verbose:
+            progress.tell(ToolCallStarted(_CALL_ID, name, arguments))
+        begun = time.perf_counter()
+        with progress.during("tool", name):
+            result = await dispatcher.send(tool, arguments, on_progress)
+        took = time.perf_counter() - begun
+    except CallRefused as error:
+        raise UsageError(str(error)) from error
+    if options.verbose:
+        outcome = result.text if result.is_error else result.value
+        call = ToolCall(name, arguments, not result.is_error, outcome, took)
+        progress.tell(ToolCallFinished(_CALL_ID, call))
+    return result, took
 
 
-def _report(
-    output: Path | None, tool: ToolSpec, result: ToolResult, seconds: float, around: Surroundings
-) -> ExitCode:
+def _report(tool: ToolSpec, result: ToolResult, took: float, around: Surroundings) -> ExitCode:
     """The result where it belongs."""
+    output: Path | None = around.options.output
     error = result_text(result) or "(no text)" if result.is_error else None
     if around.options.json:
-        around.print_json(call_document(tool.qualified_name, result, seconds, error))
+        around.print_json(call_document(tool.qualified_name, result, took, error))
     if error is not None:
         message = f"'{tool.qualified_name}' answered with an error: {error}"
         return around.complaints.fail(message, ExitCode.TOOL_FAILED)
     if output is not None:
         for line in write_output(result, output):
-            if not around.options.quiet:
-                around.complaints.say("tool", line)
+            around.remark("tool", line)
     elif not around.options.json:
         around.print(result_text(result))
     return ExitCode.ANSWERED

@@ -3,21 +3,15 @@
 The module of a command is loaded when the command is named.
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from config.settings import Places
 from core.base.text import edit_distance
 from core.errors import ExitCode, UsageError
-from modules.cli.arguments import (
-    ACTIONS,
-    COMMANDS,
-    END_OF_OPTIONS,
-    leading_options,
-    looks_like_option,
-)
-from modules.cli.surroundings import Run, Surroundings, read_options
+from modules.cli.arguments import ACTIONS, COMMANDS, leading_options
+from modules.cli.parser import END_OF_OPTIONS, looks_like_option
+from modules.cli.surroundings import Options, Run, Surroundings
 from modules.terminal.streams import Complaints, StdoutClosed
 
 MISTYPED_BY_MAX: Final = 2
@@ -26,7 +20,7 @@ MISTYPED_BY_MAX: Final = 2
 _ACTING: Final = frozenset({"call", "run-plan"})
 """Commands that do something in the world, so that an answer that nobody reads is lost."""
 
-Parse: TypeAlias = Callable[[Sequence[str], str], argparse.Namespace]
+Parse: TypeAlias = Callable[[Sequence[str], str], Options]
 """Reads the words behind a command's own; takes the program's name too."""
 
 
@@ -51,7 +45,7 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
     return None
 
 
-def parse_command(argv: Sequence[str], program: str = "agent.py") -> argparse.Namespace:
+def parse_command(argv: Sequence[str], program: str = "agent.py") -> Options:
     """Parse `argv`, whose first word is one of `modules.cli.arguments.COMMANDS`.
 
     What is found has `run`, which does it, and the `command`.
@@ -66,7 +60,7 @@ def parse_command(argv: Sequence[str], program: str = "agent.py") -> argparse.Na
 
 
 def run_command(
-    found: argparse.Namespace,
+    found: Options,
     places: Places,
     complaints: Complaints,
     environ: Mapping[str, str],
@@ -83,7 +77,7 @@ def run_command(
     """
     run: Run = found.run
     try:
-        return run(found, Surroundings(read_options(found), places, complaints, environ))
+        return run(Surroundings(found, places, complaints, environ))
     except StdoutClosed:
         if found.command in _ACTING:
             raise

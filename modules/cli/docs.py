@@ -22,7 +22,7 @@ from config.schema import AgentProfile
 from config.settings import Places
 from core.errors import ExitCode
 from modules.cli.parser import Action, CommandParser, read_action
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 
 _HELP: Final = """\
 Your documents, by hand, with no model involved: what lies in the folders of the profile's
@@ -59,20 +59,18 @@ Replace: TypeAlias = Callable[[str, list[str], Mapping[str, str]], NoReturn]
 """`os.execve`: puts another program in this one's place."""
 
 
-def parse(words: Sequence[str], program: str = "agent.py") -> argparse.Namespace:
+def parse(words: Sequence[str], program: str = "agent.py") -> Options:
     """Read the words behind `docs`; raises as `read_action`."""
     return read_action(words, program, "docs", _HELP, _ACTIONS)
 
 
-def task_of(found: argparse.Namespace) -> str:
+def task_of(options: Options) -> str:
     """What was read, as the program reads it: a JSON object."""
-    said = vars(found)
+    said = vars(options)
     return json.dumps({key: said[key] for key in _TOLD if key in said})
 
 
-def manage_documents(
-    found: argparse.Namespace, around: Surroundings, replace: Replace = os.execve
-) -> NoReturn:
+def manage_documents(around: Surroundings, replace: Replace = os.execve) -> NoReturn:
     """Become the program that does it.
 
     Raises:
@@ -80,7 +78,7 @@ def manage_documents(
         OSError: there is no such program; a broken installation.
     """
     started = child_environment(around.profile, around.places, around.environ)
-    words = [sys.executable, str(around.places.root / PROGRAM), task_of(found)]
+    words = [sys.executable, str(around.places.root / PROGRAM), task_of(around.options)]
     sys.stdout.flush()
     sys.stderr.flush()
     replace(sys.executable, words, started)
@@ -110,14 +108,14 @@ class PromptDocuments:
 
     async def run(self, text: str) -> ExitCode:
         """Do what the words behind `/docs` say; cancelling ends the child."""
-        found = self._read(text)
-        if found is None:
+        options = self._read(text)
+        if options is None:
             return ExitCode.BAD_USAGE
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             str(self.places.root / self.program),
             TIED,
-            task_of(found),
+            task_of(options),
             stdin=asyncio.subprocess.PIPE,  # it ends when this closes, however we ended
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -132,9 +130,11 @@ class PromptDocuments:
         # The child marks its own lines of progress in the same way.
         lines = [line.removeprefix("[docs] ") for line in said.splitlines()]
         self.say("docs", "\n".join(lines) or "done")
-        return ExitCode(code) if code in {each.value for each in ExitCode} else _failed(code)
+        if code < 0:
+            return ExitCode.INTERRUPTED
+        return ExitCode(code) if code in [*ExitCode] else ExitCode.WORLD_FAILED
 
-    def _read(self, text: str) -> argparse.Namespace | None:
+    def _read(self, text: str) -> Options | None:
         """What the words say; None where the mistake has been told."""
         try:
             words = shlex.split(text) or ["status"]
@@ -169,10 +169,6 @@ async def _end(child: asyncio.subprocess.Process) -> None:
             os.killpg(child.pid, number)
         with suppress(TimeoutError):
             await asyncio.wait_for(child.wait(), END_SECONDS)
-
-
-def _failed(code: int) -> ExitCode:
-    return ExitCode.INTERRUPTED if code < 0 else ExitCode.WORLD_FAILED
 
 
 def _add_paths(parser: CommandParser) -> None:

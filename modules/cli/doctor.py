@@ -1,36 +1,41 @@
 """`doctor`: what works here and what doesn't, found out without starting a server."""
 
-import argparse
+import asyncio
 import platform
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, WallName
 from config.server_list import ServerList
 from core.dispatch.start_failures import StartFailures
-from core.errors import ExitCode
+from core.errors import CallRefused, ExitCode
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
+from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from core.version import __version__
 from modules.cli.doctor_configuration import (
     documents_checks,
     file_checks,
-    read_models,
-    read_profile,
-    read_servers,
+    readable,
     server_checks,
     web_checks,
 )
-from modules.cli.doctor_findings import Check, check_document, checks_text, exit_code
+from modules.cli.doctor_findings import Check, State, check_document, checks_text, exit_code
 from modules.cli.doctor_models import model_checks
-from modules.cli.doctor_sandbox import Examine, limits_check, sandbox_checks
 from modules.cli.parser import command_parser, read_words
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.composition import sandbox_limits
-from modules.sandbox import SandboxLimits
-from modules.sandbox.walls.launcher import examine_walls
+from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.walls.launcher import ADVICE, Wall, examine_walls
 
-_HELP = """\
+_HELP: Final = """\
 Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
 the profile, the model that would answer, your documents, the configured servers. Starts no server,
 writes no file, and shows whether keys are set, never what they are.
@@ -46,41 +51,46 @@ examples:
   agent.py doctor
   agent.py doctor --json | jq '.checks[] | select(.state != "ok")'"""
 
-MOST_COLUMNS = 100
+MOST_COLUMNS: Final = 100
 """Wider terminals get lines of this width; pipes get them whole."""
 
+TRIAL_SECONDS: Final = 20.0
+"""Bound on starting the sandbox and running two plans; 0.1 s is usual."""
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+_TRIAL_PLAN: Final = "async def solve():\n    return 1\n"
+_INTERPRETER: Final = "pydantic-monty"
+
+Examine = Callable[[SandboxLimits], Sequence[Wall]]
+
+
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `doctor`; raises as `read_words`."""
     parser = command_parser(program, "doctor", _HELP)
     parser.set_defaults(run=diagnose)
     return read_words(parser, words, "; doctor takes options only")
 
 
-def diagnose(
-    found: argparse.Namespace, around: Surroundings, examine: Examine = examine_walls
-) -> ExitCode:
+def diagnose(around: Surroundings, examine: Examine = examine_walls) -> ExitCode:
     """Look at everything and tell it on stdout; a broken configuration is a finding too.
 
     `examine` tells of the second wall, see `sandbox_checks`.
-
-    Raises:
-        StdoutLost: nobody reads it.
     """
     places, environ = around.places, around.environ
-    profile, of_profile = read_profile(around)
-    models, of_models = read_models(around)
-    configuration = [of_profile, of_models]
+    models_file = places.config_file("models.json")
+    profile, of_profile = readable("profile", lambda: around.profile, around.profile_file)
+    models, of_models = readable("models", lambda: around.models, models_file)
     servers: ServerList | None = None
+    of_servers: list[Check] = []
     if profile is not None:
-        servers, of_servers = read_servers(around)
-        configuration += of_servers
+        servers, of_servers = readable("servers", lambda: around.servers)
     with around.waits().during("doctor", "the checks"):
         checks = [
             *_program(),
             *_sandbox(profile, examine, is_verbose=around.options.verbose),
             *file_checks(places, profile, environ),
-            *configuration,
+            *of_profile,
+            *of_models,
+            *of_servers,
         ]
         if profile is not None and models is not None:
             checks += model_checks(profile, models, environ, places.home)
@@ -89,10 +99,10 @@ def diagnose(
             checks += web_checks(profile, environ)
         if servers is not None:
             checks += server_checks(servers, StartFailures(places.failures_file))
-    if around.options.json:
-        around.print_json(around.redactor.object(_document(checks)))
-    else:
-        around.print(around.redactor.text(checks_text(checks, _columns())))
+    redactor = around.redactor
+    around.report(
+        redactor.object(_document(checks)), redactor.text(checks_text(checks, _columns()))
+    )
     return exit_code(checks)
 
 
@@ -131,3 +141,74 @@ def _columns() -> int | None:
     if not sys.stdout.isatty():
         return None
     return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
+
+
+def sandbox_checks(
+    limits: SandboxLimits, require: Collection[WallName], examine: Examine = examine_walls
+) -> Iterator[Check]:
+    """The first wall, tried out with a plan under these limits, and the parts of the second.
+
+    `examine` tells of the second. Blocks for some 100 ms, and needs a thread without a running
+    event loop.
+    """
+    yield asyncio.run(_interpreter(limits))
+    try:
+        walls = examine(limits)
+    except ImportError as error:  # an installation without its interpreter
+        yield Check("sandbox", "second wall", "missing", f"can't be looked at: {error}")
+        return
+    # One reason for all, such as a system that has no such wall, is no part's own to mend.
+    is_shared = len({(wall.stands, wall.detail) for wall in walls}) == 1
+    for wall in walls:
+        yield _wall(wall, is_required=wall.name in require, is_shared=is_shared)
+
+
+def limits_check(limits: SandboxLimits) -> Check:
+    """The bounds of one plan, each with its unit in its name."""
+    told = ", ".join(f"{field.name} {getattr(limits, field.name):,}" for field in fields(limits))
+    return Check("sandbox", "limits", "ok", told)
+
+
+async def _interpreter(limits: SandboxLimits) -> Check:
+    try:
+        name = f"{_INTERPRETER} {version(_INTERPRETER)}"
+    except PackageNotFoundError:
+        advice = f"install {_INTERPRETER}, as the project's dependencies say"
+        return Check("sandbox", "interpreter", "broken", f"{_INTERPRETER} is missing", advice)
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS), Sandbox(limits) as sandbox:
+            first_ms, failure = await _timed(sandbox)
+            next_ms, _ = await _timed(sandbox)
+    except TimeoutError:
+        failure = PlanFailure("crash", f"no plan ran within {TRIAL_SECONDS:g} s")
+        first_ms = next_ms = 0.0
+    if failure is not None:
+        advice = (
+            "raise that limit under sandbox in the profile"
+            if failure.kind == "limit"
+            else f"no plan can run; reinstall {_INTERPRETER}"
+        )
+        return Check("sandbox", "interpreter", "broken", f"{name}: {failure}", advice)
+    told = f"{name}, a plan runs: the first took {first_ms:.0f} ms, the next {next_ms:.1f} ms"
+    return Check("sandbox", "interpreter", "ok", told)
+
+
+async def _timed(sandbox: Sandbox) -> tuple[float, PlanFailure | None]:
+    """Milliseconds that a plan takes that calls nothing, and why it failed, if so."""
+    began = time.perf_counter()
+    ran = await sandbox.run(_TRIAL_PLAN, ToolCatalog(()), _no_call)
+    return (time.perf_counter() - began) * 1000, ran.failure
+
+
+async def _no_call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+    raise CallRefused(f"{tool.name} is not on offer")
+
+
+def _wall(wall: Wall, *, is_required: bool, is_shared: bool) -> Check:
+    required = " (required by sandbox.require)" if is_required else ""
+    if wall.stands:
+        told = f"stands; {wall.detail}" if wall.detail else "stands"
+        return Check("sandbox", wall.name, "ok", f"{told}{required}")
+    state: State = "broken" if is_required else "missing"
+    advice = "" if is_shared else ADVICE[wall.name]
+    return Check("sandbox", wall.name, state, f"{wall.detail}{required}", advice)

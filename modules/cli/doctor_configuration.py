@@ -2,13 +2,12 @@
 
 import ipaddress
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from config.bundled import KEY_VARIABLES, uses_gemini
-from config.models_file import ModelsFile
 from config.schema import AgentProfile, SecuritySection, WebSection
 from config.server_list import ServerList
 from config.servers import ServerSpec
@@ -19,9 +18,12 @@ from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind
 from modules.cli.doctor_findings import Check
 from modules.cli.mcp_list import NOTHING_CONFIGURED, kind_of, shown_origin
-from modules.cli.surroundings import Surroundings
+
+Read = TypeVar("Read")
 
 _CORRECT_IT: Final = "nothing is answered before this is corrected"
+
+_NO_GEMINI_KEY: Final = "GEMINI_API_KEY is not set in the environment"
 
 ENTRIES_COUNTED: Final = 1000
 """How many entries of a folder are counted; nobody waits for more."""
@@ -41,31 +43,15 @@ _APPROVALS: Final = {
 """Which calls the user must allow."""
 
 
-def read_profile(around: Surroundings) -> tuple[AgentProfile | None, Check]:
-    """The profile, None if it can't be used, and what there is to say of it."""
+def readable(
+    name: str, read: Callable[[], Read], file: Path | None = None
+) -> tuple[Read | None, list[Check]]:
+    """What a part of the configuration holds, None if it can't be used, and what to say of it."""
     try:
-        profile = around.profile
+        found = read()
     except SettingsError as error:
-        return None, Check("configuration", "profile", "broken", str(error), _CORRECT_IT)
-    return profile, Check("configuration", "profile", "ok", str(around.profile_file))
-
-
-def read_models(around: Surroundings) -> tuple[ModelsFile | None, Check]:
-    """The models, None if the file can't be used, and what there is to say of it."""
-    try:
-        models = around.models
-    except SettingsError as error:
-        return None, Check("configuration", "models", "broken", str(error), _CORRECT_IT)
-    path = around.places.config_file("models.json")
-    return models, Check("configuration", "models", "ok", str(path))
-
-
-def read_servers(around: Surroundings) -> tuple[ServerList | None, list[Check]]:
-    """The configured servers, None if a file with servers can't be used, and why it can't."""
-    try:
-        return around.servers, []
-    except SettingsError as error:
-        return None, [Check("configuration", "servers", "broken", str(error), _CORRECT_IT)]
+        return None, [Check("configuration", name, "broken", str(error), _CORRECT_IT)]
+    return found, [Check("configuration", name, "ok", str(file))] if file is not None else []
 
 
 def server_checks(servers: ServerList, failures: StartFailures) -> Iterator[Check]:
@@ -154,13 +140,9 @@ def documents_checks(
         yield _documents_folder(places.home / Path(name).expanduser())
     yield _index(places.home / Path(section.index_folder).expanduser())
     if uses_gemini(section) and not environ.get("GEMINI_API_KEY"):
-        yield Check(
-            "documents",
-            "Gemini",
-            "missing",
-            "the documents section names it, and GEMINI_API_KEY is not set in the environment",
-            "set it, or choose another embedder and captions",
-        )
+        told = f"the documents section names it, and {_NO_GEMINI_KEY}"
+        advice = "set it, or choose another embedder and captions"
+        yield Check("documents", "Gemini", "missing", told, advice)
 
 
 def _documents_folder(path: Path) -> Check:
@@ -195,13 +177,8 @@ def web_checks(profile: AgentProfile, environ: Mapping[str, str]) -> Iterator[Ch
     yield _engine(profile.web, environ)
     yield _pages(profile.web)
     if profile.web.captions.startswith("gemini") and not environ.get("GEMINI_API_KEY"):
-        yield Check(
-            "web",
-            "pictures",
-            "missing",
-            "web.captions names Gemini, and GEMINI_API_KEY is not set in the environment",
-            "set it, or choose other captions",
-        )
+        told = f"web.captions names Gemini, and {_NO_GEMINI_KEY}"
+        yield Check("web", "pictures", "missing", told, "set it, or choose other captions")
     yield _provenance(profile.security)
     yield _approvals(profile.security)
 

@@ -6,12 +6,11 @@ from typing import Final
 
 from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS
 from core.errors import ExitCode
-from modules.cli.arguments import END_OF_OPTIONS
 from modules.cli.mcp_edit import add, disable, enable, remove
 from modules.cli.mcp_list import list_servers
 from modules.cli.mcp_logs import show_log
-from modules.cli.parser import Action, CommandParser, read_action, seconds
-from modules.cli.surroundings import Surroundings
+from modules.cli.parser import END_OF_OPTIONS, Action, CommandParser, read_action, seconds
+from modules.cli.surroundings import Options, Surroundings
 
 LOG_LINES_SHOWN: Final = 20
 """How much of a log `mcp logs` shows unless told otherwise."""
@@ -29,7 +28,7 @@ examples:
   agent.py mcp tools time"""
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `mcp`; raises as `read_action`.
 
     The command of a server to `add` is found as `program`.
@@ -47,7 +46,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     return found
 
 
-def _check_entry(parser: CommandParser, found: argparse.Namespace) -> None:
+def _check_entry(parser: CommandParser, found: Options) -> None:
     if found.words:
         words = " ".join(found.words)
         parser.error(f"the command goes behind --: {parser.prog} {found.name} -- {words}")
@@ -61,25 +60,12 @@ def _check_entry(parser: CommandParser, found: argparse.Namespace) -> None:
         parser.error("--env goes with a command; a URL gets --header")
 
 
-# What starts servers needs the engine: three times as long to load as all that the others need.
+def _of_started_servers(around: Surroundings) -> ExitCode:
+    """`tools`, `status` and `test`; late, for they need the engine, which takes 0.2 s."""
+    from modules.cli.mcp_servers import check_server, list_tools, show_status
 
-
-def _list_tools(found: argparse.Namespace, around: Surroundings) -> ExitCode:
-    from modules.cli.mcp_tools import list_tools
-
-    return list_tools(found, around)
-
-
-def _show_status(found: argparse.Namespace, around: Surroundings) -> ExitCode:
-    from modules.cli.mcp_tools import show_status
-
-    return show_status(found, around)
-
-
-def _check_server(found: argparse.Namespace, around: Surroundings) -> ExitCode:
-    from modules.cli.mcp_check import check_server
-
-    return check_server(found, around)
+    actions = {"tools": list_tools, "status": show_status, "test": check_server}
+    return actions[around.options.action](around)
 
 
 def _add_name(parser: CommandParser) -> None:
@@ -175,7 +161,7 @@ that is known of its arguments.
 examples:
   agent.py mcp tools
   agent.py mcp tools math --verbose""",
-        _list_tools,
+        _of_started_servers,
         _add_server,
     ),
     "status": Action(
@@ -186,7 +172,7 @@ Exits with 1 if one failed.
 examples:
   agent.py mcp status
   agent.py mcp status --json | jq '.[] | select(.state == "failed")'""",
-        _show_status,
+        _of_started_servers,
     ),
     "add": Action(
         "keep a server in config/mcp.json",
@@ -237,7 +223,7 @@ log, where it fails. A disabled server can be tried too.
 
 examples:
   agent.py mcp test time""",
-        _check_server,
+        _of_started_servers,
         _add_name,
     ),
     "logs": Action(

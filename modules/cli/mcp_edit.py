@@ -1,6 +1,5 @@
 """`mcp add`, `remove`, `enable`, `disable`: servers kept in `config/mcp.json` under CORTEX_HOME."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +10,10 @@ from core.base.redaction import names_a_secret
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode, UsageError
 from core.values import Json, JsonObject
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 
 
-def add(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def add(around: Surroundings) -> ExitCode:
     """Write a server's entry, and say where it stands and how to try it.
 
     Raises:
@@ -22,26 +21,25 @@ def add(found: argparse.Namespace, around: Surroundings) -> ExitCode:
         SettingsError: the name is no name, or the file can't be changed.
     """
     around.tell_notes()
-    file, name = around.places.mcp_file, str(found.name)
-    if (taken := _configured(name, around)) is not None:
-        raise UsageError(
-            f"there is a server '{taken.id}' already, {taken.origin}; "
-            "choose another name, or remove that one first"
-        )
-    add_server(file, name, _entry(found))
-    if not around.options.quiet and (names := _secrets_written_out(found)):
-        around.complaints.say(
+    options, file = around.options, around.places.mcp_file
+    name: str = options.name
+    in_plans = plan_name(name)
+    for taken in around.servers.everyone:
+        if plan_name(taken.id) == in_plans:
+            raise UsageError(
+                f"there is a server '{taken.id}' already, {taken.origin}; "
+                "choose another name, or remove that one first"
+            )
+    add_server(file, name, _entry(options))
+    if names := _secrets_written_out(options):
+        around.remark(
             "mcp", f"{' and '.join(names)}: the value stands in {file}; ${{VARIABLE}} keeps it out"
         )
-    if around.options.json:
-        around.print_json({"id": name, "file": str(file)})
-    else:
-        tip = "" if around.options.quiet else f"; try it: agent.py mcp test {name}"
-        around.print(f"added '{name}' to {file}{tip}")
-    return ExitCode.ANSWERED
+    tip = "" if options.quiet else f"; try it: agent.py mcp test {name}"
+    return around.report({"id": name, "file": str(file)}, f"added '{name}' to {file}{tip}")
 
 
-def remove(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def remove(around: Surroundings) -> ExitCode:
     """Take a server's entry out of the file that `add` writes.
 
     Raises:
@@ -49,94 +47,80 @@ def remove(found: argparse.Namespace, around: Surroundings) -> ExitCode:
         SettingsError: the file can't be changed.
     """
     around.tell_notes(to_users=True)
-    file, name = around.places.mcp_file, str(found.name)
-    spec = around.find(name)
-    if spec.origin != f"in {file}":
-        raise UsageError(
-            f"'{spec.id}' stands {spec.origin}, which is yours to edit: take it out there; "
-            f"mcp remove changes {file} alone"
-        )
-    remove_server(file, name)
+    file = around.places.mcp_file
+    spec = around.find(around.options.name)
+    _check_is_in(file, spec, "take it out", "remove")
+    remove_server(file, spec.id)
     StartFailures(around.places.failures_file).forget(spec.id)  # one of that name begins anew
-    if around.options.json:
-        around.print_json({"id": name, "file": str(file)})
-    else:
-        around.print(f"removed '{name}' from {file}")
-    return ExitCode.ANSWERED
+    return around.report({"id": spec.id, "file": str(file)}, f"removed '{spec.id}' from {file}")
 
 
-def enable(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def enable(around: Surroundings) -> ExitCode:
     """Switch a server on; one that was set aside is brought back as well. Raises as `disable`."""
-    return _switch(found.name, around, on=True)
+    return _switch(around, on=True)
 
 
-def disable(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def disable(around: Surroundings) -> ExitCode:
     """Switch a server off.
 
     Raises:
         UsageError: no server has the name, or its entry stands in a file that is not ours.
         SettingsError: the file can't be changed.
     """
-    return _switch(found.name, around, on=False)
+    return _switch(around, on=False)
 
 
-def _switch(name: str, around: Surroundings, *, on: bool) -> ExitCode:
+def _switch(around: Surroundings, *, on: bool) -> ExitCode:
     around.tell_notes(to_users=True)
-    file, spec = around.places.mcp_file, around.find(name)
-    is_on = spec not in around.servers.disabled
-    is_changed = is_on is not on
+    file, spec = around.places.mcp_file, around.find(around.options.name)
+    is_changed = (spec in around.servers.disabled) is on
     if is_changed:
-        if spec.origin != f"in {file}":
-            key = "take out 'disabled: true'" if on else "set 'disabled: true'"
-            word = "enable" if on else "disable"
-            raise UsageError(
-                f"'{spec.id}' stands {spec.origin}, which is yours to edit: {key} there; "
-                f"mcp {word} changes {file} alone"
-            )
-        switch_server(file, name, on=on)
+        if on:
+            _check_is_in(file, spec, "take out 'disabled: true'", "enable")
+        else:
+            _check_is_in(file, spec, "set 'disabled: true'", "disable")
+        switch_server(file, spec.id, on=on)
     if on:
         is_changed |= StartFailures(around.places.failures_file).forget(spec.id)
     state = "enabled" if on else "disabled"
-    if around.options.json:
-        around.print_json({"id": spec.id, "state": state, "changed": is_changed})
-    else:
-        done = f"{state} '{spec.id}'"
-        around.print(done if is_changed else f"'{spec.id}' is {state} already")
-    return ExitCode.ANSWERED
+    done = f"{state} '{spec.id}'" if is_changed else f"'{spec.id}' is {state} already"
+    return around.report({"id": spec.id, "state": state, "changed": is_changed}, done)
 
 
-def _configured(name: str, around: Surroundings) -> ServerSpec | None:
-    """The server of that name, or of one that a plan would write the same way."""
-    everyone = (*around.servers.specs, *around.servers.disabled)
-    in_plans = plan_name(name)
-    return next((spec for spec in everyone if plan_name(spec.id) == in_plans), None)
+def _check_is_in(file: Path, spec: ServerSpec, change: str, action: str) -> None:
+    """Refuse to touch an entry that the user wrote elsewhere."""
+    if spec.origin != f"in {file}":
+        raise UsageError(
+            f"'{spec.id}' stands {spec.origin}, which is yours to edit: {change} there; "
+            f"mcp {action} changes {file} alone"
+        )
 
 
-def _entry(found: argparse.Namespace) -> JsonObject:
+def _entry(options: Options) -> JsonObject:
     """The entry in the form that other programs read too."""
     entry: JsonObject = {}
-    program: Sequence[str] = found.program
-    if found.url is not None:
-        entry |= {"type": "http", "url": found.url}
+    program: Sequence[str] = options.program
+    if options.url is not None:
+        entry |= {"type": "http", "url": options.url}
     else:
         words: list[Json] = [*program[1:]]
         entry |= {"command": program[0], "args": words}
         if any(map(_is_here, program)):
             entry["cwd"] = str(Path.cwd())  # it starts elsewhere otherwise, and finds no such file
-    for key, pairs in (("headers", found.header), ("env", found.env)):
+    for key, pairs in (("headers", options.header), ("env", options.env)):
         if pairs:
             entry[key] = dict(pairs)
-    if found.description:
-        entry["description"] = found.description
-    if found.timeout is not None:
-        entry["start_timeout_seconds"] = found.timeout
+    if options.description:
+        entry["description"] = options.description
+    if options.timeout is not None:
+        entry["start_timeout_seconds"] = options.timeout
     return entry
 
 
-def _secrets_written_out(found: argparse.Namespace) -> list[str]:
+def _secrets_written_out(options: Options) -> list[str]:
     """The headers and variables that most likely hold a secret, and not the name of one."""
-    secret = [(name, value) for name, value in found.header if may_hold_credentials(name)]
-    secret += [(name, value) for name, value in found.env if names_a_secret(name)]
+    secret = [(name, value) for name, value in options.header if may_hold_credentials(name)]
+    secret += [(name, value) for name, value in options.env if names_a_secret(name)]
     return [name for name, value in secret if "${" not in value]
 
 

@@ -1,6 +1,5 @@
 """`mcp list`: every configured server, with nothing started, and how its entry is shown."""
 
-import argparse
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +43,7 @@ class _Row:
     tools: int | None
 
 
-def list_servers(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def list_servers(around: Surroundings) -> ExitCode:
     """Print all servers, those that are switched off behind the others."""
     around.tell_notes()
     rows = list(_rows(around))
@@ -59,10 +58,8 @@ def list_servers(found: argparse.Namespace, around: Surroundings) -> ExitCode:
 
 
 def _rows(around: Surroundings) -> Iterator[_Row]:
-    cache, failures = (
-        ShippedToolCache(around.places.cache),
-        StartFailures(around.places.failures_file),
-    )
+    cache = ShippedToolCache(around.places.cache)
+    failures = StartFailures(around.places.failures_file)
     for spec in around.servers.specs:
         known = cache.load(spec)
         problem, state = spec.problem, "on" if spec.problem is None else "problem"

@@ -1,6 +1,5 @@
 """`mcp logs`: the end of what a server wrote to stderr, and what comes after."""
 
-import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -19,9 +18,7 @@ FOLLOW_POLL_SECONDS = 0.2
 _CHUNK_BYTES = 65_536
 
 
-def show_log(
-    found: argparse.Namespace, around: Surroundings, wait: Callable[[float], None] = time.sleep
-) -> ExitCode:
+def show_log(around: Surroundings, wait: Callable[[float], None] = time.sleep) -> ExitCode:
     """Print the last lines, then with `follow` all that comes, until interrupted.
 
     Raises:
@@ -29,21 +26,22 @@ def show_log(
         StorageError: the log can't be read.
     """
     around.tell_notes(to_users=True)
-    count: int = found.lines
-    spec = around.find(found.name)
+    options = around.options
+    count: int = options.lines
+    spec = around.find(options.name)
     if spec.url is not None:
         around.print(f"'{spec.id}' answers at a URL: its log is where it runs, not here")
         return ExitCode.ANSWERED
     path = around.places.server_logs / f"{spec.id}.log"  # ids hold no character that a path lacks
     lines, end = tail(path, count)
-    if around.options.json:
+    if options.json:
         shown: list[Json] = [around.redactor.text(line) for line in lines]
         around.print_json({"id": spec.id, "log": str(path), "lines": shown})
     elif lines:
         around.print(around.redactor.text("\n".join(lines)))
     elif count:
         around.print(_nothing_yet(spec.id, path))
-    if found.follow:
+    if options.follow:
         for text in _growth(path, end, wait):
             around.print(around.redactor.text(text))
     return ExitCode.ANSWERED

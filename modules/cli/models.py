@@ -1,6 +1,5 @@
 """`models`: which models could answer, what they cost, and which one would; fetching one."""
 
-import argparse
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,7 +11,7 @@ from modules.cli.doctor_models import KEYRING_SECONDS
 from modules.cli.models_pull import pull_model
 from modules.cli.models_rows import ModelRow, model_rows
 from modules.cli.parser import Action, CommandParser, read_action
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.models.choosing.choice import Choice, choose_models
 from modules.terminal.printing import shortened
 
@@ -37,7 +36,7 @@ examples:
 _HELP_OPTIONS: Final = frozenset({"-h", "--help"})
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `models`, where no action means `list`; raises as `read_action`."""
     if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
         words = ["list", *words]
@@ -48,7 +47,7 @@ def _add_name(parser: CommandParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the model, such as qwen3:4b")
 
 
-def list_models(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def list_models(around: Surroundings) -> ExitCode:
     """Print all models; what answers is marked, with the reason under the table.
 
     A choice in the profile that can't be used is told there too: the list shows what could be.

@@ -1,6 +1,5 @@
 """`models pull`: have Ollama download a model, and tell how far it is."""
 
-import argparse
 import asyncio
 import re
 import time
@@ -10,6 +9,7 @@ from contextlib import aclosing
 from config.models_file import ModelEntry, ModelsFile
 from core.base.text import size_text
 from core.errors import ExitCode, UsageError
+from core.values import JsonObject
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
 from modules.models.credentials.finding import find_key
@@ -28,9 +28,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w./:-]{0,199}", re.ASCII)
 """A model's name as Ollama takes it (types/model/name.go), roughly; the server checks it."""
 
 
-def pull_model(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def pull_model(around: Surroundings) -> ExitCode:
     """`pull` of the named model, until it is there or interrupted."""
-    return around.run(pull(found.name, around))
+    return around.run(pull(around.options.name, around))
 
 
 async def pull(name: str, around: Surroundings) -> ExitCode:
@@ -40,15 +40,13 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
         SettingsError: models.json can't be used.
         UserError: the name is none, or that of a model that is not Ollama's.
         ModelUnavailable: Ollama can't be reached, or failed.
-        StdoutLost: nobody reads the output.
     """
     from modules.models.ollama.service import OllamaService  # imports httpx2
 
     entry = _entry(name, around.models)
-    options, environ = around.options, around.environ
-    key = find_key(entry, environ, around.places.home)
-    service = OllamaService(entry, ollama_errors(entry, environ, key))
-    report = _report_for(around, is_quiet=options.quiet)
+    key = find_key(entry, around.environ, around.places.home)
+    service = OllamaService(entry, ollama_errors(entry, around.environ, key))
+    report = _report_for(around)
     began = time.monotonic()
     try:
         async with aclosing(service.pull()) as progresses:
@@ -61,20 +59,14 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
     finally:
         report.end()
         await service.aclose()
-    if options.json:
-        around.print_json(
-            {
-                "model": f"ollama:{entry.model}",
-                "size_bytes": report.size_bytes,
-                "seconds": round(time.monotonic() - began, 3),
-            }
-        )
-    else:
-        tip = (
-            "" if options.quiet else f'; try it: agent.py --model ollama:{entry.model} "15% of 80"'
-        )
-        around.print(f"pulled {entry.model} ({size_text(report.size_bytes)}){tip}")
-    return ExitCode.ANSWERED
+    document: JsonObject = {
+        "model": f"ollama:{entry.model}",
+        "size_bytes": report.size_bytes,
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    done = f"pulled {entry.model} ({size_text(report.size_bytes)})"
+    tip = f'; try it: agent.py --model ollama:{entry.model} "15% of 80"'
+    return around.report(document, done if around.options.quiet else f"{done}{tip}")
 
 
 def _entry(name: str, models: ModelsFile) -> ModelEntry:
@@ -146,12 +138,9 @@ class PullReport:
             self._log(text)
 
 
-def _report_for(around: Surroundings, *, is_quiet: bool) -> PullReport:
+def _report_for(around: Surroundings) -> PullReport:
     """A terminal gets the live line, a log the other lines, and who wants quiet neither."""
-    is_terminal = around.stderr is not None and around.stderr.isatty()
-
-    def log(text: str) -> None:
-        if not is_quiet and not is_terminal:
-            around.complaints.say(STAGE, text)
-
-    return PullReport(LiveLine(around.stderr if is_terminal and not is_quiet else None), log)
+    stream = around.stderr
+    if stream is not None and stream.isatty():
+        return PullReport(LiveLine(None if around.options.quiet else stream), lambda text: None)
+    return PullReport(LiveLine(None), lambda text: around.remark(STAGE, text))

@@ -1,19 +1,72 @@
-"""What the parsers of all commands share: messages, options, and how options are read."""
+"""What the parsers of requests and commands share: options, how they are read, messages."""
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from config.checking import MAX_SECONDS
-from modules.cli.arguments import (
-    EXIT_CODES_HELP,
-    OptionsParser,
-    add_loudness_options,
-    add_source_options,
-)
-from modules.cli.surroundings import Run
+from core.base.text import NEAR_SHOWN, near_names
+from modules.cli.surroundings import Options, Run
+
+END_OF_OPTIONS = "--"
+
+EXIT_CODES_HELP = """\
+exit codes:
+  0    answered
+  1    the world failed: model, server, sandbox or disk (or a bug of ours: see the log it names)
+  2    bad usage or configuration
+  3    no answer within the steps and lifelines, a request the model declined, or a failed plan
+  4    the tool of `call` answered with an error
+  130  interrupted
+"""
+
+_SIGNED_NUMBER = re.compile(r"-[\d.(]")
+"""What begins with a minus sign, not with the dash of an option: none of ours looks like that."""
+
+
+def looks_like_option(word: str) -> bool:
+    """Whether a word could only be an option: not a dash alone, and no number with its sign."""
+    return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
+
+
+class OptionsParser(argparse.ArgumentParser):
+    """Proposes the nearest option or choice for a word that is none."""
+
+    def take_signs(self) -> None:
+        """Have `-.5` and `-(3+4)` be words; by default only a plain number such as `-5` is."""
+        self._negative_number_matcher = _SIGNED_NUMBER
+
+    def refuse(self, words: Sequence[str], more: str = "") -> NoReturn:
+        """Exit with code 2 over words that can't be read; `more` says what is to be said of it."""
+        near = self._near_options(words)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        self.error(f"not understood: {' '.join(words)}{meant}{more}")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = near_names(str(value).lower(), map(str, action.choices or ()))
+            if not near:
+                raise
+            meant = f"{error.message}; did you mean {' or '.join(near)}?"
+            raise argparse.ArgumentError(action, meant) from None
+
+    def _near_options(self, words: Sequence[str]) -> list[str]:
+        """The options that words with a dash may have meant: they begin so, or are alike."""
+        near: dict[str, None] = {}
+        for word in words:
+            name = word.partition("=")[0].lstrip("-").lower()
+            if not word.startswith("-") or not name:
+                continue
+            known = {option.lstrip("-"): option for option in self._option_string_actions}
+            begun = [full for full in known if full.startswith(name)][:NEAR_SHOWN]
+            near.update(dict.fromkeys(known[full] for full in begun or near_names(name, known)))
+        return [*near]
 
 
 class CommandParser(OptionsParser):
@@ -41,7 +94,7 @@ def command_parser(program: str, command: str, description: str) -> CommandParse
 
 def read_words(
     parser: CommandParser, words: Sequence[str], more: str = "", *, is_mixed: bool = False
-) -> argparse.Namespace:
+) -> Options:
     """What the words say to a command without actions; with `is_mixed`, options go anywhere.
 
     Raises:
@@ -49,7 +102,7 @@ def read_words(
     """
     add_options(parser)
     read = parser.parse_known_intermixed_args if is_mixed else parser.parse_known_args
-    found, unknown = read(words)
+    found, unknown = read(words, Options())
     if unknown:
         parser.refuse(unknown, more)
     return found
@@ -80,7 +133,7 @@ def read_action(
     command: str,
     description: str,
     actions: Mapping[str, Action],
-) -> argparse.Namespace:
+) -> Options:
     """What the words say to a command whose first argument is one of these actions.
 
     What is found has the `action`, what does it as `run`, and its own `parser`.
@@ -104,7 +157,7 @@ def read_action(
         action.arguments(parser)
         add_options(parser)
         parser.set_defaults(run=action.run, parser=parser)
-    found, unknown = whole.parse_known_args(words)
+    found, unknown = whole.parse_known_args(words, Options())
     if unknown:
         chosen: CommandParser = found.parser
         if refusal := actions[found.action].refusal:
@@ -118,6 +171,48 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on stdout, for scripts")
     add_source_options(parser)
     add_loudness_options(parser, "show more")
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say where servers are configured; requests and commands share them."""
+    parser.add_argument(
+        "--profile",
+        metavar="FILE",
+        type=Path,
+        help="a profile in place of config/profiles.yaml",
+    )
+    parser.add_argument(
+        "--mcp-config",
+        metavar="FILE",
+        action="append",
+        type=Path,
+        default=[],
+        help="servers of this mcp.json too; may be given again",
+    )
+    parser.add_argument(
+        "--allow-tool-changes",
+        action="store_true",
+        help="accept tools whose definition has changed since their first use",
+    )
+
+
+def add_approve_option(parser: argparse.ArgumentParser) -> None:
+    """`--approve TOOL`, for requests and plans."""
+    parser.add_argument(
+        "--approve",
+        metavar="TOOL",
+        action="append",
+        default=[],
+        type=_tool_name,
+        help="let plans call this tool (server.tool) without asking; may be given again",
+    )
+
+
+def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
+    """`--verbose`, which shows what `verbose` says, and `--quiet`; not both."""
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("--verbose", action="store_true", help=verbose)
+    loudness.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def seconds(text: str) -> float:
@@ -135,3 +230,11 @@ def seconds(text: str) -> float:
             f"{text!r} is no number of seconds above 0 and at most {MAX_SECONDS:g}"
         )
     return found
+
+
+def _tool_name(text: str) -> str:
+    if not text.strip() or "," in text or any(map(str.isspace, text.strip())):
+        raise argparse.ArgumentTypeError(
+            "one tool, such as files.write_file; give it again for more"
+        )
+    return text

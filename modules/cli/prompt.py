@@ -1,15 +1,14 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
 from modules.cli.servers import display_for, opened
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
@@ -33,7 +32,7 @@ examples:
 ASKS_NO_MODEL = "no model is asked for this: it gets the page of agent.py help"
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `prompt`; raises as `read_words`."""
     parser = command_parser(program, "prompt", _HELP)
     parser.add_argument("request", metavar="REQUEST", nargs="+", help="as it would be typed")
@@ -45,7 +44,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     return read_words(parser, words, is_mixed=True)
 
 
-def show_prompt(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def show_prompt(around: Surroundings) -> ExitCode:
     """Print the prompts of the request's first step, in the order in which they would be sent.
 
     Raises:
@@ -55,14 +54,14 @@ def show_prompt(found: argparse.Namespace, around: Surroundings) -> ExitCode:
     # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
     with around.waits().during("model", "keys and services that may be there"):
         chosen = choose_model(
-            found.model,
+            around.options.model,
             around.profile.llm,
             around.models,
             around.environ,
             around.redactor,
             home=around.places.home,
         )
-    return around.run(_show_prompt(" ".join(found.request), chosen, around))
+    return around.run(_show_prompt(" ".join(around.options.request), chosen, around))
 
 
 async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings) -> ExitCode:
@@ -91,16 +90,10 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
             outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
-    if not around.options.quiet:
-        display.progress.say(
-            "model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)"
-        )
-    if around.options.json:
-        documents: list[JsonObject] = [_document(request) for request in witness.requests]
-        around.print_json({"model": chosen.name, "requests": [*documents]})
-    else:
-        around.print("\n\n".join(_text(request) for request in witness.requests))
-    return ExitCode.ANSWERED
+    around.remark("model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)")
+    documents: list[Json] = [_document(request) for request in witness.requests]
+    text = "\n\n".join(map(_text, witness.requests))
+    return around.report({"model": chosen.name, "requests": documents}, text)
 
 
 def _text(request: ModelRequest) -> str:

@@ -1,6 +1,5 @@
 """`run-plan`: a plan by hand, checked, repaired and run as the loop would run it."""
 
-import argparse
 import asyncio
 import sys
 import time
@@ -21,12 +20,11 @@ from core.tools.spec import ToolSpec
 from core.turn import Plan
 from core.values import JsonObject
 from modules.action import run_plan
-from modules.cli.arguments import add_approve_option
-from modules.cli.parser import command_parser, read_words
+from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.run_plan_output import PlanReport, failure_text, plan_document
 from modules.cli.servers import display_for, opened
-from modules.cli.surroundings import Surroundings
+from modules.cli.surroundings import Options, Surroundings
 from modules.composition import asking_leave, sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
 from modules.session.provenance import provenance_policy
@@ -67,7 +65,7 @@ _NOTES = {
 }
 
 
-def parse(words: Sequence[str], program: str) -> argparse.Namespace:
+def parse(words: Sequence[str], program: str) -> Options:
     """Read the words behind `run-plan`; raises as `read_words`."""
     parser = command_parser(program, "run-plan", _HELP)
     parser.add_argument("file", metavar="FILE", help="the plan, Python text; - reads it from stdin")
@@ -87,7 +85,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
-def run_plan_by_hand(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def run_plan_by_hand(around: Surroundings) -> ExitCode:
     """Run the plan and print its answer; why there is none goes to stderr.
 
     The addresses and paths in the plan count as the user's words; a call that may change something
@@ -100,43 +98,27 @@ def run_plan_by_hand(found: argparse.Namespace, around: Surroundings) -> ExitCod
     """
     around.tell_notes(to_users=True)
     # Read before the event loop starts: Ctrl-C ends a read of stdin at once here.
-    source = read_plan(found.file, sys.stdin.buffer, around.profile.sandbox.source_bytes)
-    return around.run(_run_plan_by_hand(found, source, around))
+    bytes_max = around.profile.sandbox.source_bytes
+    source = read_plan(around.options.file, sys.stdin.buffer, bytes_max)
+    return around.run(_run_plan_by_hand(source, around))
 
 
-async def _run_plan_by_hand(
-    found: argparse.Namespace, source: str, around: Surroundings
-) -> ExitCode:
+async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     profile, options = around.profile, around.options
-    chosen = _chosen(found.tools, around)
+    chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
     display = display_for(around)
-    limits, required = sandbox_limits(profile.sandbox), profile.sandbox.require
-    sandbox = _WatchedSandbox(limits, require=required)
-    waiting = sandbox.standing_still
-    async with (
-        sandbox,
-        opened(
-            specs,
-            around,
-            display,
-            while_asking=waiting,
-            tries_all=found.tools is not None,
-        ) as dispatcher,
-    ):
+    sandbox = _WatchedSandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
+    waiting, is_named = sandbox.standing_still, options.tools is not None
+    servers = opened(specs, around, display, while_asking=waiting, tries_all=is_named)
+    async with sandbox, servers as dispatcher:
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
-        policy = provenance_policy(profile, around.servers.specs, around.places, found.approve)
-        run = _HandRun(
-            dispatcher,
-            sandbox,
-            display.progress,
-            _guard(source, dispatcher, policy, asking_leave(display.questions, waiting)),
-            is_quiet=options.quiet,
-        )
-        report = await run.run(source)
-    return _tell(found.file, report, around, display.progress)
+        policy = provenance_policy(profile, around.servers.specs, around.places, options.approve)
+        guard = _guard(source, dispatcher, policy, asking_leave(display.questions, waiting))
+        report = await _report_on(source, dispatcher, sandbox, guard, display.progress, around)
+    return _tell(report, around)
 
 
 def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[ServerSpec]:
@@ -190,75 +172,56 @@ class _HandContext:
         """A call has ended."""
 
 
-class _HandRun:
-    """One plan with the tools of a dispatcher, told as the loop tells it."""
+async def _report_on(
+    source: str,
+    dispatcher: MultiMCP,
+    sandbox: _WatchedSandbox,
+    guard: ProvenanceGuard,
+    progress: Progress,
+    around: Surroundings,
+) -> PlanReport:
+    """Check, repair and run the plan; its calls are told as the loop tells them."""
+    calls = RunCalls(_HandContext(dispatcher), guard=guard)
+    is_world_down = bool(dispatcher.failures)
+    repaired: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        dispatcher: MultiMCP,
-        sandbox: _WatchedSandbox,
-        progress: Progress,
-        guard: ProvenanceGuard,
-        *,
-        is_quiet: bool,
-    ) -> None:
-        self._dispatcher = dispatcher
-        self._sandbox = sandbox
-        self._progress = progress
-        self._is_quiet = is_quiet
-        self._guard = guard
-        self._calls = RunCalls(_HandContext(dispatcher), guard=guard)
-        self._repairs: tuple[str, ...] = ()
-        self._is_world_down = bool(dispatcher.failures)
-
-    async def run(self, source: str) -> PlanReport:
-        """Check, repair and run it."""
-        self._guard.known.plan_written(source)
-        began = time.perf_counter()
-        result = await run_plan(
-            Plan(source), self._dispatcher.catalog, self._call, self._sandbox, self._on_repaired
-        )
-        seconds = time.perf_counter() - began
-        ran = self._sandbox.newest
-        value, printed = (ran.value, ran.printed) if ran is not None else (None, "")
-        return PlanReport(result, value, printed, self._repairs, seconds, self._is_world_down)
-
-    async def _call(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        nonlocal is_world_down
         try:
-            return await self._calls.send(tool, arguments, self._progress)
+            return await calls.send(tool, arguments, progress)
         except ServerError:
-            self._is_world_down = True
+            is_world_down = True
             raise
 
-    async def _on_repaired(self, repairs: tuple[str, ...]) -> None:
+    async def on_repaired(repairs: tuple[str, ...]) -> None:
         """Tell it before the plan runs: what follows is what the repaired plan does."""
-        self._repairs = repairs
-        if not self._is_quiet:
-            self._progress.say("plan", f"repaired: {'; '.join(repairs)}")
+        nonlocal repaired
+        repaired = repairs
+        around.remark("plan", f"repaired: {'; '.join(repairs)}")
+
+    guard.known.plan_written(source)
+    began = time.perf_counter()
+    result = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
+    took = time.perf_counter() - began
+    ran = sandbox.newest
+    value, printed = (ran.value, ran.printed) if ran is not None else (None, "")
+    return PlanReport(result, value, printed, repaired, took, is_world_down)
 
 
-def _tell(file: str, report: PlanReport, around: Surroundings, progress: Progress) -> ExitCode:
+def _tell(report: PlanReport, around: Surroundings) -> ExitCode:
     """The answer where it belongs, and everything else on stderr."""
-    if not around.options.quiet:
-        for stage, text in _remarks(report, is_verbose=around.options.verbose):
-            progress.say(stage, text)
+    # A stage before each line: none that a plan prints may look like one of ours.
+    for line in report.printed.removesuffix("\n").split("\n") if report.printed else ():
+        around.remark("printed", line)
+    if around.options.verbose:
+        around.remark("sandbox", f"the plan took {report.seconds * 1000:.0f} ms")
+    if report.verdict is not None and (note := _NOTES[report.verdict]):
+        around.remark("plan", note)
     if around.options.json:
         around.print_json(plan_document(report, around.redactor))
     elif report.answer is not None:
         around.print(report.answer)
     if report.failure is None:
         return report.exit_code
-    name = "stdin" if file == "-" else file
+    name = "stdin" if around.options.file == "-" else around.options.file
     return around.complaints.fail(failure_text(report.failure, name), report.exit_code)
-
-
-def _remarks(report: PlanReport, *, is_verbose: bool) -> list[tuple[str, str]]:
-    """What is worth a progress line: stage and text."""
-    # A stage before each line: none that a plan prints may look like one of ours.
-    lines = report.printed.removesuffix("\n").split("\n") if report.printed else []
-    remarks = [("printed", line) for line in lines]
-    if is_verbose:
-        remarks.append(("sandbox", f"the plan took {report.seconds * 1000:.0f} ms"))
-    if report.verdict is not None and (note := _NOTES[report.verdict]):
-        remarks.append(("plan", note))
-    return remarks

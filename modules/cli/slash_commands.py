@@ -13,7 +13,7 @@ from core.errors import ExitCode
 from core.session import MultiMCP
 from core.turn import Usage
 from modules.cli.arguments import COMMANDS
-from modules.cli.mcp_tools import status_text, tool_line
+from modules.cli.mcp_servers import status_text, tool_line
 from modules.session.history import Activity
 from modules.terminal.wording import activity_text, usage_text
 

@@ -27,28 +27,19 @@ from modules.terminal.tables import print_table
 from modules.terminal.waits import Waits
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What every command takes; the names are those of the options."""
+class Options(argparse.Namespace):
+    """A command line that was read: what all take, and beside it what each has for itself.
 
-    profile: Path | None = None
-    mcp_config: tuple[Path, ...] = ()
-    allow_tool_changes: bool = False
-    json: bool = False
-    verbose: bool = False
-    quiet: bool = False
+    `mcp_config` are files with more servers; `allow_tool_changes` takes tool definitions that
+    changed since their first use as they are now.
+    """
 
-
-def read_options(found: argparse.Namespace) -> Options:
-    """What was said with them."""
-    return Options(
-        profile=Path(found.profile) if found.profile is not None else None,
-        mcp_config=tuple(map(Path, found.mcp_config)),
-        allow_tool_changes=found.allow_tool_changes,
-        json=found.json,
-        verbose=found.verbose,
-        quiet=found.quiet,
-    )
+    profile: Path | None
+    mcp_config: list[Path]
+    allow_tool_changes: bool
+    json: bool
+    verbose: bool
+    quiet: bool
 
 
 @dataclass(frozen=True)
@@ -102,7 +93,7 @@ class Surroundings:
         """
         places, files = self.places, self.options.mcp_config
         found = server_list(self.profile, places, self.profile_file, files, self.environ)
-        self.redactor.learn(secret_values((*found.specs, *found.disabled)))
+        self.redactor.learn(secret_values(found.everyone))
         return found
 
     def tell_notes(self, *, to_users: bool = False) -> None:
@@ -115,6 +106,19 @@ class Surroundings:
         if options.verbose or not (to_users or options.quiet):
             for note in notes:
                 self.complaints.say("mcp", note)
+
+    def remark(self, stage: str, text: str) -> None:
+        """Say something that whoever wants quiet can do without."""
+        if not self.options.quiet:
+            self.complaints.say(stage, text)
+
+    def report(self, document: Json, text: str) -> ExitCode:
+        """What was done, to stdout: as JSON where that is wanted, else in words."""
+        if self.options.json:
+            self.print_json(document)
+        else:
+            self.print(text)
+        return ExitCode.ANSWERED
 
     def print(self, text: str) -> None:
         """Text to stdout.
@@ -154,7 +158,7 @@ class Surroundings:
         Raises:
             UsageError: there is none; the message gives the nearest names.
         """
-        everyone = (*self.servers.specs, *self.servers.disabled)
+        everyone = self.servers.everyone
         found = next((spec for spec in everyone if spec.id == name), None)
         if found is None:
             raise UsageError(f"there is no server '{name}'{_nearest(name, everyone)}")
@@ -185,7 +189,7 @@ class Surroundings:
         return task.result()
 
 
-Run: TypeAlias = Callable[[argparse.Namespace, Surroundings], ExitCode]
+Run: TypeAlias = Callable[[Surroundings], ExitCode]
 """Does what a command line says."""
 
 

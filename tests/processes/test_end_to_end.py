@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from core.version import __version__
-from modules.cli.arguments import help_text
 from modules.terminal.answer import LABEL
 from tests.command_line import (
     INDIA,
@@ -369,14 +368,6 @@ def test_version_and_help_are_answers_on_stdout(tmp_path: Path) -> None:
     assert done.code == 0
     for code in ("0  ", "1  ", "2  ", "3  ", "4  ", "130"):
         assert f"\n  {code}" in done.out
-
-
-def test_readme_states_the_exit_codes_that_help_states() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for line in help_text(__version__).splitlines():
-        code, _, meaning = line.strip().partition(" ")
-        if code in ("0", "1", "2", "3", "4", "130"):
-            assert f"| {code} | {meaning.strip()} |" in readme
 
 
 SLOW_SERVER = """

@@ -1,6 +1,5 @@
 """Commands run in this process, with a home of their own and fixture servers."""
 
-import argparse
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ from config.settings import ROOT, Places, SettingsError
 from core.errors import CortexError, ExitCode, UserError
 from core.values import Json, JsonObject
 from modules.cli.commands import parse_command, run_command
-from modules.cli.surroundings import Surroundings, read_options
+from modules.cli.surroundings import Surroundings
 from modules.terminal.streams import Complaints
 from tests.command_line import NO_MODEL_SERVER, Finished, write_profile
 
@@ -28,13 +27,9 @@ def said(*words: str) -> dict[str, object]:
     return {key: value for key, value in found.items() if key not in left_out and value}
 
 
-def prepared(
-    home: Path, environ: Mapping[str, str], *words: str
-) -> tuple[argparse.Namespace, Surroundings]:
+def prepared(home: Path, environ: Mapping[str, str], *words: str) -> Surroundings:
     """What a command line says, and what its command works in, with all state under `home`."""
-    found = parse_command(words)
-    places = Places(ROOT, home)
-    return found, Surroundings(read_options(found), places, Complaints(environ), environ)
+    return Surroundings(parse_command(words), Places(ROOT, home), Complaints(environ), environ)
 
 
 @dataclass(frozen=True)

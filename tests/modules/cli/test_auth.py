@@ -1,6 +1,5 @@
 """`auth`: keys put into the system's keyring, listed and taken out, and never shown."""
 
-import argparse
 import io
 import json
 import subprocess
@@ -8,12 +7,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
 from config.settings import ROOT, SettingsError
 from core.errors import CortexError, ExitCode, UserError
-from modules.cli.auth import KeySource, list_keys, remove_key, set_key
+from modules.cli.auth import list_keys, remove_key, set_key
 from modules.cli.commands import parse_command
 from modules.cli.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
@@ -56,18 +56,19 @@ class Auth:
     home: Path
     capsys: pytest.CaptureFixture[str]
     keyring: MemoryKeyring = field(default_factory=MemoryKeyring)
+    asked: list[str] = field(default_factory=list[str])
 
     def run(
         self,
         *words: str,
-        source: KeySource | None = None,
+        stdin: TextIO | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Finished:
         given = environ or {}
-        found, around = prepared(self.home, given, "auth", *words)
+        around = prepared(self.home, given, "auth", *words)
         complaints = around.complaints
         try:
-            code = self._done(found, around, source)
+            code = self._done(around, stdin)
         except (SettingsError, UserError) as error:
             code = complaints.fail(str(error), ExitCode.BAD_USAGE)
         except CortexError as error:
@@ -76,19 +77,22 @@ class Auth:
         assert KEY not in told.out + told.err
         return Finished(int(code), told.out, told.err)
 
-    def _done(
-        self, found: argparse.Namespace, around: Surroundings, source: KeySource | None
-    ) -> ExitCode:
-        match found.action:
+    def _done(self, around: Surroundings, stdin: TextIO | None) -> ExitCode:
+        match around.options.action:
             case "set":
-                return set_key(found, around, source, self.keyring.open)
+                return set_key(around, stdin, self.typed, self.keyring.open)
             case "remove":
-                return remove_key(found, around, self.keyring.open)
+                return remove_key(around, self.keyring.open)
             case _:
-                return list_keys(found, around)
+                return list_keys(around)
+
+    def typed(self, prompt: str) -> str:
+        """A key typed at the terminal, where it is asked for."""
+        self.asked.append(prompt)
+        return KEY
 
     def set(self, name: str, key: str = KEY, *words: str) -> Finished:
-        return self.run("set", name, *words, source=KeySource(io.StringIO(key)))
+        return self.run("set", name, *words, stdin=io.StringIO(key))
 
     def listed(self, environ: Mapping[str, str] | None = None) -> dict[str, dict[str, object]]:
         done = self.run("list", "--json", environ=environ)
@@ -119,15 +123,9 @@ class TestSetting:
             def open(self) -> KeyringBackend:
                 return NoKeyring()
 
-        asked: list[str] = []
-
-        def ask(prompt: str) -> str:
-            asked.append(prompt)
-            return KEY
-
         auth = Auth(tmp_path, capsys, Nowhere())
-        done = auth.run("set", "gemini", source=KeySource(Typed(), ask))
-        assert (done.code, done.out, asked) == (2, "", [])
+        done = auth.run("set", "gemini", stdin=Typed())
+        assert (done.code, done.out, auth.asked) == (2, "", [])
         assert "this system has no keyring" in done.err
         assert "set GEMINI_API_KEY in the environment instead" in done.err
 
@@ -145,14 +143,8 @@ class TestSetting:
         assert auth.listed()["GROQ_KEY"]["models"] == ["groq"]
 
     def test_at_a_terminal_it_is_asked_for_and_not_shown(self, auth: Auth) -> None:
-        asked: list[str] = []
-
-        def ask(prompt: str) -> str:
-            asked.append(prompt)
-            return KEY
-
-        assert auth.run("set", "gpt", source=KeySource(Typed(), ask)).code == 0
-        assert asked == ["key for OPENAI_API_KEY (it is not shown): "]
+        assert auth.run("set", "gpt", stdin=Typed()).code == 0
+        assert auth.asked == ["key for OPENAI_API_KEY (it is not shown): "]
         assert auth.keyring.secrets == {"OPENAI_API_KEY": KEY}
 
     @pytest.mark.parametrize(
@@ -178,17 +170,17 @@ class TestSetting:
 
     def test_stdin_that_is_no_text_is_refused(self, auth: Auth) -> None:
         stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe" * 10), encoding="utf-8")
-        done = auth.run("set", "gemini", source=KeySource(stdin))
+        done = auth.run("set", "gemini", stdin=stdin)
         assert (done.code, auth.keyring.secrets) == (2, {})
         assert "is no text" in done.err
 
     def test_the_environment_that_counts_first_is_pointed_out(self, auth: Auth) -> None:
         environ = {"GEMINI_API_KEY": "another-key"}
-        source = KeySource(io.StringIO(KEY))
-        done = auth.run("set", "gemini", source=source, environ=environ)
+        stdin = io.StringIO(KEY)
+        done = auth.run("set", "gemini", stdin=stdin, environ=environ)
         assert "GEMINI_API_KEY is set in the environment too" in done.err
-        source = KeySource(io.StringIO(KEY))
-        assert auth.run("set", "gemini", "--quiet", source=source, environ=environ).err == ""
+        stdin = io.StringIO(KEY)
+        assert auth.run("set", "gemini", "--quiet", stdin=stdin, environ=environ).err == ""
 
     def test_json_says_where_the_key_is(self, auth: Auth) -> None:
         done = auth.set("gemini", KEY, "--json")
@@ -202,13 +194,13 @@ class TestNames:
     def test_one_that_is_unknown_is_answered_with_those_that_are(
         self, auth: Auth, action: str
     ) -> None:
-        done = auth.run(action, "nobody", source=KeySource(io.StringIO(KEY)))
+        done = auth.run(action, "nobody", stdin=io.StringIO(KEY))
         assert (done.code, auth.keyring.secrets) == (2, {})
         assert "'nobody'" in done.err
         assert "gemini, claude, gpt, GEMINI_API_KEY" in done.err
 
     def test_a_key_in_its_place_is_not_repeated(self, auth: Auth) -> None:
-        done = auth.run("set", KEY, source=KeySource(io.StringIO(KEY)))
+        done = auth.run("set", KEY, stdin=io.StringIO(KEY))
         assert done.code == 2
         assert "a key is no name" in done.err
 

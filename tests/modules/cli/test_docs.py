@@ -65,7 +65,7 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
     environ = {"PATH": "/bin", "GEMINI_API_KEY": "sekret", "GOOGLE_API_KEY": "sekret"}
     environ["BRAVE_API_KEY"] = "its-own"
     with pytest.raises(Replaced):
-        manage_documents(*prepared(tmp_path, environ, *words), replace)
+        manage_documents(prepared(tmp_path, environ, *words), replace)
     (_, program, task), told = started[0]
     assert program == str(ROOT / PROGRAM)
     assert read_task(task).action == "list"
@@ -77,7 +77,7 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
     assert json.loads(told["CORTEX_WEB"]) == {}
     profile.write_text("agent: 1")
     with pytest.raises(SettingsError):
-        manage_documents(*prepared(tmp_path, environ, *words), replace)
+        manage_documents(prepared(tmp_path, environ, *words), replace)
 
 
 def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:

@@ -9,10 +9,9 @@ import pytest
 from config.schema import WALL_NAMES, AgentProfile, WallName
 from core.errors import ExitCode
 from core.values import JsonObject
-from modules.cli.doctor import diagnose
+from modules.cli.doctor import diagnose, sandbox_checks
 from modules.cli.doctor_configuration import web_checks
 from modules.cli.doctor_findings import Check, checks_text, exit_code
-from modules.cli.doctor_sandbox import sandbox_checks
 from modules.sandbox import SandboxLimits
 from modules.sandbox.walls.launcher import Wall
 from tests.modules.cli.by_hand import Hand, entry, prepared
@@ -49,7 +48,7 @@ class Doctor:
         def examine(limits: SandboxLimits) -> tuple[Wall, ...]:
             return walls(*missing)
 
-        code = diagnose(*prepared(self.home, given, "doctor", *words), examine)
+        code = diagnose(prepared(self.home, given, "doctor", *words), examine)
         out = self.capsys.readouterr().out
         document = json.loads(out)
         assert document["exit_code"] == int(code)

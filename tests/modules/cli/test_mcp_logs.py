@@ -83,7 +83,7 @@ def follow(home: Path, *steps: Callable[[], object]) -> None:
         step()
 
     with pytest.raises(Interrupted):
-        show_log(*prepared(home, {}, "mcp", "logs", "x", *words), wait)
+        show_log(prepared(home, {}, "mcp", "logs", "x", *words), wait)
 
 
 def test_following_shows_whole_lines_as_they_come_and_a_new_start_from_its_beginning(

@@ -34,12 +34,12 @@ class Desk:
     async def run(self, *words: str, environ: Mapping[str, str] | None = None) -> Finished:
         everything = {**NOWHERE, **(environ or {})}
         profile = ["--profile", str(self.home / "profile.yaml")]
-        found, around = prepared(self.home, everything, "models", *words, *profile)
+        around = prepared(self.home, everything, "models", *words, *profile)
         async with asyncio.timeout(10):
-            if found.action == "pull":
-                code = await pull(found.name, around)
+            if around.options.action == "pull":
+                code = await pull(around.options.name, around)
             else:
-                code = await asyncio.to_thread(list_models, found, around)
+                code = await asyncio.to_thread(list_models, around)
         told = self.capsys.readouterr()
         return Finished(int(code), told.out, told.err)
 
@@ -264,7 +264,7 @@ async def test_a_name_means_what_it_means_elsewhere(desk: Desk, name: str, asked
     ],
 )
 async def test_a_name_that_ollama_can_not_pull_is_refused(desk: Desk, name: str, told: str) -> None:
-    _, around = prepared(desk.home, NOWHERE, "models")
+    around = prepared(desk.home, NOWHERE, "models")
     with pytest.raises(UsageError, match=told) as caught:
         await pull(name, around)
     assert "\x1b" not in str(caught.value)

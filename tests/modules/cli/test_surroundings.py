@@ -11,7 +11,7 @@ SECRET = "sekret-value-" + "x" * 200
 
 def test_a_secret_in_a_table_is_gone_before_a_terminals_width_breaks_it(tmp_path: Path) -> None:
     with redirect_stdout(Terminal()) as shown:
-        _, around = prepared(tmp_path, {"SOME_API_KEY": SECRET}, "mcp", "list")
+        around = prepared(tmp_path, {"SOME_API_KEY": SECRET}, "mcp", "list")
         around.print_table([("NAME", "STARTS WITH"), ("web", f"run --key {SECRET}")], [SECRET])
     assert "sekret" not in shown.getvalue()
     assert "xxx" not in shown.getvalue()

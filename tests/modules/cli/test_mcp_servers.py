@@ -1,7 +1,7 @@
 """Tools as a person reads them."""
 
 from core.tools.catalog import ToolCatalog
-from modules.cli.mcp_tools import tool_line, tools_text
+from modules.cli.mcp_servers import tool_line, tools_text
 from tests.doubles import tool
 
 

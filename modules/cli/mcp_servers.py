@@ -1,17 +1,19 @@
-"""`mcp tools` and `mcp status`: what the servers offer, as the planner sees it; how they fare."""
+"""`mcp tools`, `status` and `test`: servers started, to see what they offer and how they fare."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from config.servers import ServerSpec
 from core.base.text import counted, one_line
 from core.dispatch.hooks import ServerStatus
-from core.errors import ExitCode
+from core.errors import ExitCode, ServerError
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import Json, JsonObject
-from modules.cli.mcp_list import NOTHING_CONFIGURED
+from core.values import JsonObject
+from modules.cli.mcp_list import NOTHING_CONFIGURED, shown_start
+from modules.cli.mcp_logs import tail
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import describe_tool, tool_signature, tool_stub
@@ -21,17 +23,22 @@ from modules.terminal.tables import table
 NAME_CHARACTERS = 40
 """How much is shown of the name and version that a server gives itself."""
 
+FAILED_LOG_LINES = 10
+"""How much of a log a failure shows."""
+
+TOOL_NAMES_CHARACTERS = 300
+
 _HEAD = ("NAME", "STATE", "SERVER", "PROTOCOL", "TOOLS", "START", "LOG")
 
 
-def list_tools(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def list_tools(around: Surroundings) -> ExitCode:
     """Print the tools of all servers or of one; what failed to start is told on stderr.
 
     Raises:
         UsageError: no such server.
     """
     around.tell_notes()
-    return around.run(_list_tools(found.server, around))
+    return around.run(_list_tools(around.options.server, around))
 
 
 async def _list_tools(one: str | None, around: Surroundings) -> ExitCode:
@@ -44,7 +51,7 @@ async def _list_tools(one: str | None, around: Surroundings) -> ExitCode:
         catalog, server_tools = dispatcher.catalog, dispatcher.server_tools
         failures = list(dispatcher.failures.values())
     if around.options.json:
-        around.print_json([_document(tool, catalog) for tool in catalog])
+        around.print_json([_tool_document(tool, catalog) for tool in catalog])
     elif not specs:
         around.print(NOTHING_CONFIGURED)
     elif server_tools:
@@ -61,20 +68,15 @@ def tools_text(
     server_tools: dict[str, list[ToolSpec]], catalog: ToolCatalog, *, whole: bool
 ) -> str:
     """The tools server by server: a line each, or with `whole` all that a stub says."""
-    return "\n\n".join(
-        "\n".join([_heading(server, len(tools)), *_shown(tools, catalog, whole=whole)])
-        for server, tools in server_tools.items()
-    )
-
-
-def _heading(server: str, count: int) -> str:
-    return f"{server}: {counted(count, 'tool')}"
-
-
-def _shown(tools: Sequence[ToolSpec], catalog: ToolCatalog, *, whole: bool) -> list[str]:
-    if whole:
-        return ["", *(tool_stub(tool, catalog.plan_name(tool)) for tool in tools)]
-    return [tool_line(tool, catalog) for tool in tools]
+    parts: list[str] = []
+    for server, tools in server_tools.items():
+        heading = f"{server}: {counted(len(tools), 'tool')}"
+        if whole:
+            lines = ["", *(tool_stub(tool, catalog.plan_name(tool)) for tool in tools)]
+        else:
+            lines = [tool_line(tool, catalog) for tool in tools]
+        parts.append("\n".join([heading, *lines]))
+    return "\n\n".join(parts)
 
 
 def tool_line(tool: ToolSpec, catalog: ToolCatalog) -> str:
@@ -87,9 +89,9 @@ def tool_line(tool: ToolSpec, catalog: ToolCatalog) -> str:
     return f"{line.replace(name, shown, 1)} (its name has letters that look like others)"
 
 
-def _document(tool: ToolSpec, catalog: ToolCatalog) -> Json:
+def _tool_document(tool: ToolSpec, catalog: ToolCatalog) -> JsonObject:
     plan_name = catalog.plan_name(tool)
-    document: JsonObject = {
+    return {
         "server": tool.server,
         "name": tool.name,
         "plan_name": plan_name,
@@ -100,10 +102,9 @@ def _document(tool: ToolSpec, catalog: ToolCatalog) -> Json:
         "read_only": tool.read_only,
         "idempotent": tool.idempotent,
     }
-    return document
 
 
-def show_status(found: argparse.Namespace, around: Surroundings) -> ExitCode:
+def show_status(around: Surroundings) -> ExitCode:
     """Start all servers that are not disabled; the exit code says whether one failed."""
     around.tell_notes()
     return around.run(_show_status(around))
@@ -115,7 +116,7 @@ async def _show_status(around: Surroundings) -> ExitCode:
         await dispatcher.initialize()
         statuses = [_seen(status, dispatcher) for status in dispatcher.status()]
     if around.options.json:
-        around.print_json([status_document(status, around) for status in statuses])
+        around.print_json([_status_document(status, around) for status in statuses])
     elif not statuses:
         around.print(NOTHING_CONFIGURED)
     else:
@@ -141,7 +142,7 @@ def _status_rows(statuses: Sequence[ServerStatus]) -> list[Sequence[str]]:
         (
             status.id,
             status.state,
-            server_name(status) or "-",
+            _server_name(status) or "-",
             one_line(status.protocol_version, NAME_CHARACTERS) or "-",
             "-" if status.tools is None else str(status.tools),
             "-" if status.start_seconds is None else f"{status.start_seconds:.2f} s",
@@ -161,12 +162,12 @@ def _status_problems(statuses: Sequence[ServerStatus]) -> list[str]:
     ]
 
 
-def server_name(status: ServerStatus) -> str:
+def _server_name(status: ServerStatus) -> str:
     """Name and version as the server gives them, on one line."""
     return one_line(f"{status.title} {status.version}", NAME_CHARACTERS)
 
 
-def status_document(status: ServerStatus, around: Surroundings) -> JsonObject:
+def _status_document(status: ServerStatus, around: Surroundings) -> JsonObject:
     """A status as JSON; seconds and paths as they are, no secrets."""
     return around.redactor.object(
         {
@@ -182,3 +183,89 @@ def status_document(status: ServerStatus, around: Surroundings) -> JsonObject:
             "problem": status.problem,
         }
     )
+
+
+def check_server(around: Surroundings) -> ExitCode:
+    """Try a server, a disabled one too; the verdict goes to stdout, the way to it to stderr.
+
+    Raises:
+        UsageError: no such server.
+    """
+    around.tell_notes()
+    return around.run(_check_server(around.find(around.options.name), around))
+
+
+async def _check_server(spec: ServerSpec, around: Surroundings) -> ExitCode:
+    options, display = around.options, display_for(around)
+
+    def step(text: str) -> None:
+        if not options.quiet:
+            display.progress.say("mcp", text)
+
+    if spec.problem is None:
+        step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
+    async with opened(
+        [spec], around, display, use_cached_tools=False, tries_all=True
+    ) as dispatcher:
+        await dispatcher.initialize()
+        (status,) = dispatcher.status()
+        ping_seconds: float | None = None
+        if (failure := dispatcher.failures.get(spec.id)) is None:
+            tools = [tool.name for tool in dispatcher.server_tools.get(spec.id, [])]
+            left_out = tuple(dispatcher.left_out.get(spec.id, ()))
+            status = replace(status, tools=len(tools), left_out=left_out)
+            step(_handshake(status))
+            step(f"tools: {_tool_names(tools)}")
+            ping_seconds, failure = await _pinged(dispatcher, spec)
+            if ping_seconds is not None:
+                step(f"ping: {ping_seconds * 1000:.1f} ms")
+    if status.left_out and not status.tools:
+        problem = f"none of its tools can be used: {'; '.join(status.left_out)}"
+        status = replace(status, state="failed", problem=problem)
+    if failure is not None:
+        status = replace(status, state="failed", problem=str(failure))
+        if not options.quiet:
+            _show_log(status.log_path, around)
+    _tell_verdict(status, ping_seconds, around)
+    return ExitCode.WORLD_FAILED if status.state == "failed" else ExitCode.ANSWERED
+
+
+async def _pinged(
+    dispatcher: MultiMCP, spec: ServerSpec
+) -> tuple[float | None, ServerError | None]:
+    """How long an answer took, or why there was none; with a process a call, nobody is there."""
+    if spec.connection == "per_call":
+        return None, None
+    try:
+        return await dispatcher.ping(spec.id), None
+    except ServerError as error:
+        return None, error
+
+
+def _handshake(status: ServerStatus) -> str:
+    took = f" ({status.start_seconds * 1000:.0f} ms)" if status.start_seconds is not None else ""
+    version = one_line(status.protocol_version, TOOL_NAMES_CHARACTERS)
+    protocol = f", MCP {version}" if version else ""
+    return f"handshake: {_server_name(status) or 'done'}{protocol}{took}"
+
+
+def _tool_names(names: list[str]) -> str:
+    listed = one_line(", ".join(map(shown_name, names)), TOOL_NAMES_CHARACTERS)
+    return f"{len(names)} ({listed})" if names else "none"
+
+
+def _show_log(path: Path | None, around: Surroundings) -> None:
+    lines = tail(path, FAILED_LOG_LINES)[0] if path is not None else []
+    if lines:
+        around.complaints.tell("\n".join(["the end of its log:", *(f"  {line}" for line in lines)]))
+
+
+def _tell_verdict(status: ServerStatus, ping_seconds: float | None, around: Surroundings) -> None:
+    works = status.state != "failed"
+    if works:
+        left_out = f"; left out: {'; '.join(status.left_out)}" if status.left_out else ""
+        verdict = f"works: {counted(status.tools or 0, 'tool')}{left_out}"
+    else:
+        verdict = f"does not work: {status.problem}"
+    document = {**_status_document(status, around), "ok": works, "ping_seconds": ping_seconds}
+    around.report(document, around.redactor.text(printable(f"'{status.id}' {verdict}")))
