@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.base.clock import Clock
-from core.context import AgentContext
+from core.context import AgentContext, Run
 from core.errors import BudgetSpent, WorldError
 from core.events import (
     Answered,
@@ -52,8 +52,6 @@ from core.run.observation import (
     shorten,
     unread_text,
 )
-from core.run.same_plan import is_same_plan
-from core.run.state import Run
 from core.strategy import Decision, Situation, decide
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -373,7 +371,7 @@ class AgentLoop:
         self, run: Run, plan: Plan, tools: ToolCatalog, emit: Emit
     ) -> tuple[ActionResult, tuple[str, ...]]:
         """Run the plan, unless the same one failed before; what was repaired in it comes along."""
-        if any(is_same_plan(plan.source, earlier.plan.source) for earlier in run.failed):
+        if any(plan.is_same_as(earlier.plan) for earlier in run.failed):
             return PlanFailed(_REPEATED_PLAN), ()
         context = self._context
         made: list[str] = []

@@ -4,6 +4,7 @@
 dataclasses, except `PerceptionResult`, which is parsed from model output and so is Pydantic.
 """
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -21,6 +22,9 @@ FURTHER_PROCESSING = "FURTHER_PROCESSING_REQUIRED:"
 
 CLARIFICATION = "CLARIFICATION_NEEDED:"
 """Prefix of a plan's return value that asks the user back."""
+
+COMPARED_CHARACTERS = 12 * 1024
+"""Longer plans are compared letter by letter; the sandbox takes none that is longer."""
 
 PlanningMode: TypeAlias = Literal["conservative", "exploratory"]
 ExplorationMode: TypeAlias = Literal["parallel", "sequential"]
@@ -78,6 +82,30 @@ class Plan:
     """A `solve()` plan as the model wrote it, fences removed."""
 
     source: str
+
+    def is_same_as(self, other: "Plan") -> bool:
+        """Whether it does the same, as far as that shows without comments, spaces and quotes.
+
+        A model that is asked again often changes no more than a comment.
+        """
+        first, second = self.source, other.source
+        if first.strip() == second.strip():
+            return True
+        if max(len(first), len(second)) > COMPARED_CHARACTERS:
+            return False
+        try:
+            return ast.dump(_tree(first)) == ast.dump(_tree(second))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+
+
+def _tree(source: str) -> ast.Module:
+    """A plan without docstrings, which say what it does and do nothing."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            node.body = node.body[1:]
+    return tree
 
 
 @dataclass(frozen=True, slots=True)

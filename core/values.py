@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.base.json_types import Json as Json
-    from core.base.json_types import JsonObject as JsonObject
+    from core.base.json_text import Json as Json
+    from core.base.json_text import JsonObject as JsonObject
 else:
     # Pydantic needs a named alias to follow the recursion; pyright follows only the plain one
     # in every order in which it may meet the files.

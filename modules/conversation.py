@@ -29,7 +29,7 @@ from modules.perception import run_perception
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
-from modules.session.attachments import read_attachments
+from modules.session.attachments import Attached, read_attachments
 from modules.session.history import Activity, activity_of, exchanges, usage_of
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
@@ -183,7 +183,9 @@ class Conversation:
         self, request: str, memory: MemoryManager, texts: tuple[TextInput, ...]
     ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
-        attached = await read_attachments(request, Path.cwd())
+        attached = Attached(request)
+        if "@" in request:
+            attached = await read_attachments(request, Path.cwd())
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         provenance = self._provenance(memory)

@@ -1,4 +1,4 @@
-"""JSON as text: what one text may hold, counted before it is parsed, and how a value begins in it.
+"""JSON: its types, how much one text may hold (counted before it is parsed), how a value begins.
 
 A text is parsed in one go, in which nothing else runs, and its bytes don't tell what that takes:
 4.5 million keys fit in 60 MB and need seconds. So values, keys and long integers are counted first,
@@ -7,9 +7,11 @@ in slices. What stands in texts does not count: a text of any length is read at 
 
 import json
 from collections.abc import Generator, Iterator
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from core.base.json_types import Json
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
+"""For type checkers; `core.values` has the form of both that Pydantic can follow."""
 
 MESSAGE_PARTS_MAX: Final = 200_000
 """Values and keys in one text; each may cost a quarter of a microsecond."""

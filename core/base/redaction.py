@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
-from core.base.json_types import Json, JsonObject
+from core.base.json_text import Json, JsonObject
 
 EXTRA_NAME: Final = "SECRET"
 """What stands in place of a secret whose name is not known."""

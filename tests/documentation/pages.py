@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from config.schema import AgentProfile
 from core import errors
-from core.base.json_types import Json, JsonObject
+from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.arguments import ACTIONS, COMMANDS
 from tests.command_line import agent, environment

@@ -2,9 +2,13 @@
 
 import pytest
 
-from core.run.same_plan import COMPARED_CHARACTERS, is_same_plan
+from core.turn import COMPARED_CHARACTERS, Plan
 
 PLAN = 'async def solve():\n    x = await tools.add(a=1, b=2)\n    return f"FINAL_ANSWER: {x}"'
+
+
+def _same(one: str, other: str) -> bool:
+    return Plan(one).is_same_as(Plan(other))
 
 
 @pytest.mark.parametrize(
@@ -18,7 +22,7 @@ PLAN = 'async def solve():\n    x = await tools.add(a=1, b=2)\n    return f"FINA
     ],
 )
 def test_comments_spaces_and_quotes_make_no_other_plan(other: str) -> None:
-    assert is_same_plan(PLAN, other)
+    assert _same(PLAN, other)
 
 
 @pytest.mark.parametrize(
@@ -31,13 +35,13 @@ def test_comments_spaces_and_quotes_make_no_other_plan(other: str) -> None:
     ],
 )
 def test_other_calls_and_verdicts_do(other: str) -> None:
-    assert not is_same_plan(PLAN, other)
+    assert not _same(PLAN, other)
 
 
 def test_what_cannot_be_read_is_compared_letter_by_letter() -> None:
-    assert is_same_plan("def (", "def (\n")
-    assert not is_same_plan("def (", "def  (")
+    assert _same("def (", "def (\n")
+    assert not _same("def (", "def  (")
     deep = "(" * 5_000
-    assert not is_same_plan(deep, deep + ")")
+    assert not _same(deep, deep + ")")
     long = "x = 1\n" * COMPARED_CHARACTERS
-    assert not is_same_plan(long, long + "# no other plan")
+    assert not _same(long, long + "# no other plan")
