@@ -16,10 +16,11 @@ from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
 from modules.models.choosing.names import built_in_models
-from modules.models.recorded.model import RecordingModel
+from modules.models.offline import OfflineModel
+from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import NO_LIMITS, RunLimits
-from modules.models.serving.prices import KnowsItsPrice
+from modules.models.serving.prices import FREE
 from modules.models.serving.run import ModelRun
 from modules.models.serving.watched import RETRIES, ChosenModel, WatchedModel
 
@@ -251,9 +252,9 @@ def _automatic_choice() -> Choice:
 
 
 def _given(model: TextModel) -> ChosenModel:
-    """A model from the program itself; what it costs is known only if it says so."""
-    backend = _inside(model)
-    return ChosenModel(model, backend.price if isinstance(backend, KnowsItsPrice) else None)
+    """A model from the program itself; of others than these, nobody knows what it costs."""
+    is_free = isinstance(_inside(model), OfflineModel | ReplayedModel | ScriptedModel)
+    return ChosenModel(model, FREE if is_free else None)
 
 
 def _inside(model: TextModel) -> TextModel:

@@ -23,8 +23,13 @@ from modules.models.choosing.discovery import (
     llama_server_url,
     local_models,
 )
-from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, open_store
-from modules.models.credentials.keys import GOOGLE_KEY, KeyringSilent
+from modules.models.credentials.keyring_store import (
+    KeyringSilent,
+    KeyringStore,
+    OpenBackend,
+    system_backend,
+)
+from modules.models.credentials.keys import GOOGLE_KEY
 
 KEYRING_SECONDS: Final = 2.0
 """How long the keyring is waited for: nobody is asked to unlock it for a report."""
@@ -43,8 +48,8 @@ def model_checks(
     profile: AgentProfile,
     models: ModelsFile,
     environ: Mapping[str, str],
-    home: Path | None = None,
-    open_backend: OpenBackend | None = None,
+    home: Path,
+    open_backend: OpenBackend = system_backend,
     keyring_seconds: float = KEYRING_SECONDS,
 ) -> Iterator[Check]:
     """The model that would answer and why, and what else could; keys are never shown.
@@ -53,8 +58,9 @@ def model_checks(
     answer. A silent one is told: a run waits longer for it, and may find a key.
     """
     wanted = profile.llm.text_generation
+    keyring = KeyringStore(home, open_backend, keyring_seconds)
     try:
-        choice = choose_models(None, wanted, models, environ, home, open_backend, keyring_seconds)
+        choice = choose_models(None, wanted, models, environ, home, keyring)
     except KeyringSilent as error:
         yield Check("model", "answers", "missing", f"{wanted}: {error}", SILENT_TIP)
     except UserError as error:
@@ -64,17 +70,16 @@ def model_checks(
         yield Check("model", "answers", "ok", choice.reason, OFFLINE_TIP if is_offline else "")
         for note in choice.notes:
             yield Check("model", "note", "note", note)
-    yield _keys(models, environ, home)
-    yield _keyring(home, open_backend, keyring_seconds)
+    yield _keys(models, environ, keyring)
+    yield _keyring(keyring)
     yield from _running(find_running(environ), environ)
     yield _weights(environ, home)
 
 
-def _keys(models: ModelsFile, environ: Mapping[str, str], home: Path | None) -> Check:
+def _keys(models: ModelsFile, environ: Mapping[str, str], keyring: KeyringStore) -> Check:
     """Which keys are there, from the environment and from the list of those in the keyring."""
-    kept: tuple[str, ...] = ()
     try:
-        kept = _kept(home)
+        kept = keyring.names()
     except UserError as error:
         return Check("model", "keys", "broken", str(error))
 
@@ -89,14 +94,10 @@ def _keys(models: ModelsFile, environ: Mapping[str, str], home: Path | None) -> 
     )
 
 
-def _kept(home: Path | None) -> tuple[str, ...]:
-    return KeyringStore(home).names() if home is not None else ()
-
-
-def _keyring(home: Path | None, open_backend: OpenBackend | None, seconds: float) -> Check:
+def _keyring(keyring: KeyringStore) -> Check:
     """What kind of keyring there is; without one, keys can still be set in the environment."""
     try:
-        found = open_store(home or Path(), open_backend, seconds).backend_name()
+        found = keyring.backend_name()
     except UserError as error:
         return Check("model", "keyring", "missing", str(error))
     if found is None:
@@ -126,15 +127,14 @@ def _absent(name: str, told: str, variable: str, environ: Mapping[str, str]) -> 
     return Check("model", name, "note", told)
 
 
-def _weights(environ: Mapping[str, str], home: Path | None) -> Check:
+def _weights(environ: Mapping[str, str], home: Path) -> Check:
     """The files of weights, and whether they can be run."""
     files = local_models(environ, home)
     if not files:
         if environ.get(LOCAL_MODEL_VARIABLE, "").strip():
             told = f"{LOCAL_MODEL_VARIABLE} names no file"
             return Check("model", "local", "missing", told)
-        folder = home / MODELS_FOLDER if home is not None else Path(MODELS_FOLDER)
-        return Check("model", "local", "note", f"no GGUF file in {folder}")
+        return Check("model", "local", "note", f"no GGUF file in {home / MODELS_FOLDER}")
     told = _some(tuple(str(file) for file in files))
     if not can_run_local():
         return Check("model", "local", "missing", f"{told}: nothing here can run it", INSTALL_LOCAL)

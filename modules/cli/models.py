@@ -13,6 +13,7 @@ from modules.cli.models_rows import ModelRow, model_rows
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
 from modules.models.choosing.choice import Choice, choose_models
+from modules.models.credentials.keyring_store import KeyringStore
 from modules.terminal.printing import shortened
 
 NAME_CHARACTERS = 60
@@ -62,9 +63,8 @@ def list_models(around: Surroundings) -> ExitCode:
     with around.waits().during("models", "keys and services that may be there"):
         rows = model_rows(models, environ, home)
         try:
-            choice = choose_models(
-                None, wanted, models, environ, home, keyring_seconds=KEYRING_SECONDS
-            )
+            keyring = KeyringStore(home, timeout_seconds=KEYRING_SECONDS)
+            choice = choose_models(None, wanted, models, environ, home, keyring)
         except UserError as error:
             choice = error
     if options.json:

@@ -12,7 +12,8 @@ from core.errors import ExitCode, UsageError
 from core.values import JsonObject
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
-from modules.models.credentials.finding import find_key
+from modules.models.credentials.keyring_store import KeyringStore
+from modules.models.credentials.keys import find_key
 from modules.models.ollama.facts import PullProgress
 from modules.models.ollama.model import ollama_errors
 from modules.terminal.waits import LiveLine
@@ -44,7 +45,7 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
     from modules.models.ollama.service import OllamaService  # imports httpx2
 
     entry = _entry(name, around.models)
-    key = find_key(entry, around.environ, around.places.home)
+    key = find_key(entry, around.environ, KeyringStore(around.places.home))
     service = OllamaService(entry, ollama_errors(entry, around.environ, key))
     report = _report_for(around)
     began = time.monotonic()

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator
 from typing import assert_never
 
-from config.models_file import Price
 from core.ports import (
     DecisionInputs,
     ModelRequest,
@@ -13,7 +12,6 @@ from core.ports import (
     ReplyEnd,
     TextDelta,
 )
-from modules.models.serving.prices import FREE
 from modules.offline.perception import perceive
 from modules.offline.planner import plan
 from modules.offline.refusal import Refusal, explain
@@ -31,11 +29,6 @@ class OfflineModel:
     def traits(self) -> ModelTraits:
         """It sees no images, and no prompts either: it reads what would fill them."""
         return ModelTraits(deterministic=True, reads_text=False)
-
-    @property
-    def price(self) -> Price:
-        """Nothing."""
-        return FREE
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply in one piece, from the request's `inputs`; the prompt's text is not read.

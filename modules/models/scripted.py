@@ -10,12 +10,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from config.models_file import Price
 from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
 from core.turn import ModelPurpose
 from core.values import JsonObject
-from modules.models.serving.prices import FREE
 from modules.models.serving.reply import deltas_of
 
 MAX_SCRIPT_BYTES = 16 * 1024 * 1024
@@ -78,11 +76,6 @@ class ScriptedModel:
     def traits(self) -> ModelTraits:
         """Those that were given; by default it sees nothing and knows no schemas."""
         return self._traits
-
-    @property
-    def price(self) -> Price:
-        """Nothing."""
-        return FREE
 
     @property
     def leftover(self) -> int:

@@ -27,9 +27,9 @@ from modules.models.choosing.discovery import (
     local_file,
     local_models,
 )
-from modules.models.choosing.names import ReplayFile, ScriptFile, Wanted, completed, default_model
-from modules.models.credentials.finding import KeyFinder
-from modules.models.credentials.keys import ApiKey, missing_key
+from modules.models.choosing.names import RepliesFile, Wanted, completed, default_model
+from modules.models.credentials.keyring_store import KeyringStore
+from modules.models.credentials.keys import ApiKey, find_key, missing_key
 from modules.models.hosted.model import HostedModel
 from modules.models.local.client import LocalModel
 from modules.models.offline import OfflineModel
@@ -51,12 +51,12 @@ _LOCAL_NAMES_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What models are built from; `home` holds weights, `keys` finds services' keys."""
+    """What models are built from; `home` holds weights."""
 
     models: ModelsFile
     environ: Mapping[str, str]
     home: Path | None
-    keys: KeyFinder
+    keyring: KeyringStore | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,49 +67,50 @@ class Built:
     meant: Wanted
     key: ApiKey | None = None
 
-    @property
-    def name(self) -> str:
-        """How the user knows the model."""
-        return self.chosen.model.name
+
+def build(wanted: Wanted, name: str, means: Means) -> Built:
+    """The backend for what a name means; `name` is how the user called it.
+
+    Raises:
+        UserError: a key that is missing, a script or recording that can't be read, no weights, or
+            several of which none is named.
+    """
+    match wanted:
+        case RepliesFile("scripted", path):
+            return Built(ChosenModel(ScriptedModel.from_file(path), FREE), wanted)
+        case RepliesFile(_, path):
+            return Built(ChosenModel(ReplayedModel(Path(path).expanduser()), FREE), wanted)
+        case ModelEntry():
+            pass
+    entry = _complete(wanted, means)
+    key = find_key(entry, means.environ, means.keyring)
+    chosen = ChosenModel(
+        _backend(entry, key, name, means),
+        _own_price(entry),
+        entry.timeout_seconds,
+        entry.concurrent_requests,
+        partial(price_of, entry, means.models),
+    )
+    return Built(chosen, entry, key)
 
 
-def settle(wanted: Wanted, means: Means) -> Wanted:
-    """Fill in what a name leaves open: the service's usual model, or what runs on this machine.
+def _complete(entry: ModelEntry, means: Means) -> ModelEntry:
+    """Fill in what an entry leaves open: a service's usual model, or what runs on this machine.
 
     Raises:
         ConfigurationError: no weights, or several of which none is named.
     """
-    if not isinstance(wanted, ModelEntry):
-        return wanted
-    match wanted.type:
+    match entry.type:
         case "gemini" | "anthropic" | "openai":
-            model = wanted.model or default_model(wanted.type)
-            return wanted.model_copy(update={"model": model})
+            return entry.model_copy(update={"model": entry.model or default_model(entry.type)})
         case "ollama":
-            return _with_ollama_model(wanted, means.environ)
+            return _with_ollama_model(entry, means.environ)
         case "local":
-            return _with_weights(wanted, means)
+            return _with_weights(entry, means)
         case "offline":
-            return wanted
+            return entry
         case _:
-            assert_never(wanted.type)
-
-
-def build(wanted: Wanted, name: str, means: Means) -> Built:
-    """The backend for what `settle` gave; `name` is how the user called it.
-
-    Raises:
-        UserError: a key that is missing, or a script or recording that can't be read.
-    """
-    match wanted:
-        case ScriptFile(path):
-            return Built(ChosenModel(ScriptedModel.from_file(path), FREE), wanted)
-        case ReplayFile(path):
-            return Built(ChosenModel(ReplayedModel(Path(path).expanduser()), FREE), wanted)
-        case ModelEntry():
-            return _from_entry(wanted, name, means)
-        case _:
-            assert_never(wanted)
+            assert_never(entry.type)
 
 
 def llama_server_entry(server: LlamaServer) -> ModelEntry:
@@ -145,18 +146,6 @@ def _own_price(entry: ModelEntry) -> Price | None:
     if entry.price is None and (is_here or entry.type in ("ollama", "local", "offline")):
         return FREE
     return entry.price
-
-
-def _from_entry(entry: ModelEntry, name: str, means: Means) -> Built:
-    key = means.keys.find(entry)
-    chosen = ChosenModel(
-        _backend(entry, key, name, means),
-        _own_price(entry),
-        entry.timeout_seconds,
-        entry.concurrent_requests,
-        partial(price_of, entry, means.models),
-    )
-    return Built(chosen, entry, key)
 
 
 def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> TextModel:

@@ -19,7 +19,7 @@ from typing import Final
 from config.models_file import ModelEntry, ModelsFile
 from core.base.redaction import Redactor
 from core.errors import ConfigurationError, UserError
-from modules.models.choosing.building import Built, Means, build, llama_server_entry, settle
+from modules.models.choosing.building import Built, Means, build, llama_server_entry
 from modules.models.choosing.discovery import (
     LLAMA_SERVER_VARIABLE,
     can_run_local,
@@ -31,8 +31,7 @@ from modules.models.choosing.names import (
     AUTO,
     FLAG_ORIGIN,
     PROFILE_ORIGIN,
-    ReplayFile,
-    ScriptFile,
+    RepliesFile,
     Wanted,
     built_in_models,
     default_entry,
@@ -40,11 +39,11 @@ from modules.models.choosing.names import (
     unknown_name,
     user_error,
 )
-from modules.models.credentials.finding import KeyFinder
-from modules.models.credentials.keyring_store import OpenBackend
+from modules.models.credentials.keyring_store import KeyringStore
 from modules.models.credentials.keys import (
     GOOGLE_KEY,
     USUAL_VARIABLES,
+    find_key,
     key_from_environment,
     key_variable,
 )
@@ -76,14 +75,13 @@ def choose_models(
     models: ModelsFile,
     environ: Mapping[str, str],
     home: Path | None = None,
-    open_backend: OpenBackend | None = None,
-    keyring_seconds: float | None = None,
+    keyring: KeyringStore | None = None,
 ) -> Choice:
     """The models of `--model`, else of the profile.
 
     A model of a chain whose key or file is missing is left out, and a note says so, as long as
-    another can be used. `home` is CORTEX_HOME; `open_backend` opens the keyring, by default that
-    of the system, which has `keyring_seconds` to answer, by default time to type its password.
+    another can be used. `home` is CORTEX_HOME; `keyring` is by default that of the system, if there
+    is a home, with time to type its password.
 
     Raises:
         UsageError: `--model` names nothing that is known, or a file that can't be read.
@@ -92,7 +90,9 @@ def choose_models(
     """
     origin = FLAG_ORIGIN if flag is not None else PROFILE_ORIGIN
     text = (profile_choice if flag is None else flag).strip()
-    means = Means(models, environ, home, KeyFinder(environ, home, open_backend, keyring_seconds))
+    if keyring is None and home is not None:
+        keyring = KeyringStore(home)
+    means = Means(models, environ, home, keyring)
     if not text.startswith(RECORD):
         return _chain(text, origin, means)
     file, equals, names = text.removeprefix(RECORD).partition("=")
@@ -113,7 +113,7 @@ def _recorded(choice: Choice, file: Path, environ: Mapping[str, str]) -> Choice:
 
 
 def _chain(text: str, origin: str, means: Means) -> Choice:
-    """The models of a chain of names.
+    """The models of a chain of names, each once.
 
     Raises:
         UserError: a name that means nothing, or no model that can be used: the first's error.
@@ -121,30 +121,18 @@ def _chain(text: str, origin: str, means: Means) -> Choice:
     names = _names(text, means.models)
     if len(names) > CHAIN_MAX:
         raise user_error(origin, f"{origin}: a chain may have {CHAIN_MAX} models")
-    if names == [AUTO]:
-        automatic, why, notes = _automatic(means)
-        return _choice([automatic], why, notes)
-    wanted = [(name, _wanted(name, origin, means.models)) for name in names]
-    built, notes = _usable(wanted, means)
-    return _choice(built, f"chosen by {origin}", notes)
-
-
-def _usable(wanted: list[tuple[str, Wanted | None]], means: Means) -> tuple[list[Built], list[str]]:
-    """Those of a chain that can be used, each once, and notes on the others.
-
-    Raises:
-        UserError: none can be: the first's error.
-    """
+    meanings = [_wanted(name, origin, means.models) for name in names]
+    why = f"chosen by {origin}"
     built: list[Built] = []
     notes: list[str] = []
     errors: list[UserError] = []
-    for name, meant in wanted:
+    for name, wanted in zip(names, meanings, strict=True):
         try:
-            if meant is None:
-                one, _, more = _automatic(means)
-                notes += more
+            if wanted is None:
+                one, found_by = _automatic(means, notes)
+                why = found_by if names == [AUTO] else why
             else:
-                one = build(settle(meant, means), name, means)
+                one = build(wanted, name, means)
         except UserError as error:
             errors.append(error)
             notes.append(f"{name} is left out: {error}")
@@ -153,14 +141,17 @@ def _usable(wanted: list[tuple[str, Wanted | None]], means: Means) -> tuple[list
                 built.append(one)
     if not built:
         raise errors[0]
-    return built, notes
+    models = tuple(one.chosen for one in built)
+    secrets = tuple(one.key.value for one in built if one.key is not None)
+    chain = ", else ".join(model.model.name for model in models)
+    return Choice(models, f"{chain}: {why}", tuple(notes), secrets)
 
 
 def _names(text: str, models: ModelsFile) -> list[str]:
     """The single names of a chain, each once; an entry or a file may have a comma in its name."""
     whole = resolve(text, models) if "," in text else None
     match whole:
-        case ScriptFile(path) | ReplayFile(path) | ModelEntry(type="local", path=str(path)):
+        case RepliesFile(path=path) | ModelEntry(type="local", path=str(path)):
             is_one = _is_file(path)
         case _:
             is_one = text in models.models
@@ -187,26 +178,17 @@ def _wanted(name: str, origin: str, models: ModelsFile) -> Wanted | None:
     return meant
 
 
-def _choice(built: list[Built], why: str, notes: list[str]) -> Choice:
-    models = tuple(one.chosen for one in built)
-    secrets = tuple(one.key.value for one in built if one.key is not None)
-    chain = ", else ".join(one.name for one in built)
-    return Choice(models, f"{chain}: {why}", tuple(notes), secrets)
-
-
-def _automatic(means: Means) -> tuple[Built, str, list[str]]:
-    """The first of what can answer, in the order of the module's docstring; why, and notes.
+def _automatic(means: Means, notes: list[str]) -> tuple[Built, str]:
+    """The first of what can answer, in the order of the module's docstring, and why.
 
     Raises:
         ConfigurationError: a key in the environment can't be one.
     """
-    notes: list[str] = []
     for entry in _entries_with_keys(means.models):
-        if (found := _by_key(entry, means, notes)) is not None:
-            built, why = found
-            return built, why, notes
+        if (why := _why_by_key(entry, means, notes)) is not None:
+            return build(entry, entry.type, means), why
     entry, why = _without_key(means, notes)
-    return build(settle(entry, means), entry.type, means), why, notes
+    return build(entry, entry.type, means), why
 
 
 def _entries_with_keys(models: ModelsFile) -> list[ModelEntry]:
@@ -220,20 +202,20 @@ def _entries_with_keys(models: ModelsFile) -> list[ModelEntry]:
     return found
 
 
-def _by_key(entry: ModelEntry, means: Means, notes: list[str]) -> tuple[Built, str] | None:
-    """The entry's model and why it is chosen, if its own key is there."""
+def _why_by_key(entry: ModelEntry, means: Means, notes: list[str]) -> str | None:
+    """Why an entry is chosen, if its own key is there."""
     variable = key_variable(entry) or ""
     if key_from_environment(variable, means.environ) is not None:
-        return build(settle(entry, means), entry.type, means), f"{variable} is set"
+        return f"{variable} is set"
     try:
-        key = means.keys.find(entry)
+        key = find_key(entry, means.environ, means.keyring)
     except ConfigurationError as error:  # a keyring that is locked is no reason to answer nothing
         if str(error) not in notes:
             notes.append(str(error))
         return None
     if key is None or key.origin == GOOGLE_KEY:
         return None
-    return build(settle(entry, means), entry.type, means), f"its key is in the keyring ({variable})"
+    return f"its key is in the keyring ({variable})"
 
 
 def _without_key(means: Means, notes: list[str]) -> tuple[ModelEntry, str]:

@@ -1,23 +1,27 @@
 """What can answer on this machine without a key: Ollama, a llama.cpp server, weights in a file.
 
-Looked for by automatic choice at every start without a key, so in standard library alone and in
-under 3 ms where nothing is there. Nobody is asked anywhere else but on this machine, unless
-OLLAMA_HOST or LLAMA_SERVER_URL names another.
+Looked for by automatic choice at every start without a key, so by the standard library, which is
+there at once. Nobody is asked anywhere else but on this machine, unless OLLAMA_HOST or
+LLAMA_SERVER_URL names another.
 """
 
 import importlib.util
+import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
 from config.http_address import url_problem
 from core.base.ollama import HOST_VARIABLE, checked_address
-from modules.models.choosing.probe_http import get_json
 from modules.models.ollama.facts import (
     InstalledModel,
     chat_models,
@@ -37,6 +41,7 @@ PROBE_TIMEOUT_SECONDS = 0.3
 NAMED_TIMEOUT_SECONDS = 2.0
 """For a server that a variable names: it may be far, and somebody wants it."""
 
+MAX_REPLY_BYTES = 1024 * 1024
 MODEL_NAME_CHARACTERS_MAX = 200
 _MODELS_READ = 100
 _FILES_READ = 1000
@@ -197,6 +202,49 @@ def _context(meta: object) -> int | None:
             return tokens
         case _:
             return None
+
+
+def get_json(url: str, deadline: float) -> object:
+    """The JSON at an http or https `url`; None for whatever is in the way of it.
+
+    Whoever listens is not trusted: all of it is over at the deadline, in seconds of
+    `time.monotonic`, and a reply of more than `MAX_REPLY_BYTES` is none.
+    """
+    opened: list[HTTPConnection] = []
+    answers: list[object] = []
+
+    def ask() -> None:
+        # What TLS and JSON raise is among them.
+        with suppress(OSError, HTTPException, ValueError, OverflowError, RecursionError):
+            answers.append(_asked(url, deadline, opened))
+
+    # In a thread, which is left behind: neither a resolver nor a trickle of bytes has a time-out.
+    thread = threading.Thread(target=ask, name="probe", daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    if not answers:
+        for connection in opened:
+            with suppress(OSError, AttributeError):  # the latter: it is not connected yet
+                connection.sock.shutdown(socket.SHUT_RDWR)  # which ends the thread
+    return answers[0] if answers else None
+
+
+def _asked(url: str, deadline: float, opened: list[HTTPConnection]) -> object:
+    """The JSON that a GET is answered with; None for any status but 200.
+
+    Raises:
+        OSError, HTTPException, ValueError: no answer, not in time, or none of that form.
+    """
+    parts = urlsplit(url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    seconds = max(0.001, deadline - time.monotonic())
+    with closing(kind(parts.hostname or "", parts.port, timeout=seconds)) as connection:
+        opened.append(connection)
+        connection.request("GET", parts.path or "/", headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        body = response.read(MAX_REPLY_BYTES + 1)
+    is_answer = response.status == HTTPStatus.OK and len(body) <= MAX_REPLY_BYTES
+    return json.loads(body) if is_answer else None
 
 
 def local_models(environ: Mapping[str, str], home: Path | None) -> tuple[Path, ...]:

@@ -16,7 +16,8 @@ Nothing is asked or opened here.
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final, TypeAlias, get_args
+from functools import cache
+from typing import Final, Literal, TypeAlias, get_args
 
 from config.models_file import BackendName, ModelEntry, ModelsFile, load_models
 from config.settings import ROOT
@@ -39,23 +40,18 @@ NAME_CHARACTERS_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptFile:
-    """A script of replies."""
+class RepliesFile:
+    """A script of replies, or a recording of them."""
 
+    kind: Literal["scripted", "replay"]
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayFile:
-    """A recording of replies."""
-
-    path: str
-
-
-Wanted: TypeAlias = ModelEntry | ScriptFile | ReplayFile
+Wanted: TypeAlias = ModelEntry | RepliesFile
 """What a name means; an entry may lack its model or file still."""
 
 
+@cache
 def built_in_models() -> ModelsFile:
     """The models.json that ships.
 
@@ -138,10 +134,8 @@ def user_error(origin: str, message: str) -> UserError:
 def _with_argument(kind: str, rest: str, models: ModelsFile) -> Wanted | None:
     if not rest or kind == "offline":
         return None
-    if kind == "scripted":
-        return ScriptFile(rest)
-    if kind == "replay":
-        return ReplayFile(rest)
+    if kind == "scripted" or kind == "replay":
+        return RepliesFile(kind, rest)
     backend = _backend(kind)
     return _entry_for(backend, rest, models) if backend is not None else None
 

@@ -9,16 +9,18 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Final, Protocol, TypeAlias, TypeVar, cast
 
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_json
 from core.base.files import folder_locked, write_atomically
 from core.errors import ConfigurationError, StorageError
-from modules.models.credentials.keys import LIST_FILE, ApiKey, KeyringSilent
 
 SERVICE = "cortex-r"
 """Under which name the keyring holds our keys; each one's user name is that of its variable."""
+
+LIST_FILE: Final = "keyring.json"
+"""Under CORTEX_HOME: the names of the keys that are in the keyring; no secret."""
 
 KEYRING_TIMEOUT_SECONDS = 30.0
 """Bound on one question: a person may have to type the keyring's password meanwhile."""
@@ -26,6 +28,10 @@ KEYRING_TIMEOUT_SECONDS = 30.0
 NAMES_MAX = 1000
 
 _Result = TypeVar("_Result")
+
+
+class KeyringSilent(ConfigurationError):
+    """The keyring did not answer in time, and hardly will when it is asked once more."""
 
 
 class KeyringBackend(Protocol):
@@ -70,6 +76,7 @@ class KeyringStore:
         self.list_file = home / LIST_FILE
         self._open_backend = open_backend
         self._timeout_seconds = timeout_seconds
+        self._was_silent = False
 
     def names(self) -> tuple[str, ...]:
         """The variables whose keys are kept, from the list alone.
@@ -87,16 +94,24 @@ class KeyringStore:
                 "take the file away, and set the keys again: agent.py auth set NAME"
             ) from error
 
-    def find(self, variable: str) -> ApiKey | None:
+    def find(self, variable: str) -> str | None:
         """The key that is kept for a variable; None if there is none, or no longer.
 
+        A keyring that was silent once is not asked again, for each time would cost half a minute:
+        then it is None too.
+
         Raises:
-            ConfigurationError: the list can't be read, or the keyring does not give it.
+            ConfigurationError: the list can't be read, or the keyring does not give it; as
+                `KeyringSilent`, where it does not answer.
         """
+        try:
+            if self._was_silent or not self.list_file.exists():
+                return None
+        except OSError:  # a home that may not be entered holds no list of ours
+            return None
         if variable not in self.names():
             return None
-        found = self._ask(lambda backend: backend.get_password(SERVICE, variable), variable)
-        return ApiKey(found, f"{variable} in the keyring") if found else None
+        return self._ask(lambda backend: backend.get_password(SERVICE, variable), variable) or None
 
     def keep(self, variable: str, key: str) -> None:
         """Put a key in, in place of one that is there.
@@ -183,6 +198,7 @@ class KeyringStore:
             return answers[0]
         if faults:
             raise ConfigurationError(_refusal(faults[0], variable)) from None
+        self._was_silent = True
         raise KeyringSilent(
             f"the keyring did not answer within {self._timeout_seconds:g} s; unlock it, or set "
             f"{variable} in the environment instead"
@@ -199,17 +215,6 @@ class KeyringStore:
                 f"{self.list_file}, the list of the keys in the keyring, can't be written: "
                 f"{error.strerror or error}; it is what says that a key is there"
             ) from error
-
-
-def open_store(
-    home: Path, open_backend: OpenBackend | None = None, timeout_seconds: float | None = None
-) -> KeyringStore:
-    """The store under `home`; what is None is as usual."""
-    return KeyringStore(
-        home,
-        system_backend if open_backend is None else open_backend,
-        KEYRING_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds,
-    )
 
 
 def _refusal(error: Exception, variable: str) -> str:

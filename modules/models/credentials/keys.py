@@ -1,4 +1,4 @@
-"""The keys of models' services: which variables hold them, and what a key may consist of.
+"""The keys of models' services: where they are found, and what they may consist of.
 
 A key lies in a variable of the environment, or under that variable's name in the system's
 keyring (`keyring_store`); never in a file of ours.
@@ -10,6 +10,7 @@ from typing import Final
 
 from config.models_file import BackendName, ModelEntry
 from core.errors import ConfigurationError
+from modules.models.credentials.keyring_store import KeyringStore
 
 GOOGLE_KEY: Final = "GOOGLE_API_KEY"
 """Google's older name for Gemini's key; other Google services use it as well, so it is never a
@@ -36,9 +37,6 @@ SERVICE_NAMES: Final[Mapping[str, str]] = {
 
 KEY_CHARACTERS_MAX: Final = 8192
 
-LIST_FILE: Final = "keyring.json"
-"""Under CORTEX_HOME: the names of the keys that are in the keyring; no secret."""
-
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
@@ -46,10 +44,6 @@ class ApiKey:
 
     value: str = field(repr=False)
     origin: str
-
-
-class KeyringSilent(ConfigurationError):
-    """The keyring did not answer in time, and hardly will when it is asked once more."""
 
 
 def key_variable(entry: ModelEntry) -> str | None:
@@ -61,6 +55,30 @@ def key_variable(entry: ModelEntry) -> str | None:
     if entry.api_key_env is not None or entry.base_url is not None:
         return entry.api_key_env
     return USUAL_VARIABLES.get(entry.type)
+
+
+def find_key(
+    entry: ModelEntry, environ: Mapping[str, str], keyring: KeyringStore | None = None
+) -> ApiKey | None:
+    """An entry's key: from the environment, then from the keyring, if there is one.
+
+    Only for the entry that uses GEMINI_API_KEY, GOOGLE_API_KEY is looked at last.
+
+    Raises:
+        ConfigurationError: what is there can't be a key, or the keyring can't be read; as
+            `KeyringSilent`, where it does not answer.
+    """
+    variable = key_variable(entry)
+    if variable is None:
+        return None
+    if (key := key_from_environment(variable, environ)) is not None:
+        return key
+    if keyring is not None and (kept := keyring.find(variable)) is not None:
+        origin = f"{variable} in the keyring"
+        return ApiKey(checked_key(kept, origin), origin)
+    if entry.type == "gemini" and variable == USUAL_VARIABLES["gemini"]:
+        return key_from_environment(GOOGLE_KEY, environ)
+    return None
 
 
 def key_from_environment(variable: str, environ: Mapping[str, str]) -> ApiKey | None:

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from config.models_file import Price
 from core.base.redaction import Redactor
 from core.errors import ModelUnavailable
 from core.ports import (
@@ -36,7 +35,6 @@ from modules.models.recorded.file import (
     difference,
     read_requests,
 )
-from modules.models.serving.prices import FREE
 from modules.models.serving.reply import deltas_of
 from modules.models.serving.watched import LONGEST_PAUSE_SECONDS
 
@@ -168,11 +166,6 @@ class ReplayedModel:
     def traits(self) -> ModelTraits:
         """What the model could do that was recorded: prompts differ by it."""
         return self._traits
-
-    @property
-    def price(self) -> Price:
-        """Nothing."""
-        return FREE
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The recorded reply, each part in one piece.

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from config.models_file import Price
 from core.turn import Usage
@@ -48,16 +48,6 @@ def listed_price(backend: str, model: str) -> Price | None:
     if read is None or written is None:
         return None
     return Price(input=read, output=written, cached_input=dollars("cache_read_mtok"))
-
-
-@runtime_checkable
-class KnowsItsPrice(Protocol):
-    """A model that costs the same wherever it is used, such as nothing for a script."""
-
-    @property
-    def price(self) -> Price:
-        """What it costs."""
-        ...
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:

@@ -12,8 +12,12 @@ from core.values import Json
 from modules.cli.doctor_findings import Check
 from modules.cli.doctor_models import KEYRING_SECONDS, model_checks
 from modules.models.choosing.names import built_in_models
-from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore, OpenBackend
-from modules.models.credentials.keys import LIST_FILE
+from modules.models.credentials.keyring_store import (
+    LIST_FILE,
+    KeyringBackend,
+    KeyringStore,
+    OpenBackend,
+)
 from tests.modules.models.choosing.listeners import json_server, listing
 from tests.modules.models.choosing.worlds import NOBODY
 

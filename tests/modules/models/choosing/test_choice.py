@@ -183,7 +183,9 @@ class TestTheAutomaticChoice:
                 """Never asked for."""
 
         KeyringStore(tmp_path, Keyring).keep("OPENAI_API_KEY", "kept-key-0123")
-        choice = choose_models(None, "auto", MODELS, NOBODY, tmp_path, Keyring)
+        choice = choose_models(
+            None, "auto", MODELS, NOBODY, tmp_path, KeyringStore(tmp_path, Keyring)
+        )
         assert choice.reason == ("openai:gpt-6.1-terra: its key is in the keyring (OPENAI_API_KEY)")
         assert choice.secrets == ("kept-key-0123",)
         assert "kept-key-0123" not in repr(choice)
@@ -191,11 +193,15 @@ class TestTheAutomaticChoice:
         def locked() -> KeyringBackend:
             raise RuntimeError
 
-        choice = choose_models(None, "auto", MODELS, NOBODY, tmp_path, locked)
+        choice = choose_models(
+            None, "auto", MODELS, NOBODY, tmp_path, KeyringStore(tmp_path, locked)
+        )
         assert names(choice) == ["offline"]
         assert "the keyring failed" in choice.notes[0]
         with pytest.raises(ConfigurationError, match="the keyring failed"):
-            choose_models("openai", "auto", MODELS, NOBODY, tmp_path, locked)
+            choose_models(
+                "openai", "auto", MODELS, NOBODY, tmp_path, KeyringStore(tmp_path, locked)
+            )
 
     @pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GEMINI_API_KEY": "  "}])
     def test_with_nothing_at_all_the_offline_planner_is_chosen(

@@ -14,10 +14,10 @@ from modules.models.choosing.discovery import (
     LlamaServer,
     find_llama_server,
     find_running,
+    get_json,
     installed_weights,
     llama_server_url,
 )
-from modules.models.choosing.probe_http import get_json
 from tests.modules.models.choosing.listeners import json_server, listener, listing, request_path
 from tests.modules.models.choosing.worlds import NOBODY
 

@@ -10,15 +10,14 @@ import pytest
 
 from config.models_file import ModelEntry
 from core.errors import ConfigurationError, StorageError
-from modules.models.credentials.finding import KeyFinder, find_key
-from modules.models.credentials.keyring_store import SERVICE, KeyringBackend, KeyringStore
-from modules.models.credentials.keys import (
+from modules.models.credentials.keyring_store import (
     LIST_FILE,
-    ApiKey,
+    SERVICE,
+    KeyringBackend,
     KeyringSilent,
-    checked_key,
-    missing_key,
+    KeyringStore,
 )
+from modules.models.credentials.keys import ApiKey, checked_key, find_key, missing_key
 
 GEMINI = ModelEntry(type="gemini", model="g")
 KEY = "key-of-gemini-0123456789"
@@ -78,19 +77,19 @@ class TestFinding:
     ) -> None:
         store.keep("GEMINI_API_KEY", KEY)
         environ = {"GEMINI_API_KEY": " other-key-9876 "}
-        found = find_key(GEMINI, environ, tmp_path, keyring.open)
+        found = find_key(GEMINI, environ, store)
         assert found == ApiKey("other-key-9876", "GEMINI_API_KEY")
-        found = find_key(GEMINI, {"GEMINI_API_KEY": " "}, tmp_path, keyring.open)
+        found = find_key(GEMINI, {"GEMINI_API_KEY": " "}, store)
         assert found == ApiKey(KEY, "GEMINI_API_KEY in the keyring")
 
     def test_who_keeps_no_key_there_never_opens_the_keyring(
-        self, tmp_path: Path, keyring: MemoryKeyring
+        self, store: KeyringStore, keyring: MemoryKeyring
     ) -> None:
-        assert find_key(GEMINI, {}, tmp_path, keyring.open) is None
-        KeyringStore(tmp_path, keyring.open).keep("OPENAI_API_KEY", KEY)
+        assert find_key(GEMINI, {}, store) is None
+        store.keep("OPENAI_API_KEY", KEY)
         opened = keyring.opened
-        assert find_key(GEMINI, {}, tmp_path, keyring.open) is None
-        assert find_key(ModelEntry(type="ollama"), {}, tmp_path, keyring.open) is None
+        assert find_key(GEMINI, {}, store) is None
+        assert find_key(ModelEntry(type="ollama"), {}, store) is None
         assert keyring.opened == opened
 
     def test_googles_general_key_comes_last_and_for_geminis_own_variable_only(
@@ -101,7 +100,7 @@ class TestFinding:
         work = GEMINI.model_copy(update={"api_key_env": "WORK_KEY"})
         assert find_key(work, environ) is None
         store.keep("GEMINI_API_KEY", KEY)
-        assert find_key(GEMINI, environ, tmp_path, keyring.open) == store.find("GEMINI_API_KEY")
+        assert find_key(GEMINI, environ, store) == ApiKey(KEY, "GEMINI_API_KEY in the keyring")
 
     @pytest.mark.parametrize("service", ["gemini", "anthropic", "openai"])
     def test_a_services_key_goes_to_no_other_address(self, service: str) -> None:
@@ -118,13 +117,13 @@ class TestFinding:
         "key", ["schlüssel-0123456789", "two words-0123456789", "a\nb-0123456789", "x" * 10_000]
     )
     def test_what_cannot_be_a_key_is_refused_without_showing_it(
-        self, tmp_path: Path, key: str, keyring: MemoryKeyring
+        self, key: str, store: KeyringStore
     ) -> None:
         with pytest.raises(ConfigurationError, match="GEMINI_API_KEY can't be a key") as caught:
             find_key(GEMINI, {"GEMINI_API_KEY": key})
-        KeyringStore(tmp_path, keyring.open).keep("GEMINI_API_KEY", key)
+        store.keep("GEMINI_API_KEY", key)
         with pytest.raises(ConfigurationError, match="in the keyring can't be a key") as other:
-            find_key(GEMINI, {}, tmp_path, keyring.open)
+            find_key(GEMINI, {}, store)
         assert key[-10:] not in f"{caught.value}{other.value}"
 
     def test_an_empty_key_is_none(self) -> None:
@@ -214,7 +213,7 @@ class TestKeyringsThatFail:
     ) -> None:
         store.keep("GEMINI_API_KEY", KEY)
         with pytest.raises(ConfigurationError, match=f"{told}.*GEMINI_API_KEY in the") as caught:
-            find_key(GEMINI, {}, tmp_path, failing(error))
+            find_key(GEMINI, {}, KeyringStore(tmp_path, failing(error)))
         assert "secret-text" not in str(caught.value)
         assert caught.value.__suppress_context__
 
@@ -247,12 +246,13 @@ class TestKeyringsThatFail:
             never.wait()
             raise AssertionError
 
-        keys = KeyFinder({"ANTHROPIC_API_KEY": KEY}, tmp_path, silent, timeout_seconds=0.02)
+        environ = {"ANTHROPIC_API_KEY": KEY}
+        slow = KeyringStore(tmp_path, silent, timeout_seconds=0.02)
         try:
             with pytest.raises(KeyringSilent):
-                keys.find(GEMINI)
-            assert keys.find(ModelEntry(type="openai", model="m")) is None
-            assert keys.find(ModelEntry(type="anthropic", model="m")) is not None
+                find_key(GEMINI, environ, slow)
+            assert find_key(ModelEntry(type="openai", model="m"), environ, slow) is None
+            assert find_key(ModelEntry(type="anthropic", model="m"), environ, slow) is not None
             assert len(opened) == 1
         finally:
             never.set()

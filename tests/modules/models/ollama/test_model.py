@@ -273,7 +273,8 @@ async def test_a_key_in_the_keyring_goes_there_too(tmp_path: Path) -> None:
         def delete_password(self, service: str, username: str, /) -> None:
             """Never asked for."""
 
-    KeyringStore(tmp_path, Keyring).keep("PROXY_TOKEN", "t0ken-of-mine")
+    keyring = KeyringStore(tmp_path, Keyring)
+    keyring.keep("PROXY_TOKEN", "t0ken-of-mine")
     async with ollama_server() as fake:
         entry = ModelEntry(
             type="ollama",
@@ -282,7 +283,7 @@ async def test_a_key_in_the_keyring_goes_there_too(tmp_path: Path) -> None:
             api_key_env="PROXY_TOKEN",
         )
         models = ModelsFile(models={"mine": entry})
-        [chosen] = choose_models("mine", "auto", models, {}, tmp_path, Keyring).models
+        [chosen] = choose_models("mine", "auto", models, {}, tmp_path, keyring).models
         async for _ in chosen.model.stream(REQUEST):
             pass
         await chosen.model.aclose()

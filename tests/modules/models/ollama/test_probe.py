@@ -9,8 +9,7 @@ import time
 import pytest
 
 from core.values import Json
-from modules.models.choosing.discovery import find_ollama, look_for_ollama
-from modules.models.choosing.probe_http import get_json
+from modules.models.choosing.discovery import find_ollama, get_json, look_for_ollama
 from modules.models.ollama.facts import (
     InstalledModel,
     billions_of_parameters,
