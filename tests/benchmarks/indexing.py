@@ -7,7 +7,7 @@ in the same process, the embedder's weights loaded before either.
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +16,7 @@ from statistics import median
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.embedding.opening import open_embedder
 from servers.rag.errors import EmbedderUnavailable
-from servers.rag.library.engine import Engine, Parts, open_engine
-from servers.rag.library.library import DocumentLibrary, open_parts, tell_nobody
+from servers.rag.library.library import DocumentLibrary, open_parts
 from servers.rag.library.options import DocumentOptions
 from servers.reading.source import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
@@ -40,12 +39,12 @@ def _many(home: Path, files: int) -> list[Row]:
     for number in range(files):
         _write(home / f"documents/{number % FOLDERS}/{number}.md", _note(number))
     options = _options(home)
-    with closing(_open(options)) as session:
+    with closing(DocumentLibrary.open(options)) as session:
         first = _seconds(session.sync)
         unchanged = [_seconds(session.sync) for _ in range(ROUNDS)]
         changed = _changed(home, session)
     _write(home.with_name("one") / "documents/0/0.md", _note(0))
-    with closing(_open(_options(home.with_name("one")))) as session:
+    with closing(DocumentLibrary.open(_options(home.with_name("one")))) as session:
         session.sync()
         alone = _changed(home.with_name("one"), session)
     opened = [_seconds(lambda: DocumentLibrary.open(options, {}).close()) for _ in range(ROUNDS)]
@@ -67,11 +66,7 @@ def _many(home: Path, files: int) -> list[Row]:
     ]
 
 
-def _open(options: DocumentOptions) -> Engine:
-    return open_engine(options, open_parts(options, {}), {}, tell_nobody)
-
-
-def _changed(home: Path, session: Engine) -> list[float]:
+def _changed(home: Path, session: DocumentLibrary) -> list[float]:
     """Change one file again and again, and bring the index up to date."""
     path = home / "documents/0/0.md"
     taken: list[float] = []
@@ -94,10 +89,7 @@ def _beside_embedder(home: Path, papers: int) -> list[Row]:
         embedder.embed_query("warm")
     except EmbedderUnavailable as error:
         return [Row("with the embedder", "not measured", str(error))]
-
-    def parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
-        return replace(open_parts(options, environ), embedder=embedder)
-
+    parts = replace(open_parts(_options(home), {}), open_embedder=lambda: embedder)
     with closing(DocumentLibrary.open(_options(home), parts=parts)) as library:
         library.extract(home / "documents/0.md")  # starts the process that reads
         bare = _seconds(lambda: embedder.embed_passages(chunks))

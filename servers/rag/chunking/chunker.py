@@ -7,9 +7,10 @@ white space between them, so that the document can be shown from its chunks.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TypeAlias
 
 from servers.rag.chunking.atoms import Atom, AtomMaker
 from servers.rag.chunking.blocks import Block, markdown_blocks
@@ -30,6 +31,22 @@ TINY = 0.15
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The chunks of a document, and one line for the status if that went less than well."""
+
+    chunks: list[Chunk]
+    note: str = ""
+
+
+CutDocument: TypeAlias = Callable[[Extracted], Cut]
+
+
+def cut_by_structure(extracted: Extracted) -> Cut:
+    """Chunks as headings and paragraphs have it."""
+    return Cut(chunk_document(extracted))
+
+
 def chunk_document(
     extracted: Extracted,
     *,
@@ -41,7 +58,7 @@ def chunk_document(
 
     About `words` words each, and never more than `tokens_max` tokens as `TokenCounter` counts.
     No chunk reaches over an offset of `topics` (sorted), where another topic begins (inside a
-    heading: with it); see `topic_split`. `headings` of a chunk that begins with a heading include
+    heading: with it); see `topics`. `headings` of a chunk that begins with a heading include
     that one. Takes time and memory linear in the length of the text.
 
     Raises:

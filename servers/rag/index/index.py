@@ -66,7 +66,7 @@ class Index:
 
     Methods block, and may be called from several threads. Reading goes on while something is
     written. Each writing method is one transaction: when it raises, or the process ends in its
-    midst, the state before stands. Only the process that holds the `IndexLock` should write.
+    midst, the state before stands. Only the process that holds the `WriterLock` should write.
 
     All methods raise `IndexUnusable` when the file can't be read or written; `connections`
     has the kinds of it that one may want to tell apart.
@@ -77,7 +77,8 @@ class Index:
     ) -> None:
         """Use `open`."""
         self._connections = connections
-        self._fingerprint = fingerprint
+        self.fingerprint = fingerprint
+        """What vectors are made by; another one counts from the next `begin_writing` on."""
         self._recipe = recipe
         self._frequencies = Frequencies()
         self.path = path
@@ -122,7 +123,7 @@ class Index:
         `notice` says so.
         """
         with self._connections.writing() as connection:
-            notes = adopt(connection, self._fingerprint, self._recipe)
+            notes = adopt(connection, self.fingerprint, self._recipe)
         self.notice = " ".join(note for note in (self.notice, *notes) if note)
 
     def close(self) -> None:
@@ -321,7 +322,7 @@ class Index:
 
     def _fits(self, connection: sqlite3.Connection) -> bool:
         """Whether the vectors there are ours."""
-        return meta_text(connection, FINGERPRINT) in ("", self._fingerprint)
+        return meta_text(connection, FINGERPRINT) in ("", self.fingerprint)
 
 
 def _remove(connection: sqlite3.Connection, file: str) -> list[int]:

@@ -19,13 +19,14 @@ LOCK_FILE = "index.lock"
 _PID_CHARACTERS_MAX = 20
 
 
-class IndexLock:
-    """The right to write to the index in a folder; not for use by several threads at once."""
+class WriterLock:
+    """The right to write to the index in a folder; threads may ask for it at the same time."""
 
     def __init__(self, folder: Path) -> None:
         """Touch nothing yet."""
         self._path = folder / LOCK_FILE
         self._descriptor: int | None = None
+        self._taking = threading.RLock()
 
     @property
     def held(self) -> bool:
@@ -46,83 +47,61 @@ class IndexLock:
         Raises:
             IndexUnusable: the lock's file can't be made.
         """
-        if self._descriptor is not None:
+        with self._taking:
+            if self._descriptor is not None:
+                return True
+            try:
+                make_private_folder(self._path.parent)
+                descriptor = open_private(self._path, os.O_RDWR)
+            except OSError as error:
+                raise IndexUnusable(
+                    f"the folder {self._path.parent} can't be written ({error.strerror}); "
+                    "the index needs one that can"
+                ) from error
+            if not try_lock(descriptor):
+                os.close(descriptor)
+                return False
+            self._descriptor = descriptor
+            _write_own_pid(descriptor)
             return True
-        try:
-            make_private_folder(self._path.parent)
-            descriptor = open_private(self._path, os.O_RDWR)
-        except OSError as error:
-            raise IndexUnusable(
-                f"the folder {self._path.parent} can't be written ({error.strerror}); "
-                "the index needs one that can"
-            ) from error
-        if not try_lock(descriptor):
-            os.close(descriptor)
-            return False
-        self._descriptor = descriptor
-        _write_own_pid(descriptor)
-        return True
 
-    def release(self) -> None:
-        """Give the lock back; nothing happens without it."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-
-class WriterRole:
-    """The right to write, taken when it is free; threads may ask for it at the same time."""
-
-    def __init__(self, index: Index, lock: IndexLock) -> None:
-        self._index = index
-        self._lock = lock
-        self._taking = threading.Lock()
-
-    @property
-    def held(self) -> bool:
-        """Whether this process writes."""
-        return self._lock.held
-
-    @property
-    def other_holder(self) -> int | None:
-        """The process that writes, or did last, if it isn't this one."""
-        return self._lock.holder
-
-    def take(self) -> bool:
-        """Become the writer if no other process is; at once.
+    def take(self, index: Index) -> bool:
+        """Become the one that writes to an open index, if no other process is; at once.
 
         Raises:
             IndexUnusable: the index can't be written.
         """
         with self._taking:
-            if self._lock.held:
+            if self.held:
                 return True
-            if not self._lock.acquire():
+            if not self.acquire():
                 return False
             try:
-                self._index.begin_writing()
+                index.begin_writing()
             except BaseException:
-                self._lock.release()
+                self.release()
                 raise
             return True
 
-    def require(self) -> None:
-        """Become the writer.
+    def require(self, index: Index) -> None:
+        """The same.
 
         Raises:
-            IndexUnusable: another process is; the message tells which.
+            IndexUnusable: another process writes; the message tells which.
         """
-        if not self.take():
+        if not self.take(index):
             raise IndexUnusable(
-                f"another process ({self.other_holder or 'of unknown number'}) keeps this index up "
+                f"another process ({self.holder or 'of unknown number'}) keeps this index up "
                 "to date, an agent or `docs watch`: it takes up changed files by itself; for more "
                 "than that, end it first"
             )
 
     def release(self) -> None:
-        """Let another process write."""
+        """Give the lock back; nothing happens without it."""
         with self._taking:
-            self._lock.release()
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
 
 
 def _write_own_pid(descriptor: int) -> None:

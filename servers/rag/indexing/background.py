@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from servers.rag.errors import EmbedderUnavailable, RagError
 from servers.rag.folders.watching import Watcher
-from servers.rag.index.lock import WriterRole
+from servers.rag.index.index import Index
+from servers.rag.index.lock import WriterLock
 from servers.rag.indexing.indexer import Indexer
 from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.ports import Embedder
@@ -53,21 +54,15 @@ CLOSE_SECONDS = 5.0
 class Background:
     """The threads of one process, and what is to be said about them."""
 
-    def __init__(
-        self,
-        indexer: Indexer,
-        writer: WriterRole,
-        cache: VectorCache | None,
-        watcher: Watcher | None,
-        embedder: Embedder | None,
-    ) -> None:
-        """Start nothing. Without a `cache` there are no vectors, so nothing is embedded either."""
-        self._embedder = embedder
-        self._has_embedder = threading.Event()
+    def __init__(self, indexer: Indexer, writer: WriterLock, index: Index) -> None:
+        """Start nothing. A `watcher` may be set before the start."""
+        self.watcher: Watcher | None = None
         self._indexer = indexer
         self._writer = writer
-        self._cache = cache
-        self._watcher = watcher
+        self._index = index
+        self._embedder: Embedder | None = None
+        self._has_embedder = threading.Event()
+        self._cache: VectorCache | None = None
         self._has_compared = False
         self._is_comparing = False
         self._heard: frozenset[str] | None = None
@@ -90,23 +85,23 @@ class Background:
     @property
     def failures(self) -> list[str]:
         """What doesn't work now and is tried again later, a line each."""
-        watching = self._watcher.note if self._watcher is not None else ""
-        lines = (
-            self._comparing.failure,
-            self._embedding.failure,
-            self._following.failure,
-            watching,
-        )
-        return [line for line in dict.fromkeys(lines) if line]
+        lines = [each.failure for each in (self._comparing, self._embedding, self._following)]
+        if self.watcher is not None:
+            lines.append(self.watcher.note)
+        return [line for line in lines if line]
 
     def start(self) -> None:
-        """Begin, once."""
+        """Begin, once: all but embedding."""
         self._following.start()
         self._comparing.start()
-        if self._cache is not None:
-            self._embedding.start()
-        if self._watcher is not None:
-            self._watcher.start()
+        if self.watcher is not None:
+            self.watcher.start()
+
+    def embed_with(self, embedder: Embedder, cache: VectorCache) -> None:
+        """Begin to embed as well, once, and to keep the nearest vectors in step."""
+        self._embedder, self._cache = embedder, cache
+        self._embedding.start()
+        self._following.wake()
 
     def changed(self, paths: frozenset[str] | None) -> None:
         """Something changed in the folders: at these places, or nobody knows where."""
@@ -131,8 +126,8 @@ class Background:
         self._indexer.cancel()
         ends_by = time.monotonic() + CLOSE_SECONDS
         threads: list[Repeating | Watcher] = [self._comparing, self._embedding, self._following]
-        if self._watcher is not None:
-            threads.append(self._watcher)
+        if self.watcher is not None:
+            threads.append(self.watcher)
         for thread in threads:
             thread.close(0)
         for thread in threads:
@@ -140,7 +135,7 @@ class Background:
 
     def _compare(self) -> float | None:
         """Bring the index up to date, if that is for us to do."""
-        if not self._writer.take():
+        if not self._writer.take(self._index):
             self._has_compared = True
             return TAKE_OVER_SECONDS
         began = time.monotonic()
@@ -164,7 +159,7 @@ class Background:
         self._closing.wait(min(took * REST_SHARE, REST_SECONDS_MAX))
         if report.unsettled:
             return UNSETTLED_SECONDS
-        return None if self._watcher is None else RESCAN_SECONDS
+        return None if self.watcher is None else RESCAN_SECONDS
 
     def _embed(self) -> float | None:
         """Start the embedder, then give vectors to what has none, as long as there is any."""

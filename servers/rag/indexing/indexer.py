@@ -10,12 +10,11 @@ the next. Files are read on one thread while the texts before them are cut and w
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
-from servers.rag.chunking.chunker import chunk_document
-from servers.rag.chunking.topics import TopicChunks
+from servers.rag.chunking.chunker import CutDocument, cut_by_structure
 from servers.rag.folders.scan import Bounds, FoundFile, IgnoreRules, Scan, look_at, scan
 from servers.rag.index.index import Index
 from servers.rag.indexing.changes import Changes, compare, find_moves
@@ -40,12 +39,8 @@ from servers.rag.indexing.writer import DocumentWriter
 from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import DocumentEntry
 from servers.rag.ports import Embedder, Extractor
-from servers.reading.source import Extracted
 
 logger = logging.getLogger(__name__)
-
-CutDocument: TypeAlias = Callable[[Extracted], TopicChunks]
-"""Cuts a document into chunks, with a line for the status if that went less than well."""
 
 READ_AHEAD_FILES = 4
 """Texts that wait to be cut and written: enough to keep both threads at work, few in memory."""
@@ -62,11 +57,6 @@ text that is slower than the others keeps the other cores waiting seldom."""
 
 SETTLE_SECONDS = 0.5
 """How long to leave such files alone in between."""
-
-
-def cut_by_structure(extracted: Extracted) -> TopicChunks:
-    """Chunks as headings and paragraphs have it."""
-    return TopicChunks(chunk_document(extracted))
 
 
 class Indexer:
@@ -115,6 +105,11 @@ class Indexer:
     def count(self) -> None:
         """Bring the chunks of `progress` up to date, whoever wrote them."""
         self._progress.count()
+
+    def embed_with(self, embedder: Embedder) -> None:
+        """Let `fill_vectors` make vectors from now on."""
+        self._embedder = embedder
+        self._progress.has_vectors = True
 
     def cancel(self) -> None:
         """End runs and filling after the file or batch that they are at; for good."""

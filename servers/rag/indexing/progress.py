@@ -82,7 +82,7 @@ class ProgressCounter:
     ) -> None:
         self._read_counts = read_counts
         self._on_event = on_event
-        self._has_vectors = has_vectors
+        self.has_vectors = has_vectors
         self._counted_at = -COUNTED_EVERY_SECONDS
         self._lock = threading.RLock()
         self._progress = IndexProgress(0, 0, 0, 0)
@@ -108,7 +108,7 @@ class ProgressCounter:
     def count(self) -> None:
         """Ask the index how many chunks it has, and how many lack a vector."""
         counts = self._read_counts()
-        lacking = counts.chunks_without_vectors if self._has_vectors else 0
+        lacking = counts.chunks_without_vectors if self.has_vectors else 0
         with self._lock:
             self._counted_at = time.monotonic()
             self._set(

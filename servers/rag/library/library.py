@@ -1,34 +1,46 @@
 """The library of documents: the one object that the server and the command line use.
 
-It puts the engine together: extraction, chunks, embeddings, the index, nearest vectors, search.
+It puts the parts together: extraction, chunks, embeddings, the index, nearest vectors, search.
 Opening reads no weights and no vectors, so that it is quick however much is indexed; those come
 in the background, and words find what there is meanwhile.
 """
 
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, TypeVar
 
-from servers.rag.chunking.chunker import CHUNKER_VERSION
-from servers.rag.chunking.topics import TOPICS_VERSION, TopicSplitter, chunk_by_topics
+from servers.rag.chunking.chunker import CHUNKER_VERSION, CutDocument, cut_by_structure
 from servers.rag.embedding.opening import open_embedder
-from servers.rag.errors import EmbedderUnavailable, IndexUnusable, RagError
-from servers.rag.indexing.background import Repeating
-from servers.rag.indexing.indexer import CutDocument, cut_by_structure
-from servers.rag.indexing.progress import IndexEvent, IndexProgress, OnEvent, SyncReport
-from servers.rag.library.engine import Engine, Parts, open_engine
+from servers.rag.errors import EmbedderUnavailable, RagError, VectorsUnavailable
+from servers.rag.folders.scan import IgnoreRules
+from servers.rag.folders.watching import Watcher
+from servers.rag.index.index import Index
+from servers.rag.index.lock import WriterLock
+from servers.rag.indexing.background import Background, Repeating
+from servers.rag.indexing.indexer import Indexer
+from servers.rag.indexing.progress import (
+    IndexEvent,
+    IndexNoted,
+    IndexProgress,
+    OnEvent,
+    SyncReport,
+)
+from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.library.library_protocol import LibraryStatus
 from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
-from servers.rag.search.searcher import TOP_K
+from servers.rag.ports import Embedder, Extractor
+from servers.rag.search.searcher import TOP_K, Searcher
+from servers.rag.vectors.opening import open_vectors
+from servers.rag.vectors.store import VectorStore
 from servers.reading.process.worker import ExtractionWorker
 from servers.reading.source import Extracted
-
-T = TypeVar("T")
 
 EXTRACTION_VERSION = "2"
 """Goes up when files are read so differently that all should be read again."""
@@ -37,9 +49,14 @@ CLOSE_SECONDS = 2.0
 REOPEN_SECONDS = 10.0
 """After how long an embedder that could not be opened is tried again the first time."""
 
+FILL_LOOK_SECONDS = 0.2
 
-OpenParts: TypeAlias = Callable[[DocumentOptions, Mapping[str, str]], Parts]
-"""Puts together what a library is made of."""
+READY_SECONDS = 1.0
+"""How long a search waits for the embedder's start and for vectors that are stored already; both
+begin when the library does, and take about 0.3 s."""
+
+STILL_STARTING = "the embedder is still starting; search again in a moment"
+STILL_LOADING = "the vectors are still being loaded; search again in a moment"
 
 
 class UnknownDocument(RagError):
@@ -50,34 +67,37 @@ def tell_nobody(_: IndexEvent) -> None:
     """Listens to what the indexer tells, and does nothing."""
 
 
-def open_parts(
-    options: DocumentOptions, environ: Mapping[str, str], splitter: TopicSplitter | None = None
-) -> Parts:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a library is made of besides its index.
+
+    `open_embedder` gives None where none is wanted, and raises `EmbedderUnavailable` where it is
+    to be tried again. `recipe` tells how texts and chunks are made; another one lets all documents
+    be read again.
+    """
+
+    extractor: Extractor
+    open_embedder: Callable[[], Embedder | None]
+    cut: CutDocument
+    recipe: str
+
+
+def open_parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
     """The parts that the options name; nothing is loaded, started or read yet.
 
-    `splitter` is the language model that `chunking: llm` asks, by default one of Ollama.
-
     Raises:
-        OptionsError: there is no such embedder, or OLLAMA_HOST is no address.
+        OptionsError: OLLAMA_HOST is no address.
     """
-    lacking, embedder = "", None
-    try:
-        embedder = open_embedder(options.embedder, environ)
-    except EmbedderUnavailable as error:
-        lacking = str(error)
     cut: CutDocument = cut_by_structure
     recipe = f"text {EXTRACTION_VERSION}, chunks {CHUNKER_VERSION}, captions {options.captions}"
     if options.chunking == "llm":
-        cut = partial(chunk_by_topics, splitter=splitter or _topics_of_ollama(options, environ))
-        recipe += f", topics {TOPICS_VERSION} of {options.topics_model}"
+        from servers.rag.chunking import topics  # it brings HTTP, a tenth of a second
+
+        asked = topics.open_topics(environ, options.topics_model)
+        cut = partial(topics.chunk_by_topics, splitter=asked)
+        recipe += f", topics {topics.TOPICS_VERSION} of {options.topics_model}"
     extractor = ExtractionWorker(options.captions, environ=environ)
-    return Parts(extractor, embedder, cut, recipe, lacking)
-
-
-def _topics_of_ollama(options: DocumentOptions, environ: Mapping[str, str]) -> TopicSplitter:
-    from servers.rag.chunking.ollama_topics import open_topics
-
-    return open_topics(environ, options.topics_model)
+    return Parts(extractor, partial(open_embedder, options.embedder, environ), cut, recipe)
 
 
 class DocumentLibrary:
@@ -91,20 +111,46 @@ class DocumentLibrary:
         self,
         options: DocumentOptions,
         environ: Mapping[str, str],
+        parts: Parts,
         on_event: OnEvent,
-        parts: OpenParts,
         reopen_seconds: float,
+        ready_seconds: float,
     ) -> None:
         """Use `open`."""
-        self._reopen_seconds = reopen_seconds
         self._options = options
         self._environ = environ
-        self._on_event = on_event
         self._parts = parts
-        self._swapping = threading.Lock()
-        self._is_closed = False
+        self._on_event = on_event
+        self._reopen_seconds = reopen_seconds
+        self._ready_seconds = ready_seconds
+        self._embedder: Embedder | None = None
+        self._lacking = ""
+        try:
+            self._embedder = parts.open_embedder()
+        except EmbedderUnavailable as error:
+            self._lacking = str(error)
+        self._writer = WriterLock(options.index_folder)
+        may_write = self._writer.acquire()
+        fingerprint = "" if self._embedder is None else self._embedder.fingerprint
+        try:
+            self.index = Index.open(
+                options.index_folder, fingerprint, parts.recipe, writer=may_write
+            )
+        except BaseException:
+            self._writer.release()
+            raise
+        if self.index.notice:
+            on_event(IndexNoted(self.index.notice))
+        self.indexer = Indexer(options, self.index, parts.extractor, None, on_event, cut=parts.cut)
+        self._cache: VectorCache | None = None
+        self._searcher = self._search_by(None)
+        if self._embedder is not None:
+            self._use(self._embedder)
+        self._background: Background | None = None
         self._reopening: Repeating | None = None
-        self._engine = open_engine(options, parts(options, environ), environ, on_event)
+        self._vectors_missing = ""
+        self._closing = threading.Lock()
+        self._is_closed = False
 
     @classmethod
     def open(
@@ -113,38 +159,51 @@ class DocumentLibrary:
         environ: Mapping[str, str] = os.environ,
         on_event: OnEvent = tell_nobody,
         *,
-        parts: OpenParts = open_parts,
+        parts: Parts | None = None,
         reopen_seconds: float = REOPEN_SECONDS,
+        ready_seconds: float = READY_SECONDS,
     ) -> "DocumentLibrary":
         """Open the library that the options describe; what is indexed can be searched at once.
 
         `on_event` is called from the indexer's threads, one call at a time. An embedder that is
-        not to be had is asked for again after `reopen_seconds`, and then ever more seldom.
+        not to be had is asked for again after `reopen_seconds`, and then ever more seldom. A search
+        waits `ready_seconds` for what `start` began to load.
 
         Raises:
             OptionsError: an option names something that there isn't.
             IndexUnusable: the index can't be opened; the message says what to do.
         """
-        return cls(options, environ, on_event, parts, reopen_seconds)
+        made = parts or open_parts(options, environ)
+        return cls(options, environ, made, on_event, reopen_seconds, ready_seconds)
 
     @property
     def progress(self) -> IndexProgress | None:
         """How far indexing is; None while nothing is to be done, or nothing more can be."""
-        now = self._engine.indexer.progress
+        now = self.indexer.progress
         if now.files_done < now.files_total:
             return now
-        is_done = now.chunks_done >= now.chunks_total or self._engine.embeds_in_vain
+        in_vain = self._background is not None and self._background.embeds_in_vain
+        is_done = now.chunks_done >= now.chunks_total or in_vain or self._vectors_missing
         return None if is_done else now
 
     @property
     def has_compared(self) -> bool:
         """Whether the folders were looked through since `start`, or another process does that."""
-        return self._engine.has_compared
+        return self._background is not None and self._background.has_compared
 
     def start(self) -> None:
         """Begin to index, and to watch if the options say so, in the background; once."""
-        self._engine.start()
-        if self._engine.lacking:
+        options = self._options
+        background = Background(self.indexer, self._writer, self.index)
+        self._background = background
+        if options.watch:
+            rules = IgnoreRules(options.ignore)
+            own = [options.index_folder]
+            background.watcher = Watcher(options.folders, rules, background.changed, own)
+        background.start()
+        if self._embedder is not None and self._cache is not None:
+            background.embed_with(self._embedder, self._cache)
+        elif self._lacking:
             self._reopening = Repeating(
                 "opening the embedder", self._reopen, first_after_seconds=self._reopen_seconds
             )
@@ -156,7 +215,7 @@ class DocumentLibrary:
         Raises:
             IndexUnusable: another process keeps the index up to date, or it can't be written.
         """
-        return self._engine.sync(embed=embed)
+        return self._sync(frozenset(), embed=embed)
 
     def reindex(self, files: Collection[str] = ()) -> SyncReport:
         """Read documents again though their files are the same; all of them if none is named.
@@ -170,21 +229,21 @@ class DocumentLibrary:
         known = {entry.file for entry in self.documents()}
         if unknown := [file for file in files if file not in known]:
             raise UnknownDocument(f"the index has no document {unknown[0]!r}")
-        return self._engine.sync(force=frozenset(files) or known)
+        return self._sync(frozenset(files) or known, embed=True)
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
     ) -> SearchResult:
         """The passages that fit best; see `Searcher.search`."""
-        return self._reading(lambda engine: engine.search(query, top_k, file, mode))
+        return self._searcher.search(query, top_k, file, mode)
 
     def documents(self) -> list[DocumentEntry]:
         """All files that the index knows, by name, also those that could not be read."""
-        return self._reading(lambda engine: engine.index.documents())
+        return self.index.documents()
 
     def text(self, file: str) -> str | None:
         """A document as markdown; None if there is none of that name."""
-        document = self._reading(lambda engine: engine.index.document(file))
+        document = self.index.document(file)
         return None if document is None else document.extracted.markdown
 
     def extract(self, path: Path) -> Extracted:
@@ -193,66 +252,133 @@ class DocumentLibrary:
         Raises:
             ExtractionError: it can't be read.
         """
-        return self._engine.extractor.extract(path)
+        return self._parts.extractor.extract(path)
 
     def failures(self) -> Sequence[str]:
         """What doesn't work at the moment, a line each."""
-        return list(dict.fromkeys(self._engine.failures))
+        unreachable = "" if self._cache is None else self._cache.failure
+        lines = [self._lacking, self._vectors_missing, unreachable, *self.indexer.notes]
+        if self._background is not None:
+            lines += self._background.failures
+        return [line for line in dict.fromkeys(lines) if line]
 
     def status(self) -> LibraryStatus:
         """All that is to be said about it."""
-        return self._reading(self._status_of)
-
-    def _status_of(self, engine: Engine) -> LibraryStatus:
-        store = None if engine.cache is None else engine.cache.store
-        counts = engine.index.counts()
-        if engine.embedder is None and not engine.lacking:
+        store = None if self._cache is None else self._cache.store
+        counts = self.index.counts()
+        if self._embedder is None and not self._lacking:
             counts = replace(counts, chunks_without_vectors=0)  # there are to be none
-        notice = [engine.index.notice] if engine.index.notice else []
+        notice = [self.index.notice] if self.index.notice else []
         return LibraryStatus(
             counts=counts,
-            embedder="" if engine.embedder is None else engine.embedder.name,
+            embedder="" if self._embedder is None else self._embedder.name,
             vectors="" if store is None else store.description,
-            writer_process=os.getpid() if engine.role.take() else engine.role.other_holder,
-            progress=self.progress,
+            writer_process=os.getpid() if self._writer.take(self.index) else self._writer.holder,
             notes=(*notice, *self.failures()),
         )
 
     def close(self) -> None:
         """End all that runs, bounded in time; what was written stands. Safe to call twice."""
-        with self._swapping:
+        with self._closing:
             if self._is_closed:
                 return
             self._is_closed = True
         if self._reopening is not None:
             self._reopening.close(CLOSE_SECONDS)
-        self._engine.close()
+        self.indexer.cancel()
+        self._parts.extractor.close()
+        if self._embedder is not None:
+            self._embedder.close()
+        if self._background is not None:
+            self._background.close()
+        if self._cache is not None:
+            self._cache.close()
+        self.index.close()
+        self._writer.release()
 
-    def _reading(self, read: Callable[[Engine], T]) -> T:
-        """What is read from the engine, or from the one that took its place meanwhile."""
-        while True:
-            engine = self._engine
-            try:
-                return read(engine)
-            except IndexUnusable:
-                if engine is self._engine:
-                    raise
+    def _use(self, embedder: Embedder) -> VectorCache:
+        """Have texts and questions embedded from now on; gives what keeps their vectors."""
+        self.indexer.embed_with(embedder)
+        self._cache = VectorCache(self.index, partial(self._open_store, embedder))
+        self._searcher = self._search_by(embedder)
+        self._embedder = embedder
+        return self._cache
+
+    def _search_by(self, embedder: Embedder | None) -> Searcher:
+        return Searcher(self.index, embedder, self._ready_vectors, self._options.word_weight)
+
+    def _open_store(self, embedder: Embedder, identity: str) -> VectorStore:
+        owner = f"{identity}:{embedder.fingerprint}"
+        return open_vectors(self._options.vectors, embedder.dimension, self._environ, owner=owner)
 
     def _reopen(self) -> None:
-        """Try once more for the embedder, and begin anew with it.
+        """Try once more for the embedder, and embed with it.
 
         Raises:
             EmbedderUnavailable: it still can't be had.
         """
-        parts = self._parts(self._options, self._environ)
-        if parts.lacking:
-            parts.extractor.close()
-            raise EmbedderUnavailable(parts.lacking)
-        engine = open_engine(self._options, parts, self._environ, self._on_event)
-        with self._swapping:
-            if self._is_closed:
-                engine.close()
+        embedder = self._parts.open_embedder()
+        with self._closing:
+            if embedder is None or self._background is None or self._cache is not None:
                 return
-            before, self._engine = self._engine, engine
-        before.close()
-        engine.start()
+            if self._is_closed:
+                embedder.close()
+                return
+            noticed = self.index.notice
+            self.index.fingerprint = embedder.fingerprint
+            if self._writer.held:
+                self.index.begin_writing()
+            cache = self._use(embedder)
+            self._lacking = ""
+            self._background.embed_with(embedder, cache)
+        if self.index.notice != noticed:
+            self._on_event(IndexNoted(self.index.notice))
+
+    def _sync(self, force: Collection[str], *, embed: bool) -> SyncReport:
+        """Compare and, if `embed`, embed side by side; returns when both are done."""
+        self._writer.require(self.index)
+        if not embed:
+            return self.indexer.sync(force)
+        with ThreadPoolExecutor(1, thread_name_prefix="embedding") as threads:
+            compared = threading.Event()
+            filling = threads.submit(self._fill_until, compared)
+            try:
+                report = self.indexer.sync(force)
+                compared.set()
+                filling.result()
+            except BaseException:
+                self.indexer.cancel()
+                raise
+            finally:
+                compared.set()
+        return report
+
+    def _fill_until(self, compared: threading.Event) -> None:
+        """Embed what the comparison writes, until it has ended and nothing is left."""
+        try:
+            while not compared.wait(FILL_LOOK_SECONDS):
+                self.indexer.fill_vectors()
+            self.indexer.fill_vectors()
+        except EmbedderUnavailable as error:
+            self._vectors_missing = str(error)
+
+    def _ready_vectors(self) -> VectorStore:
+        """The vectors, when they and the embedder are ready; waits for that a little.
+
+        Raises:
+            VectorsUnavailable: they are not ready, or can't be had now.
+        """
+        if self._cache is None:
+            raise VectorsUnavailable(STILL_LOADING)
+        if self._background is None:
+            with suppress(VectorsUnavailable):  # told below, unless there are older ones
+                self._cache.step()
+        else:
+            until = time.monotonic() + self._ready_seconds
+            self._background.follow_soon()
+            self._cache.wait(self._ready_seconds)
+            if not self._background.has_embedder(until - time.monotonic()):
+                raise VectorsUnavailable(STILL_STARTING)
+        if self._cache.store is None:
+            raise VectorsUnavailable(self._cache.failure or STILL_LOADING)
+        return self._cache.store

@@ -24,7 +24,6 @@ class LibraryStatus:
     embedder: str
     vectors: str
     writer_process: int | None
-    progress: IndexProgress | None
     notes: tuple[str, ...]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
@@ -69,7 +70,7 @@ def load_milvus(is_file: bool) -> tuple[Connect, Errors]:
     from pymilvus import MilvusClient, MilvusException
 
     if is_file:
-        pass  # pyright: ignore[reportUnusedImport] - is it there?
+        import_module("milvus_lite")  # is it there?
     return (
         lambda uri, token, seconds: MilvusClient(uri, token=token, timeout=seconds),
         (MilvusException, RpcError),

@@ -1,11 +1,10 @@
 """Our own library, from files in a folder to passages, as the documents server uses it."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from servers.rag.library.engine import Parts
 from servers.rag.library.library import DocumentLibrary, open_parts
 from servers.rag.library.options import DocumentOptions
 from tests.benchmarks.drivers.document_task import PASSAGES_READ, TimedEmbedder, take_task
@@ -23,10 +22,7 @@ class OurDocuments:
             captions="none",
             watch=False,
         )
-
-        def parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
-            return replace(open_parts(options, environ), embedder=embedder)
-
+        parts = replace(open_parts(options, {}), open_embedder=lambda: embedder)
         self._library = DocumentLibrary.open(options, parts=parts)
 
     def index(self, documents: dict[str, str]) -> None:

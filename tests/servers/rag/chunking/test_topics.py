@@ -8,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.rag.chunking.chunker import chunk_document
-from servers.rag.chunking.ollama_topics import open_topics
-from servers.rag.chunking.topics import WINDOW_WORDS, TopicsUnavailable, chunk_by_topics
+from servers.rag.chunking.topics import (
+    WINDOW_WORDS,
+    TopicsUnavailable,
+    chunk_by_topics,
+    open_topics,
+)
 from servers.reading.source import Extracted
 from tests.servers.rag.chunking.chunk_checks import assert_sound
 from tests.servers.shared.service_double import Answer, ServiceDouble, service_double
@@ -103,7 +107,7 @@ def test_ollama_is_asked_for_the_beginning_of_a_second_topic(
     service: ServiceDouble, content: str, topic: str | None
 ) -> None:
     service.will_answer(Answer({"message": {"role": "assistant", "content": content}}))
-    with closing(open_topics({"OLLAMA_HOST": service.url})) as splitter:
+    with closing(open_topics({"OLLAMA_HOST": service.url}, "phi4")) as splitter:
         assert splitter("the {part}") == topic
     assert (service.asked[0].path, service.asked[0].body["model"]) == ("/api/chat", "phi4")
     assert "the {part}" in str(service.asked[0].body["messages"])
@@ -124,7 +128,7 @@ def test_ollama_that_does_not_answer_is_unavailable(
 ) -> None:
     service.will_answer(answer)
     with (
-        closing(open_topics({"OLLAMA_HOST": service.url})) as splitter,
+        closing(open_topics({"OLLAMA_HOST": service.url}, "phi4")) as splitter,
         pytest.raises(TopicsUnavailable, match=said),
     ):
         splitter("text")
@@ -133,7 +137,7 @@ def test_ollama_that_does_not_answer_is_unavailable(
 
 def test_no_server_is_said_with_how_to_start_it() -> None:
     with (
-        closing(open_topics({"OLLAMA_HOST": "127.0.0.1:9"})) as splitter,
+        closing(open_topics({"OLLAMA_HOST": "127.0.0.1:9"}, "phi4")) as splitter,
         pytest.raises(TopicsUnavailable, match=r"can't be reached .*ollama serve"),
     ):
         splitter("text")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from servers.rag.errors import IndexUnusable
-from servers.rag.index.lock import IndexLock
+from servers.rag.index.lock import WriterLock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from servers.rag.index.lock import IndexLock
-lock = IndexLock(Path(sys.argv[1]))
+from servers.rag.index.lock import WriterLock
+lock = WriterLock(Path(sys.argv[1]))
 print(lock.acquire(), flush=True)
 sys.stdin.read()
 """
@@ -22,7 +22,7 @@ sys.stdin.read()
 
 def test_only_one_holds_it_until_it_is_given_back(tmp_path: Path) -> None:
     folder = tmp_path / "not there yet"
-    one, two = IndexLock(folder), IndexLock(folder)
+    one, two = WriterLock(folder), WriterLock(folder)
     assert one.holder is None
     assert one.acquire()
     assert one.acquire()
@@ -43,7 +43,7 @@ def test_another_takes_over_when_the_holder_is_killed(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "True\n"
-        lock = IndexLock(tmp_path)
+        lock = WriterLock(tmp_path)
         assert not lock.acquire()
         assert lock.holder == holder.pid
         holder.kill()
@@ -56,9 +56,9 @@ def test_another_takes_over_when_the_holder_is_killed(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(IndexUnusable, match="can't be written"):
-        IndexLock(tmp_path / "file" / "index").acquire()
+        WriterLock(tmp_path / "file" / "index").acquire()
 
 
 def test_a_lock_file_that_holds_something_else_names_nobody(tmp_path: Path) -> None:
     (tmp_path / "index.lock").write_bytes(b"\xff\xfe nobody")
-    assert IndexLock(tmp_path).holder is None
+    assert WriterLock(tmp_path).holder is None

@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from servers.rag.chunking.chunker import cut_by_structure
 from servers.rag.index.index import Index
-from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.progress import IndexEvent, OnEvent
-from servers.rag.library.engine import Engine, Parts, open_engine
+from servers.rag.library.library import DocumentLibrary, Parts, tell_nobody
 from tests.servers.rag.indexing.doubles import (
     LONG_AGO_NS,
     LetterEmbedder,
@@ -27,10 +27,10 @@ STEPS_PER_FILE = 1.5
 """A run has about as many steps; a kill that comes after its end costs nothing but time."""
 
 
-def session(home: Path, on_event: OnEvent = lambda _: None) -> Engine:
-    """The engine over the folder `documents`, with a small embedder."""
-    parts = Parts(PlainExtractor(), LetterEmbedder(), cut_by_structure, "plain")
-    return open_engine(options(home), parts, {}, on_event)
+def session(home: Path, on_event: OnEvent = tell_nobody) -> DocumentLibrary:
+    """The library over the folder `documents`, with a small embedder."""
+    parts = Parts(PlainExtractor(), LetterEmbedder, cut_by_structure, "plain")
+    return DocumentLibrary.open(options(home), {}, on_event, parts=parts)
 
 
 def write_version(
@@ -95,7 +95,7 @@ def survive(home: Path, kills: int, seed: int, files: int = FILES) -> None:
         opened = session(home)
         try:
             is_whole(opened.index)
-            opened.search("version word", 5, None, "hybrid")
+            opened.search("version word")
             if chance.random() < 0.5 or version == kills:  # else the next run begins from this
                 opened.sync()
                 is_complete(opened.index, texts)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from servers.rag.chunking.chunker import cut_by_structure
 from servers.rag.errors import VectorsUnavailable
 from servers.rag.index.index import Index
-from servers.rag.indexing.indexer import cut_by_structure
 from servers.rag.indexing.vector_cache import VectorCache
-from servers.rag.library.engine import STILL_LOADING, STILL_STARTING, Engine, Parts, open_engine
-from servers.rag.library.library import tell_nobody
+from servers.rag.library.library import STILL_LOADING, STILL_STARTING, DocumentLibrary, Parts
 from servers.rag.vectors.opening import open_vectors
 from servers.rag.vectors.store import VectorStore
 from tests.servers.rag.index.made import put
@@ -88,26 +87,27 @@ def test_nobody_waits_for_vectors_that_cannot_be_had(index: Index) -> None:
     assert cache.failure == "Milvus does not answer"
 
 
+def opened(home: Path, embedder: LetterEmbedder, ready_seconds: float = 0) -> DocumentLibrary:
+    parts = Parts(PlainExtractor(), lambda: embedder, cut_by_structure, "plain")
+    return DocumentLibrary.open(options(home), {}, parts=parts, ready_seconds=ready_seconds)
+
+
 @contextmanager
-def opened_again(home: Path, embedder: LetterEmbedder, ready_seconds: float) -> Generator[Engine]:
-    """A session in the background on an index that an earlier one has filled."""
-    chosen = options(home)
+def opened_again(
+    home: Path, embedder: LetterEmbedder, ready_seconds: float
+) -> Generator[DocumentLibrary]:
+    """A library in the background on an index that an earlier one has filled."""
     write(home / "documents/apple.md", "# Apple\n\nAn orchard of apples.")
-
-    def parts(embedder: LetterEmbedder) -> Parts:
-        return Parts(PlainExtractor(), embedder, cut_by_structure, "plain")
-
-    with closing(open_engine(chosen, parts(LetterEmbedder()), {}, tell_nobody)) as earlier:
+    with closing(opened(home, LetterEmbedder())) as earlier:
         earlier.sync()
-    session = open_engine(chosen, parts(embedder), {}, tell_nobody, ready_seconds)
-    with closing(session):
-        session.start()
-        yield session
+    with closing(opened(home, embedder, ready_seconds)) as library:
+        library.start()
+        yield library
 
 
 def test_the_first_search_of_a_process_goes_by_meaning_too(tmp_path: Path) -> None:
-    with opened_again(tmp_path, LetterEmbedder(), SOON_SECONDS) as session:
-        found = session.search("orchard", 5, None, "hybrid")
+    with opened_again(tmp_path, LetterEmbedder(), SOON_SECONDS) as library:
+        found = library.search("orchard")
     assert found.passages[0].cosine is not None
     assert found.note == ""
 
@@ -117,22 +117,21 @@ def test_an_embedder_that_takes_too_long_to_start_is_named_as_what_is_missing(
 ) -> None:
     embedder = LetterEmbedder()
     embedder.starting.clear()
-    with opened_again(tmp_path, embedder, ready_seconds=0) as session:
-        assert eventually(lambda: session.cache is not None and session.cache.store is not None)
-        found = session.search("orchard", 5, None, "hybrid")
-        assert session.search("orchard", 5, None, "words").note == ""
+    with opened_again(tmp_path, embedder, ready_seconds=0) as library:
+        assert eventually(lambda: library.status().vectors != "")
+        found = library.search("orchard")
+        assert library.search("orchard", mode="words").note == ""
         embedder.starting.set()
-        assert eventually(lambda: not session.search("orchard", 5, None, "hybrid").note)
+        assert eventually(lambda: not library.search("orchard").note)
     assert found.passages[0].file == "apple.md"
     assert found.note == f"Searched by words alone: {STILL_STARTING}."
 
 
 def test_words_alone_load_no_vectors(tmp_path: Path) -> None:
-    with opened_again(tmp_path, LetterEmbedder(), 0) as started:
-        parts = Parts(PlainExtractor(), LetterEmbedder(), cut_by_structure, "plain")
-        with closing(open_engine(options(tmp_path), parts, {}, tell_nobody)) as session:
-            assert started.index.counts().chunks == 1
-            assert session.search("orchard", 5, None, "words").note == ""
-            assert session.cache is not None
-            assert session.cache.store is None
-            assert STILL_LOADING not in session.search("orchard", 5, None, "hybrid").note
+    with (
+        opened_again(tmp_path, LetterEmbedder(), 0),
+        closing(opened(tmp_path, LetterEmbedder())) as library,
+    ):
+        assert library.search("orchard", mode="words").note == ""
+        assert library.status().vectors == ""
+        assert STILL_LOADING not in library.search("orchard").note

@@ -95,7 +95,7 @@ class FakeLibrary:
 
     def status(self) -> LibraryStatus:
         counts = IndexCounts(documents=2, chunks=7, chunks_without_vectors=1)
-        return LibraryStatus(counts, "minilm", "faiss", self.writer_process, None, ("slow disk",))
+        return LibraryStatus(counts, "minilm", "faiss", self.writer_process, ("slow disk",))
 
     def close(self) -> None:
         self.closed = True

@@ -1,18 +1,22 @@
 """The library as a whole, over real files, index and vectors, with a small embedder."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import IndexUnusable, OptionsError
-from servers.rag.indexing.indexer import cut_by_structure
+from servers.rag.chunking.chunker import cut_by_structure
+from servers.rag.errors import EmbedderUnavailable, IndexUnusable, OptionsError
 from servers.rag.indexing.progress import IndexEvent
-from servers.rag.library.engine import Parts
-from servers.rag.library.library import DocumentLibrary, UnknownDocument, open_parts, tell_nobody
-from servers.rag.library.options import DocumentOptions
+from servers.rag.library.library import (
+    DocumentLibrary,
+    Parts,
+    UnknownDocument,
+    open_parts,
+    tell_nobody,
+)
 from servers.reading.source import Extracted
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,
@@ -39,18 +43,18 @@ def opener(tmp_path: Path) -> Iterator[Opener]:
             on_event: Callable[[IndexEvent], None] | None = None,
             **others: object,
         ) -> DocumentLibrary:
-            def parts(_: DocumentOptions, __: Mapping[str, str]) -> Parts:
-                missing = lacking.pop(0) if lacking else ""
-                reader = extractor or PlainExtractor()
-                return Parts(
-                    reader, None if missing else embedder, cut_by_structure, "plain", missing
-                )
+            def open_embedder() -> LetterEmbedder | None:
+                if missing := lacking.pop(0) if lacking else "":
+                    raise EmbedderUnavailable(missing)
+                return embedder
 
             library = DocumentLibrary.open(
                 options(tmp_path, **others),
                 {},
                 on_event or tell_nobody,
-                parts=parts,
+                parts=Parts(
+                    extractor or PlainExtractor(), open_embedder, cut_by_structure, "plain"
+                ),
                 reopen_seconds=0.01,
             )
             opened.callback(library.close)
@@ -228,6 +232,21 @@ def test_an_embedder_that_is_not_there_yet_is_asked_for_again(opener: Opener, fr
     assert fruit.is_dir()
 
 
+@pytest.mark.usefixtures("fruit")
+def test_an_embedder_that_comes_late_and_is_another_one_embeds_all_again(opener: Opener) -> None:
+    first = opener(LetterEmbedder("letters-1"))
+    first.sync()
+    first.close()
+
+    events: list[IndexEvent] = []
+    library = opener(LetterEmbedder("letters-2"), lacking=["not yet"], on_event=events.append)
+    library.start()
+
+    assert eventually(lambda: "2 chunks are embedded again" in str(events))
+    assert eventually(lambda: library.status().counts.chunks_without_vectors == 0)
+    assert eventually(lambda: library.search("zebras").passages[0].cosine is not None)
+
+
 def test_reindexing_reads_what_is_named_or_all(opener: Opener, fruit: Path) -> None:
     extractor = PlainExtractor()
     library = opener(LetterEmbedder(), extractor=extractor)
@@ -287,14 +306,5 @@ def test_topics_are_asked_of_ollama_and_structure_decides_where_it_is_not_there(
 
     text = "# One\n\n" + "A sentence of some words stands here. " * 60
     assert "".join(c.text.strip() for c in parts.cut(Extracted(text)).chunks).startswith("# One")
-    parts.extractor.close()
-
-
-def test_topics_are_asked_for_where_there_is_a_model(tmp_path: Path) -> None:
-    chosen = options(tmp_path, chunking="llm", embedder="none")
-
-    parts = open_parts(chosen, {}, splitter=lambda _: None)
-
-    assert parts.cut(Extracted("A short text.")).chunks[0].text == "A short text."
     assert parts.recipe != open_parts(options(tmp_path, embedder="none"), {}).recipe
     parts.extractor.close()
