@@ -29,10 +29,10 @@ from servers.schemas import (
 )
 from servers.shared.bootstrap import EXIT_UNUSABLE
 from servers.shared.errors import ToolInputError
-from servers.tooling import read_only_tools
+from servers.tooling import ToolContext, read_only_tools
 from servers.web import options as web_options
-from servers.web.client import Web, WebClient
-from servers.web_tooling import ToolContext, on_the_web
+from servers.web.client import WebClient
+from servers.web.progress import on_the_web
 
 PDF_CHARACTERS_MAX = 400_000
 """How much of a PDF one call gives; a plan takes no more than a few megabytes."""
@@ -44,7 +44,7 @@ PAGE_CHARACTERS_MAX = 100_000
 class DocumentTools:
     """The tools, which all ask one library, and one web for its pages."""
 
-    def __init__(self, library: AsyncLibrary, web: Web) -> None:
+    def __init__(self, library: AsyncLibrary, web: WebClient) -> None:
         self._library = library
         self._web = web
 
@@ -110,7 +110,7 @@ def build_server() -> MCPServer:
     return server_at(AsyncLibrary(open_library, options.folders), WebClient(of_web))
 
 
-def server_at(library: AsyncLibrary, web: Web) -> MCPServer:
+def server_at(library: AsyncLibrary, web: WebClient) -> MCPServer:
     """The server over a library and a web, which it closes when it ends."""
 
     @asynccontextmanager
@@ -132,7 +132,7 @@ def server_at(library: AsyncLibrary, web: Web) -> MCPServer:
     )
 
 
-def document_tools(library: AsyncLibrary, web: Web) -> list[Tool]:
+def document_tools(library: AsyncLibrary, web: WebClient) -> list[Tool]:
     """All tools of the documents server, in the order in which they are listed."""
     tools = DocumentTools(library, web)
     return [

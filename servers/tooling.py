@@ -17,6 +17,8 @@ from pydantic_core import ErrorDetails
 from core.base.redaction import Redactor
 from servers.shared.errors import ToolInputError
 
+ToolContext = Context[Any, Any]
+
 PROBLEMS_SHOWN_MAX = 3
 """How many wrong arguments one error message lists."""
 

@@ -15,12 +15,12 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from servers.schemas import DownloadInput, SearchWebInput, TextOutput
 from servers.shared.bootstrap import EXIT_UNUSABLE
-from servers.tooling import read_only_tools
-from servers.web.client import Web, WebClient
+from servers.tooling import ToolContext, read_only_tools
+from servers.web.client import WebClient
 from servers.web.options import OptionsError, read_options
 from servers.web.ports import SearchResult
+from servers.web.progress import on_the_web
 from servers.web.search.results import format_results_for_llm
-from servers.web_tooling import ToolContext, on_the_web
 
 PAGE_CHARACTERS = 8_000
 """How much of a page one call gives."""
@@ -29,7 +29,7 @@ PAGE_CHARACTERS = 8_000
 class WebTools:
     """The tools, which all ask one web."""
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: WebClient) -> None:
         self._web = web
 
     async def duckduckgo_search_results(
@@ -45,8 +45,8 @@ class WebTools:
     ) -> TextOutput:
         """Download a web page (URL, website) and read its text, 8,000 characters from offset on."""
         with on_the_web(context, input.url):
-            read = self._web.source if input.raw else self._web.page
-            return TextOutput(result=await read(input.url, input.offset, PAGE_CHARACTERS))
+            text = await self._web.page(input.url, input.offset, PAGE_CHARACTERS, raw=input.raw)
+        return TextOutput(result=text)
 
 
 def build_server() -> MCPServer:
@@ -63,7 +63,7 @@ def build_server() -> MCPServer:
     return server_at(WebClient(options))
 
 
-def server_at(web: Web) -> MCPServer:
+def server_at(web: WebClient) -> MCPServer:
     """The server over a web, which it closes when it ends."""
 
     @asynccontextmanager
@@ -83,7 +83,7 @@ def server_at(web: Web) -> MCPServer:
     )
 
 
-def websearch_tools(web: Web) -> list[Tool]:
+def websearch_tools(web: WebClient) -> list[Tool]:
     """All tools of the websearch server, in the order in which they are listed."""
     tools = WebTools(web)
     return read_only_tools(

@@ -35,7 +35,7 @@ from modules.decision import generate_plan
 from modules.memory import MemoryManager, new_session_id
 from modules.model_manager import ModelManager
 from modules.perception import extract_perception, run_perception
-from servers.web.pages.content_fetcher import WebContentFetcher
+from servers.web.pages import WebContentFetcher
 from servers.web.rate_limit import RateLimiter
 from servers.web.search.duckduckgo import DuckDuckGoSearcher
 from tests.command_line import ROOT, SUMS

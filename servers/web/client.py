@@ -8,38 +8,18 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from servers.web.options import WebOptions
-from servers.web.ports import PageReader, SearchResult
+from servers.web.ports import ReadFetched, SearchResult
 from servers.web.progress import tell
 from servers.web.rate_limit import TURN_SECONDS_MAX, RateLimiter
 
 if TYPE_CHECKING:
-    from servers.web.pages.content_fetcher import WebContentFetcher
-    from servers.web.pages.reader import WebPageReader
-    from servers.web.ports import SearchProvider
-    from servers.web.search.links import FoundLinks
-
-
-class Web(Protocol):
-    """What tools ask of the web. All raise `WebError` with a message for whoever called."""
-
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """What the search engine finds."""
-        ...
-
-    async def page(self, url: str, offset: int, characters: int) -> str:
-        """So many characters of a page's text from `offset` on, and how to read on."""
-        ...
-
-    async def source(self, url: str, offset: int, characters: int) -> str:
-        """The same of its source."""
-        ...
-
-    async def aclose(self) -> None:
-        """End what works in the background."""
-        ...
+    from servers.web.pages import WebContentFetcher
+    from servers.web.reader import WebPageReader
+    from servers.web.search.provider import SearchProvider
+    from servers.web.search.results import FoundLinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +34,7 @@ class _Opened:
 
 
 class WebClient:
-    """The real web, as the options have it."""
+    """The web, as the options have it; all errors are `WebError`s for whoever asked."""
 
     def __init__(self, options: WebOptions, environ: Mapping[str, str] = os.environ) -> None:
         """Open nothing yet; `environ` holds the keys."""
@@ -70,19 +50,15 @@ class WebClient:
         web.found.remember(results)
         return results
 
-    async def page(self, url: str, offset: int, characters: int) -> str:
-        """As `Web.page`, from a short memory where it was read already."""
-        web = await self._web()
-        because = web.found.because(url)
-        return await web.pages.fetch_and_parse(url, offset, characters=characters, because=because)
+    async def page(self, url: str, offset: int, characters: int, *, raw: bool = False) -> str:
+        """So many characters of a page's text from `offset` on, and how to read on.
 
-    async def source(self, url: str, offset: int, characters: int) -> str:
-        """As `Web.source`."""
+        `raw` asks for its source. What was read already comes from a short memory.
+        """
         web = await self._web()
+        pages = web.sources if raw else web.pages
         because = web.found.because(url)
-        return await web.sources.fetch_and_parse(
-            url, offset, characters=characters, because=because
-        )
+        return await pages.fetch_and_parse(url, offset, characters=characters, because=because)
 
     async def aclose(self) -> None:
         """End the processes that read pages."""
@@ -104,24 +80,24 @@ class WebClient:
 def _open(options: WebOptions, environ: Mapping[str, str]) -> _Opened:
     """Import and build; nothing is asked yet."""
     from servers.web.fetching.fetcher import open_fetcher
-    from servers.web.pages.content_fetcher import WebContentFetcher
-    from servers.web.pages.reader import SourceReader, open_reader
-    from servers.web.search.links import FoundLinks
+    from servers.web.pages import WebContentFetcher
+    from servers.web.reader import WebPageReader, read_source
     from servers.web.search.provider import open_provider
+    from servers.web.search.results import FoundLinks
 
     fetcher = open_fetcher(options)
-    reader = open_reader(options, fetcher, environ)
+    reader = WebPageReader(options, fetcher, environ)
     limiter = RateLimiter(options.pages_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
 
-    def pages_by(reader: PageReader) -> WebContentFetcher:
+    def pages_by(read: ReadFetched) -> WebContentFetcher:
         return WebContentFetcher(
-            fetcher, reader, limiter=limiter, cache_seconds=options.cache_seconds
+            fetcher, read, limiter=limiter, cache_seconds=options.cache_seconds
         )
 
     return _Opened(
         provider=open_provider(options, fetcher, environ),
         found=FoundLinks(),
-        pages=pages_by(reader),
-        sources=pages_by(SourceReader()),
+        pages=pages_by(reader.read),
+        sources=pages_by(read_source),
         reader=reader,
     )

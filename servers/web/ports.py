@@ -1,5 +1,6 @@
 """What the parts of the web engine are to each other."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -34,6 +35,10 @@ class ReadPage:
     notes: tuple[str, ...] = ()
 
 
+ReadFetched: TypeAlias = Callable[[Fetched], Awaitable[ReadPage]]
+"""Makes text of what was fetched; raises PageUnavailable where there is nothing to read."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """One hit; `position` counts from 1."""
@@ -64,36 +69,5 @@ class Fetcher(Protocol):
             AddressRefused: the address, or one it redirects to, may not be asked.
             PageUnavailable: no answer, one without success, or one that is too large or too slow.
             RateLimited: the server asks for a pause that is longer than the time left.
-        """
-        ...
-
-
-class PageReader(Protocol):
-    """Makes text of what was fetched."""
-
-    async def read(self, fetched: Fetched) -> ReadPage:
-        """The main content as markdown.
-
-        Raises:
-            PageUnavailable: there is nothing that can be read.
-        """
-        ...
-
-
-class SearchProvider(Protocol):
-    """A search engine."""
-
-    @property
-    def name(self) -> str:
-        """As the profile calls it."""
-        ...
-
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """The best hits, without advertisements; none only if the engine says that there are none.
-
-        Raises:
-            RateLimited: the engine wants a pause.
-            SearchUnavailable: what came can't be read as results.
-            WebError: the engine can't be reached.
         """
         ...

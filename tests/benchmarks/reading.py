@@ -18,8 +18,8 @@ import trafilatura
 
 from servers.web.fetching.fetcher import open_fetcher
 from servers.web.options import WebOptions
-from servers.web.pages.content_fetcher import WebContentFetcher
-from servers.web.pages.reader import WebPageReader, open_reader
+from servers.web.pages import WebContentFetcher
+from servers.web.reader import WebPageReader
 from tests.benchmarks.reading_pages import PAGES, grown
 from tests.benchmarks.table import Row, at_most, middle_half
 from tests.evals.reading.sites import semantic
@@ -45,7 +45,7 @@ class _Place:
     def pages(self) -> WebContentFetcher:
         """What fetches and reads, and keeps nothing."""
         options = WebOptions(allow_private=("127.0.0.1",), cache_seconds=0)
-        return WebContentFetcher(open_fetcher(options), self.reader, cache_seconds=0)
+        return WebContentFetcher(open_fetcher(options), self.reader.read, cache_seconds=0)
 
 
 def measure(_: Path) -> list[Row]:
@@ -54,7 +54,7 @@ def measure(_: Path) -> list[Row]:
 
 
 async def _measure() -> list[Row]:
-    reader = open_reader(WebOptions())
+    reader = WebPageReader(WebOptions())
     try:
         async with loopback_web() as web:
             place = _Place(web, reader)

@@ -18,7 +18,7 @@ from servers.rag.errors import IndexUnusable
 from servers.rag.indexing.progress import IndexProgress
 from servers.rag.library.async_library import AsyncLibrary
 from servers.rag.passages import SearchResult
-from servers.web.client import Web, WebClient
+from servers.web.client import WebClient
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from tests.servers.rag.library.fake_library import DONE, FakeLibrary, entry
@@ -36,7 +36,7 @@ def library(tmp_path: Path) -> FakeLibrary:
 
 @asynccontextmanager
 async def connected(
-    library: FakeLibrary, folder: Path, web: Web | None = None
+    library: FakeLibrary, folder: Path, web: WebClient | None = None
 ) -> AsyncGenerator["Client"]:
     """A client of a server over this library, and over the real web if no other is given."""
     from mcp import Client

@@ -66,7 +66,7 @@ async def test_a_page_is_read_8000_characters_at_a_time_as_text_or_source() -> N
         await call(client, "download_raw_html_from_url", url=url, offset="8000")
         raw = await call(client, "download_raw_html_from_url", url=url, raw=True)
         assert raw == "<p>The text."
-        assert web.asked == [(url, 0, 8000), (url, 8000, 8000), ("source", url, 0, 8000)]
+        assert web.asked == [(url, 0, 8000), (url, 8000, 8000), (url, 0, 8000, "raw")]
 
 
 async def test_clients_are_told_that_tools_only_read_and_reach_the_open_world() -> None:
@@ -137,8 +137,7 @@ async def test_options_that_cannot_be_read_end_the_server_at_once(
 
 
 async def test_reports_on_progress_are_bounded_named_and_grow() -> None:
-    from servers.web.progress import tell
-    from servers.web_tooling import on_the_web
+    from servers.web.progress import on_the_web, tell
 
     told: list[tuple[float, str | None]] = []
     seconds = iter([100.0, 100.0, 100.2, 100.6, 100.7, 200.0])

@@ -1,6 +1,8 @@
-"""How any engine is asked: in its turn, with errors that say what to try."""
+"""What all search engines share: who is asked, in whose turn, with errors that say what to try."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from core.base.text import sentence
 from servers.web.errors import (
@@ -10,43 +12,52 @@ from servers.web.errors import (
     SearchUnavailable,
     WebError,
 )
-from servers.web.ports import Fetched, Fetcher
+from servers.web.options import KEY_VARIABLES
+from servers.web.ports import Fetched, Fetcher, SearchResult
 from servers.web.rate_limit import RateLimiter
-from servers.web.search.links import host_of
+from servers.web.search.results import host_of
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Twenty times the largest page of results that DuckDuckGo sends."""
 
-WAIT_OR_CHANGE = (
-    "Wait some minutes, or name another engine (duckduckgo, searxng, brave, tavily) "
-    "as `web.search` in the profile."
-)
 CHANGE = "Name another engine (duckduckgo, searxng, brave, tavily) as `web.search` in the profile."
+WAIT_OR_CHANGE = f"Wait some minutes, or n{CHANGE[1:]}"
 
 PAUSE_STATUSES = frozenset({429, 432, 433})
 """Too many requests; 432 and 433 are Tavily's for an allowance that is used up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """Who is asked: its name in messages, its address, and its key with the variable it is from.
+class Engine(ABC):
+    """One search engine at an address, asked through a fetcher; `limiter` gives each its turn.
 
-    `limiter` gives each request its turn. `at_403` is what the status means at this engine, where
-    that is no matter of keys.
+    `name` is what the profile calls it and `label` what messages do. `at_403` is what the status
+    means at this engine, where that is no matter of keys.
     """
 
-    label: str
-    address: str
     fetcher: Fetcher
-    limiter: RateLimiter | None = None
-    key_variable: str = ""
+    address: str
     key: str = field(default="", repr=False)
-    at_403: str = ""
+    limiter: RateLimiter | None = None
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    at_403: ClassVar[str] = ""
+
+    @abstractmethod
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
+        """The best hits, without advertisements; none only if the engine says that there are none.
+
+        Raises:
+            RateLimited: the engine wants a pause.
+            SearchUnavailable: what came can't be read as results.
+            WebError: the engine can't be reached.
+        """
 
     async def ask(
         self,
         *,
-        url: str | None = None,
+        url: str = "",
         headers: dict[str, str] | None = None,
         form: dict[str, str] | None = None,
         json: object = None,
@@ -69,7 +80,7 @@ class Engine:
             )
         except WebError as error:
             # Not chained: what lies below might quote the key in a traceback.
-            raise explained(error, self) from None
+            raise self._explained(error) from None
         asked_host, answering_host = host_of(self.address), host_of(fetched.url)
         if answering_host != asked_host:
             raise SearchUnavailable(
@@ -82,42 +93,45 @@ class Engine:
             raise SearchUnavailable(f"{self.label} sent {size} KB, too much for results. {CHANGE}")
         return fetched
 
+    def _explained(self, error: WebError) -> WebError:
+        """A failed request as an error that says what to try; never with the key."""
+        said = sentence(str(error).replace(self.key, "***") if self.key else str(error))
+        match error:
+            case RateLimited():
+                return RateLimited(f"{self.label} asks for a pause: {said} {WAIT_OR_CHANGE}")
+            case AddressRefused():
+                return AddressRefused(
+                    f"{self.label} can't be asked: {said} If the engine is your own, "
+                    "name its host in `web.allow_private` of the profile."
+                )
+            case PageUnavailable(status=None):
+                return SearchUnavailable(f"{self.label} can't be reached: {said}")
+            case PageUnavailable(status=int(status)) if status in PAUSE_STATUSES:
+                return RateLimited(
+                    f"{self.label} answers {status}: too many searches. {WAIT_OR_CHANGE}"
+                )
+            case PageUnavailable(status=int(status)):
+                return SearchUnavailable(f"{self.label} {self._refused(status)}")
+            case _:
+                return SearchUnavailable(f"{self.label} can't be asked: {said}")
 
-def explained(error: WebError, engine: Engine) -> WebError:
-    """A failed request, as an error of this engine that says what to try; never with the key."""
-    said = sentence(str(error).replace(engine.key, "***") if engine.key else str(error))
-    if isinstance(error, RateLimited):
-        return RateLimited(f"{engine.label} asks for a pause: {said} {WAIT_OR_CHANGE}")
-    if isinstance(error, AddressRefused):
-        return AddressRefused(
-            f"{engine.label} can't be asked: {said} If the engine is your own, "
-            "name its host in `web.allow_private` of the profile."
-        )
-    if isinstance(error, PageUnavailable):
-        return _refusal(error.status, said, engine)
-    return SearchUnavailable(f"{engine.label} can't be asked: {said}")
-
-
-def _refusal(status: int | None, said: str, engine: Engine) -> WebError:
-    if status is None:
-        return SearchUnavailable(f"{engine.label} can't be reached: {said}")
-    if status in PAUSE_STATUSES:
-        return RateLimited(f"{engine.label} answers {status}: too many searches. {WAIT_OR_CHANGE}")
-    return SearchUnavailable(f"{engine.label} {_refused(status, engine)}")
-
-
-def _refused(status: int, engine: Engine) -> str:
-    if status == 403 and engine.at_403:
-        return engine.at_403
-    if status in (401, 403) and engine.key:
-        return (
-            f"refuses the key in {engine.key_variable} (status {status}): "
-            "check it, and that its plan covers web search."
-        )
-    if status in (400, 422):
-        key = f", and check the key in {engine.key_variable}" if engine.key else ""
-        return f"does not accept this search (status {status}): make it shorter or simpler{key}."
-    if status in (404, 405):
-        host = host_of(engine.address)
-        return f"has no search at {host} (status {status}): check `web.search_url` in the profile."
-    return f"answers {status} instead of results. {WAIT_OR_CHANGE}"
+    def _refused(self, status: int) -> str:
+        if status == 403 and self.at_403:
+            return self.at_403
+        variable = KEY_VARIABLES.get(self.name) if self.key else None
+        if status in (401, 403) and variable:
+            return (
+                f"refuses the key in {variable} (status {status}): "
+                "check it, and that its plan covers web search."
+            )
+        if status in (400, 422):
+            key = f", and check the key in {variable}" if variable else ""
+            return (
+                f"does not accept this search (status {status}): make it shorter or simpler{key}."
+            )
+        if status in (404, 405):
+            host = host_of(self.address)
+            return (
+                f"has no search at {host} (status {status}): check `web.search_url` in the profile."
+            )
+        return f"answers {status} instead of results. {WAIT_OR_CHANGE}"

@@ -1,7 +1,8 @@
 """The engines with a JSON interface, whose answers are checked before a word of them is used."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from pydantic import (
@@ -15,8 +16,7 @@ from pydantic import (
 )
 
 from servers.web.errors import SearchUnavailable
-from servers.web.ports import Fetched, Fetcher, SearchResult
-from servers.web.rate_limit import RateLimiter
+from servers.web.ports import Fetched, SearchResult
 from servers.web.search.engine import CHANGE, Engine
 from servers.web.search.results import Hit, numbered, plain_text, without_tags
 
@@ -26,15 +26,9 @@ RowT = TypeVar("RowT")
 MAX_ROWS = 2_000
 """More than all engines behind one SearXNG give for one page."""
 
-BRAVE_URL = "https://api.search.brave.com/res/v1/web/search"
-TAVILY_URL = "https://api.tavily.com/search"
 RESULTS_MAX = 20
 """What Brave and Tavily give at most for one request; a further one would cost anew."""
 
-JSON_IS_OFF = (
-    "refuses JSON (status 403): its `settings.yml` must list `json` under "
-    "`search.formats`. Public instances rarely do; use one of your own."
-)
 MAX_NAMED_ENGINES = 5
 
 
@@ -84,27 +78,21 @@ class _SearxngAnswer(_TavilyAnswer):
     unresponsive_engines: Rows[tuple[str, str]] = ()
 
 
-class BraveSearcher:
-    """Brave Search, an index of its own, with the key of the variable that is named in errors.
+@dataclass(frozen=True, slots=True)
+class BraveSearcher(Engine):
+    """Brave Search, an index of its own; it wants a key.
 
     Source: https://api-dashboard.search.brave.com/api-reference/web/search/get. A wrong key is
     answered with 422 (or 401), as are queries over 400 characters or 50 words.
     """
 
-    name = "brave"
+    address: str = "https://api.search.brave.com/res/v1/web/search"
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        key: str,
-        key_variable: str,
-        address: str = BRAVE_URL,
-        limiter: RateLimiter | None = None,
-    ) -> None:
-        self._engine = Engine("Brave Search", address, fetcher, limiter, key_variable, key)
+    name: ClassVar[str] = "brave"
+    label: ClassVar[str] = "Brave Search"
 
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`; at most 20 results."""
+        """As `Engine.search`; at most 20 results."""
         parameters = urlencode({
             "q": query,
             "count": min(max_results, RESULTS_MAX),
@@ -114,49 +102,41 @@ class BraveSearcher:
         headers = {
             "Accept": "application/json",
             "Cache-Control": "no-cache",  # without it some plans answer 422
-            "X-Subscription-Token": self._engine.key,
+            "X-Subscription-Token": self.key,
         }
-        url = f"{self._engine.address}?{parameters}"
-        fetched = await self._engine.ask(url=url, headers=headers)
-        web = _answer(fetched, _BraveAnswer, self._engine).web or _BraveWeb()
-        return _results(web.results, max_results, self._engine, has_tags=True)
+        fetched = await self.ask(url=f"{self.address}?{parameters}", headers=headers)
+        web = _answer(fetched, _BraveAnswer, self).web or _BraveWeb()
+        return _results(web.results, max_results, self, has_tags=True)
 
 
-class TavilySearcher:
-    """Tavily, made for language models, with the key of the variable that is named in errors.
+@dataclass(frozen=True, slots=True)
+class TavilySearcher(Engine):
+    """Tavily, made for language models; it wants a key.
 
     Source: https://docs.tavily.com/documentation/api-reference/endpoint/search. A basic search
     costs one credit. 401 is a wrong key, 429 too many requests; 432 and 433 say that the allowance
     of the key or plan is used up.
     """
 
-    name = "tavily"
+    address: str = "https://api.tavily.com/search"
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        key: str,
-        key_variable: str,
-        address: str = TAVILY_URL,
-        limiter: RateLimiter | None = None,
-    ) -> None:
-        self._engine = Engine("Tavily", address, fetcher, limiter, key_variable, key)
+    name: ClassVar[str] = "tavily"
+    label: ClassVar[str] = "Tavily"
 
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`; at most 20 results."""
+        """As `Engine.search`; at most 20 results."""
         wish = {
             "query": query,
             "max_results": min(max_results, RESULTS_MAX),
             "search_depth": "basic",
         }
-        headers = {"Accept": "application/json", "Authorization": f"Bearer {self._engine.key}"}
-        fetched = await self._engine.ask(headers=headers, json=wish)
-        return _results(
-            _answer(fetched, _TavilyAnswer, self._engine).results, max_results, self._engine
-        )
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {self.key}"}
+        fetched = await self.ask(headers=headers, json=wish)
+        return _results(_answer(fetched, _TavilyAnswer, self).results, max_results, self)
 
 
-class SearxngSearcher:
+@dataclass(frozen=True, slots=True)
+class SearxngSearcher(Engine):
     """SearXNG, a metasearch engine that anybody can run: one instance, by its base address.
 
     Source: https://docs.searxng.org/dev/search_api.html. An instance answers JSON only if its
@@ -164,28 +144,35 @@ class SearxngSearcher:
     in one page is its own choice, and one page is asked for.
     """
 
-    name = "searxng"
+    address: str = ""
+    """That of its `/search` will do too."""
 
-    def __init__(self, fetcher: Fetcher, address: str, limiter: RateLimiter | None = None) -> None:
-        """`address` may be that of its `/search` too."""
-        address = _search_address(address)
-        self._engine = Engine("SearXNG", address, fetcher, limiter, at_403=JSON_IS_OFF)
+    name: ClassVar[str] = "searxng"
+    label: ClassVar[str] = "SearXNG"
+    at_403: ClassVar[str] = (
+        "refuses JSON (status 403): its `settings.yml` must list `json` under "
+        "`search.formats`. Public instances rarely do; use one of your own."
+    )
 
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """As `SearchProvider.search`.
+        """As `Engine.search`.
 
         Nothing found while engines behind the instance failed is an error, not "no results".
         """
-        parameters = urlencode({"q": query, "format": "json"})
-        url = f"{self._engine.address}?{parameters}"
-        fetched = await self._engine.ask(url=url, headers={"Accept": "application/json"})
-        answer = _answer(fetched, _SearxngAnswer, self._engine)
+        place = urlsplit(self.address)
+        path = f"{place.path.rstrip('/').removesuffix('/search')}/search"
+        wish = urlencode({"q": query, "format": "json"})
+        url = urlunsplit((place.scheme, place.netloc, path, wish, ""))
+        fetched = await self.ask(url=url, headers={"Accept": "application/json"})
+        answer = _answer(fetched, _SearxngAnswer, self)
         if not answer.results and answer.unresponsive_engines:
+            named = [f"{each[0]} ({each[1]})" for each in answer.unresponsive_engines if each]
+            failed = plain_text(", ".join(named[:MAX_NAMED_ENGINES]) or "unnamed ones", 200)
             raise SearchUnavailable(
                 "SearXNG found nothing while engines behind it did not answer: "
-                f"{_failed(answer)}. Try again later, or turn other engines on."
+                f"{failed}. Try again later, or turn other engines on."
             )
-        return _results(answer.results, max_results, self._engine)
+        return _results(answer.results, max_results, self)
 
 
 def _answer(fetched: Fetched, shape: type[AnswerT], engine: Engine) -> AnswerT:
@@ -225,16 +212,3 @@ def _results(
             f"{CHANGE}"
         )
     return results
-
-
-def _search_address(address: str) -> str:
-    parts = urlsplit(address)
-    path = parts.path.rstrip("/")
-    if not path.endswith("/search"):
-        path += "/search"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-
-
-def _failed(answer: _SearxngAnswer) -> str:
-    named = [f"{each[0]} ({each[1]})" for each in answer.unresponsive_engines if each]
-    return plain_text(", ".join(named[:MAX_NAMED_ENGINES]) or "unnamed ones", 200)

@@ -1,55 +1,111 @@
-"""The search provider that the options ask for."""
+"""The search provider that the options ask for: an engine, its pace, and answers that are kept."""
 
 import os
-from collections.abc import Collection, Mapping
-from typing import assert_never
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
+from core.base.clock import Clock
+from servers.web.cache import SharedCache
 from servers.web.errors import SearchUnavailable
 from servers.web.options import KEY_VARIABLES, WebOptions
-from servers.web.ports import Fetcher, SearchProvider, SearchResult
+from servers.web.ports import Fetcher, SearchResult
 from servers.web.rate_limit import TURN_SECONDS_MAX, RateLimiter
-from servers.web.search.cache import CachedProvider
-from servers.web.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoSearcher
-from servers.web.search.json_engines import (
-    BRAVE_URL,
-    TAVILY_URL,
-    BraveSearcher,
-    SearxngSearcher,
-    TavilySearcher,
-)
-from servers.web.search.links import host_of, split_or_none, web_link
+from servers.web.search.duckduckgo import DuckDuckGoSearcher
+from servers.web.search.engine import Engine
+from servers.web.search.json_engines import BraveSearcher, SearxngSearcher, TavilySearcher
+from servers.web.search.results import host_of, split_or_none, web_link
+
+MAX_RESULTS = 50
+FULL_PAGE = 10
+"""An engine is asked for at least so many: they cost no more, and later calls may want them."""
+
+MAX_CACHED_QUERIES = 128
+MAX_QUERY_CHARACTERS = 400
+"""What Brave and Tavily take; DuckDuckGo takes 499."""
+
+ENGINES: dict[str, Callable[..., Engine]] = {
+    "duckduckgo": DuckDuckGoSearcher,
+    "searxng": SearxngSearcher,
+    "brave": BraveSearcher,
+    "tavily": TavilySearcher,
+}
+"""By their names in the profile; made of a fetcher, and of an address other than their own."""
 
 
-class UnreadyProvider:
-    """Stands for an engine that lacks a setting: each search says which.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What an engine gave; it serves those who want as many results or fewer."""
 
-    So a server starts, and its other tools work.
+    serves: int
+    results: tuple[SearchResult, ...]
+
+
+class SearchProvider:
+    """Asks an engine only for what it doesn't know.
+
+    An answer serves all who want as many results or fewer, until `keep_seconds` after it came.
     """
 
-    def __init__(self, name: str, lack: str) -> None:
-        self.name = name
+    def __init__(
+        self,
+        engine: Engine,
+        keep_seconds: float,
+        *,
+        lack: str | None = None,
+        max_queries: int = MAX_CACHED_QUERIES,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        """`lack` is what the engine can't be asked without, in a sentence: each search says so."""
+        self._engine = engine
         self._lack = lack
+        self._found = SharedCache[str, _Found](lambda found: keep_seconds, max_queries, clock=clock)
 
-    async def search(self, query: str, max_results: int) -> list[SearchResult]:
-        """Nothing but the error.
+    @property
+    def name(self) -> str:
+        """That of the engine."""
+        return self._engine.name
+
+    async def search(self, query: str, max_results: int = FULL_PAGE) -> list[SearchResult]:
+        """As `Engine.search`, for 1 to 50 results: other numbers become the nearest one.
 
         Raises:
-            SearchUnavailable: what is lacking.
+            SearchUnavailable: the query is empty or too long, or as the engine's.
         """
-        raise SearchUnavailable(self._lack)
+        words = normalised(query)
+        if self._lack:
+            raise SearchUnavailable(self._lack)
+        count = min(max(max_results, 1), MAX_RESULTS)
+        found = await self._found.get(
+            words,
+            lambda: self._ask(words, max(count, FULL_PAGE)),
+            lambda found: found.serves >= count,
+        )
+        return list(found.results[:count])
+
+    async def _ask(self, words: str, wanted: int) -> _Found:
+        results = tuple(await self._engine.search(words, wanted))
+        # A list that is shorter than asked for may be so because a later page was refused.
+        return _Found(min(wanted, max(len(results), FULL_PAGE)), results)
 
 
 def open_provider(
     options: WebOptions,
     fetcher: Fetcher,
     environ: Mapping[str, str] = os.environ,
-) -> CachedProvider:
+) -> SearchProvider:
     """The engine of the options, behind a cache and a rate limit.
 
-    `environ` holds the keys, by `KEY_VARIABLES`.
-    Nothing is asked, and nothing raised, before the first search: what is missing is told then.
+    `environ` holds the keys, by `KEY_VARIABLES`. Nothing is asked, and nothing raised, before the
+    first search: what is missing is told then, so that a server starts and its other tools work.
     """
-    return CachedProvider(_engine(options, fetcher, environ), options.cache_seconds)
+    given = {"address": options.search_url} if options.search_url else {}
+    limiter = RateLimiter(options.searches_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
+    key = environ.get(KEY_VARIABLES.get(options.search, ""), "").strip()
+    engine = ENGINES[options.search](fetcher, key=key, limiter=limiter, **given)
+    lack = missing_setting(options, environ)
+    return SearchProvider(engine, options.cache_seconds, lack=lack)
 
 
 def missing_setting(options: WebOptions, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -76,27 +132,6 @@ def missing_setting(options: WebOptions, environ: Mapping[str, str] = os.environ
     return None
 
 
-def _engine(options: WebOptions, fetcher: Fetcher, environ: Mapping[str, str]) -> SearchProvider:
-    lack = missing_setting(options, environ)
-    if lack:
-        return UnreadyProvider(options.search, lack)
-    variable = KEY_VARIABLES.get(options.search, "")
-    key = environ.get(variable, "").strip()
-    url = options.search_url
-    limiter = RateLimiter(options.searches_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
-    match options.search:
-        case "duckduckgo":
-            return DuckDuckGoSearcher(fetcher, url or DUCKDUCKGO_URL, limiter)
-        case "searxng":
-            return SearxngSearcher(fetcher, url or "", limiter)
-        case "brave":
-            return BraveSearcher(fetcher, key, variable, url or BRAVE_URL, limiter)
-        case "tavily":
-            return TavilySearcher(fetcher, key, variable, url or TAVILY_URL, limiter)
-        case _:
-            assert_never(options.search)
-
-
 def _is_opened(address: str, allowed: Collection[str]) -> bool:
     """Whether the profile names a host as one that may be private, alone or with its port."""
     parts = split_or_none(address)
@@ -106,3 +141,20 @@ def _is_opened(address: str, allowed: Collection[str]) -> bool:
 def _is_in_clear(address: str) -> bool:
     parts = split_or_none(address)
     return parts is None or parts.scheme != "https"
+
+
+def normalised(query: str) -> str:
+    """A query with single blanks, in the composed form (NFC); its case may carry a meaning (OR).
+
+    Raises:
+        SearchUnavailable: nothing is left, or it is too long.
+    """
+    words = unicodedata.normalize("NFC", " ".join(query.split()))
+    if not words:
+        raise SearchUnavailable("There is nothing to search for: the query is empty.")
+    if len(words) > MAX_QUERY_CHARACTERS:
+        raise SearchUnavailable(
+            f"The query has {len(words)} characters, and search engines take at most "
+            f"{MAX_QUERY_CHARACTERS}: name the few words that matter."
+        )
+    return words

@@ -1,8 +1,8 @@
 """A web in memory, for servers whose tools ask one."""
 
-from dataclasses import dataclass, field
-
+from servers.web.client import WebClient
 from servers.web.errors import WebError
+from servers.web.options import WebOptions
 from servers.web.ports import SearchResult
 
 HITS = (
@@ -11,25 +11,22 @@ HITS = (
 )
 
 
-@dataclass
-class FakeWeb:
+class FakeWeb(WebClient):
     """Answers what it is given, and keeps what it was asked."""
 
-    broken: WebError | None = None
-    asked: list[object] = field(default_factory=list[object])
-    closed: bool = False
+    def __init__(self, broken: WebError | None = None) -> None:
+        super().__init__(WebOptions(), {})
+        self.broken = broken
+        self.asked: list[object] = []
+        self.closed = False
 
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
         self._note(query, max_results)
         return list(HITS[:max_results])
 
-    async def page(self, url: str, offset: int, characters: int) -> str:
-        self._note(url, offset, characters)
-        return f"The text.\n\n[Source: {url}]"
-
-    async def source(self, url: str, offset: int, characters: int) -> str:
-        self._note("source", url, offset, characters)
-        return "<p>The text."
+    async def page(self, url: str, offset: int, characters: int, *, raw: bool = False) -> str:
+        self._note(url, offset, characters, *(["raw"] if raw else []))
+        return "<p>The text." if raw else f"The text.\n\n[Source: {url}]"
 
     async def aclose(self) -> None:
         self.closed = True

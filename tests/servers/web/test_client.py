@@ -32,11 +32,11 @@ async def test_a_page_that_a_search_found_is_left_out_if_its_site_asks_for_it() 
             "/robots.txt": page("User-agent: *\nDisallow: /found\n", "text/plain"),
             "/found": page("<p>text"),
         }
-        typed = await opened.source(found, 0, 8000)
+        typed = await opened.page(found, 0, 8000, raw=True)
         assert typed == f"<p>text\n\n[Source: {found}]"
         assert [each.link for each in await opened.search("x", 10)] == [found]
         with pytest.raises(PageUnavailable, match=r"robots\.txt"):
-            await opened.source(found, 0, 8000)
+            await opened.page(found, 0, 8000, raw=True)
 
 
 async def test_searches_and_pages_have_limits_of_their_own_that_all_callers_share() -> None:
@@ -44,9 +44,9 @@ async def test_searches_and_pages_have_limits_of_their_own_that_all_callers_shar
         web.pages |= {f"/{name}": page(name) for name in "abc"}
         web.pages["/html/"] = page(results_page())
         for name in "aba":  # what is kept takes no turn
-            await it.source(web.url(f"/{name}"), 0, 10)
+            await it.page(web.url(f"/{name}"), 0, 10, raw=True)
         with pytest.raises(RateLimited, match="more than 2 requests a minute"):
-            await it.source(web.url("/c"), 0, 10)
+            await it.page(web.url("/c"), 0, 10, raw=True)
         await it.search("herons", 5)
         assert len(await it.search("herons", 2)) == 2
         with pytest.raises(RateLimited, match="more than 1 requests a minute"):
@@ -69,8 +69,8 @@ async def test_each_call_hears_of_its_own_work_alone() -> None:
         with heard_by(hear_search):
             await opened.search("herons", 3)
         with heard_by(hear_read):
-            await opened.source(web.url("/long"), 0, 10)
-        await opened.source(web.url("/long?again"), 0, 10)
+            await opened.page(web.url("/long"), 0, 10, raw=True)
+        await opened.page(web.url("/long?again"), 0, 10, raw=True)
         assert searched[0] == "searching with duckduckgo"
         assert read[-1] == "reading 300.0 kB"
         assert any(text.startswith("fetched ") and " of 300.0 kB" in text for text in read)
@@ -82,8 +82,8 @@ async def test_a_source_that_is_no_text_is_named_and_no_page_fakes_a_source_mark
         web.pages["/picture"] = Reply(b"\x89PNG\0\0", headers={"content-type": "image/png"})
         web.pages["/faker"] = page("<p>said [Source: https://bank.example/]")
         with pytest.raises(PageUnavailable, match="is no text, but image/png; leave out raw"):
-            await opened.source(web.url("/picture"), 0, 10)
-        told = await opened.source(web.url("/faker"), 0, 100)
+            await opened.page(web.url("/picture"), 0, 10, raw=True)
+        told = await opened.page(web.url("/faker"), 0, 100, raw=True)
         assert told.count("[Source:") == 1
 
 

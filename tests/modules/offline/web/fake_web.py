@@ -6,7 +6,7 @@ from typing import Final
 
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
-from servers.web.pages.window import page_window
+from servers.web.pages import page_window
 from servers.web.ports import ReadPage, SearchResult
 from servers.web.search.results import format_results_for_llm
 from tests.modules.offline.plans import INTEGER, MATH_FUNCTIONS, MATH_TOOLS, TEXT, Bench, wrapped

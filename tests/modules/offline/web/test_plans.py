@@ -31,7 +31,7 @@ from modules.offline.perception import perceive
 from modules.perception import run_perception
 from modules.planning.prompt.stubs import describe_tool
 from modules.sandbox import Sandbox, SandboxLimits
-from servers.web.pages.window import page_window
+from servers.web.pages import page_window
 from servers.web.ports import ReadPage
 from tests.doubles import (
     FakeDispatcher,

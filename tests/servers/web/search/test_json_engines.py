@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import parse_qs
 
 import pytest
 
 from servers.web.errors import RateLimited, SearchUnavailable, WebError
-from servers.web.ports import Fetcher, SearchProvider, SearchResult
+from servers.web.ports import Fetcher, SearchResult
+from servers.web.search.engine import Engine
 from servers.web.search.json_engines import MAX_ROWS, BraveSearcher, SearxngSearcher, TavilySearcher
 from tests.servers.web.loopback import LoopbackWeb, Reply, page
 from tests.servers.web.search.plain_fetcher import EchoingFetcher, PlainFetcher
@@ -16,20 +18,13 @@ KEY = "sk-heron-4711"
 JSON = "application/json"
 
 
-def searxng(fetcher: Fetcher, address: str) -> SearchProvider:
-    return SearxngSearcher(fetcher, address)
+Asked = Callable[[Fetcher, str], Engine]
+"""An engine by its fetcher and its address."""
 
-
-def brave(fetcher: Fetcher, address: str) -> SearchProvider:
-    return BraveSearcher(fetcher, KEY, "BRAVE_API_KEY", address)
-
-
-def tavily(fetcher: Fetcher, address: str) -> SearchProvider:
-    return TavilySearcher(fetcher, KEY, "TAVILY_API_KEY", address)
-
-
+searxng: Asked = SearxngSearcher
+brave: Asked = partial(BraveSearcher, key=KEY)
+tavily: Asked = partial(TavilySearcher, key=KEY)
 ENGINES = [searxng, brave, tavily]
-Engine = Callable[[Fetcher, str], SearchProvider]
 
 SEARXNG_ANSWER: dict[str, object] = {
     "query": "herons",
@@ -91,21 +86,19 @@ TAVILY_ANSWER: dict[str, object] = {
     "response_time": 0.8,
     "request_id": "c0ffee",
 }
-ANSWERS: dict[Engine, dict[str, object]] = {
-    searxng: SEARXNG_ANSWER,
-    brave: BRAVE_ANSWER,
-    tavily: TAVILY_ANSWER,
-}
+ANSWERS = [(searxng, SEARXNG_ANSWER), (brave, BRAVE_ANSWER), (tavily, TAVILY_ANSWER)]
 
 
-async def found(web: LoopbackWeb, engine: Engine, answer: object) -> list[SearchResult]:
+async def found(web: LoopbackWeb, engine: Asked, answer: object) -> list[SearchResult]:
     web.pages["/search"] = page(json.dumps(answer), JSON)
     return await engine(PlainFetcher(), web.url("/search")).search("herons & reeds", 5)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-async def test_the_documented_answer_becomes_results(web: LoopbackWeb, engine: Engine) -> None:
-    assert await found(web, engine, ANSWERS[engine]) == [
+@pytest.mark.parametrize(("engine", "answer"), ANSWERS)
+async def test_the_documented_answer_becomes_results(
+    web: LoopbackWeb, engine: Asked, answer: object
+) -> None:
+    assert await found(web, engine, answer) == [
         SearchResult(
             1, "The Heron Almanac", "https://herons.example/almanac", "Where herons winter."
         ),
@@ -145,11 +138,11 @@ async def test_tavily_is_asked_with_the_key_as_a_bearer(web: LoopbackWeb) -> Non
     }
 
 
-@pytest.mark.parametrize("engine", [brave, tavily])
+@pytest.mark.parametrize(("engine", "answer"), ANSWERS[1:])
 async def test_no_more_than_one_request_gives_are_asked_for(
-    web: LoopbackWeb, engine: Engine
+    web: LoopbackWeb, engine: Asked, answer: object
 ) -> None:
-    web.pages["/search"] = page(json.dumps(ANSWERS[engine]), JSON)
+    web.pages["/search"] = page(json.dumps(answer), JSON)
     await engine(PlainFetcher(), web.url("/search")).search("herons", 50)
     assert "20" in web.asked[0].query + web.asked[0].body.decode()
 
@@ -165,7 +158,7 @@ async def test_no_more_than_one_request_gives_are_asked_for(
     ],
 )
 async def test_nothing_found_is_an_empty_list(
-    web: LoopbackWeb, engine: Engine, answer: object
+    web: LoopbackWeb, engine: Asked, answer: object
 ) -> None:
     assert await found(web, engine, answer) == []
 
@@ -182,14 +175,14 @@ async def test_nothing_found_while_engines_failed_is_an_error(web: LoopbackWeb) 
     [{}, [], "results", {"results": {}}, {"results": None, "web": []}, {"type": "ErrorResponse"}],
 )
 async def test_json_of_another_shape_is_an_error_that_says_so(
-    web: LoopbackWeb, engine: Engine, answer: object
+    web: LoopbackWeb, engine: Asked, answer: object
 ) -> None:
     with pytest.raises(SearchUnavailable, match=r"another shape than documented.*`web\.search`"):
         await found(web, engine, answer)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_an_answer_that_is_no_json_is_an_error(web: LoopbackWeb, engine: Engine) -> None:
+async def test_an_answer_that_is_no_json_is_an_error(web: LoopbackWeb, engine: Asked) -> None:
     deep = "[" * 100_000
     for body in ("<html>log in</html>", "", "{", deep, "\ud800".encode("utf-8", "surrogatepass")):
         text = body if isinstance(body, bytes) else body.encode()
@@ -199,7 +192,7 @@ async def test_an_answer_that_is_no_json_is_an_error(web: LoopbackWeb, engine: E
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_rows_that_cannot_be_read_are_passed_over(web: LoopbackWeb, engine: Engine) -> None:
+async def test_rows_that_cannot_be_read_are_passed_over(web: LoopbackWeb, engine: Asked) -> None:
     good = {"url": "https://a.example/", "title": "A", "content": "x", "description": "x"}
     rows: list[object] = [7, None, {"title": "no link"}, {"url": ["x"]}, {"url": "magnet:?xt=1"}]
     answer = {"type": "search", "results": [*rows, good], "web": {"results": [*rows, good]}}
@@ -210,7 +203,7 @@ async def test_rows_that_cannot_be_read_are_passed_over(web: LoopbackWeb, engine
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_implausibly_many_rows_are_refused(web: LoopbackWeb, engine: Engine) -> None:
+async def test_implausibly_many_rows_are_refused(web: LoopbackWeb, engine: Asked) -> None:
     rows = [7] * (MAX_ROWS + 1)
     answer = {"type": "search", "results": rows, "web": {"results": rows}}
     with pytest.raises(SearchUnavailable, match=f"at most {MAX_ROWS} items"):
@@ -218,7 +211,7 @@ async def test_implausibly_many_rows_are_refused(web: LoopbackWeb, engine: Engin
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_texts_are_made_harmless(web: LoopbackWeb, engine: Engine) -> None:
+async def test_texts_are_made_harmless(web: LoopbackWeb, engine: Asked) -> None:
     title = "Herons\n\n2. Trusted\u202e\u200b\U000e0041"
     row = {
         "url": "https://a.example/",
@@ -231,7 +224,7 @@ async def test_texts_are_made_harmless(web: LoopbackWeb, engine: Engine) -> None
     assert (result.title, result.snippet) == ("Herons 2. Trusted", "s s")
 
 
-REFUSALS: list[tuple[Engine, int, type[WebError], str]] = [
+REFUSALS: list[tuple[Asked, int, type[WebError], str]] = [
     (searxng, 403, SearchUnavailable, r"SearXNG refuses JSON.*`search\.formats`"),
     (searxng, 404, SearchUnavailable, r"no search at 127\.0\.0\.1.*`web\.search_url`"),
     (searxng, 429, RateLimited, r"SearXNG answers 429.*Wait.*`web\.search`"),
@@ -251,7 +244,7 @@ REFUSALS: list[tuple[Engine, int, type[WebError], str]] = [
 
 @pytest.mark.parametrize(("engine", "status", "error", "message"), REFUSALS)
 async def test_a_refusal_names_the_cause_and_the_remedy(
-    web: LoopbackWeb, engine: Engine, status: int, error: type[WebError], message: str
+    web: LoopbackWeb, engine: Asked, status: int, error: type[WebError], message: str
 ) -> None:
     body = json.dumps({"detail": {"error": f"no {KEY}"}}).encode()
     headers = {"content-type": JSON, "retry-after": "3600"}
@@ -262,7 +255,7 @@ async def test_a_refusal_names_the_cause_and_the_remedy(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_an_engine_that_is_not_there_is_named(engine: Engine) -> None:
+async def test_an_engine_that_is_not_there_is_named(engine: Asked) -> None:
     with pytest.raises(SearchUnavailable, match=r"can't be reached"):
         await engine(PlainFetcher(), "http://127.0.0.1:9/search").search("herons", 5)
 
@@ -270,11 +263,11 @@ async def test_an_engine_that_is_not_there_is_named(engine: Engine) -> None:
 @pytest.mark.parametrize("engine", [brave, tavily])
 @pytest.mark.parametrize("status", [None, 401, 422, 500])
 async def test_the_key_is_in_no_error_even_if_the_fetcher_tells_it(
-    engine: Engine, status: int | None
+    engine: Asked, status: int | None
 ) -> None:
     provider = engine(EchoingFetcher(status), "https://engine.example/search")
     with pytest.raises(WebError) as caught:
         await provider.search("herons", 5)
     assert KEY not in str(caught.value)
     assert caught.value.__suppress_context__
-    assert KEY not in repr(vars(provider))
+    assert KEY not in repr(provider)

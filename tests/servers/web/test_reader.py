@@ -10,9 +10,9 @@ from servers.reading.limits import Limits
 from servers.reading.process.reader_process import ReaderProcess
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
-from servers.web.pages.content_fetcher import WebContentFetcher
-from servers.web.pages.reader import WebPageReader, open_reader
+from servers.web.pages import WebContentFetcher
 from servers.web.ports import Fetched
+from servers.web.reader import WebPageReader
 from tests.servers.web.loopback import Reply, loopback_web, page
 
 ODD = "tests.servers.reading.process.odd_reader"
@@ -27,7 +27,7 @@ def fetched(body: str) -> Fetched:
 def odd_reader(tmp_path: Path) -> Iterator[WebPageReader]:
     """A reader whose process misbehaves as the page says."""
     environ = {"HOME": str(tmp_path)}
-    reader = open_reader(
+    reader = WebPageReader(
         WebOptions(), start=lambda: ReaderProcess("none", Limits(), environ, ODD), processes=1
     )
     yield reader
@@ -36,14 +36,14 @@ def odd_reader(tmp_path: Path) -> Iterator[WebPageReader]:
 
 async def test_a_page_goes_from_a_server_to_text_in_one_of_our_processes() -> None:
     options = WebOptions(allow_private=("127.0.0.1",))
-    reader = open_reader(options, processes=1)
+    reader = WebPageReader(options, processes=1)
     try:
         async with loopback_web() as web:
             html = f"<title>Sheep</title><body><h1>Sheep</h1><p>{WORDS}<a href=b>b</a>"
             web.pages["/a"] = page(html)
             web.pages["/film"] = Reply(b"\0\0\0\x18ftypmp42", headers={"content-type": "video/mp4"})
             web.pages["/empty"] = page("<body><script>draw()</script></body>")
-            pages = WebContentFetcher(web.public_fetcher(options), reader)
+            pages = WebContentFetcher(web.public_fetcher(options), reader.read)
             shown = await pages.fetch_and_parse("http://farm.example/a")
             assert shown.startswith(f"# Sheep\n\n{WORDS.strip()}")
             assert "[b](http://farm.example/b)" in shown

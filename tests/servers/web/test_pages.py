@@ -7,11 +7,10 @@ import pytest
 
 from servers.reading.source import picture_mark
 from servers.web.errors import PageUnavailable, RateLimited
-from servers.web.pages.content_fetcher import CACHED_PAGES_MAX, WebContentFetcher
-from servers.web.pages.pictures import NOT_DESCRIBED, with_pictures
-from servers.web.pages.window import page_window
+from servers.web.pages import CACHED_PAGES_MAX, WebContentFetcher, page_window
 from servers.web.ports import Because, Fetched, ReadPage
 from servers.web.rate_limit import RateLimiter
+from servers.web.reader import NOT_DESCRIBED, with_pictures
 
 URL = "https://farm.example/a"
 
@@ -43,9 +42,8 @@ class FakeFetcher:
         return Fetched(url, 200, "text/html", "", url.encode())
 
 
-class FakeReader:
-    async def read(self, fetched: Fetched) -> ReadPage:
-        return ReadPage(fetched.url, fetched.body.decode() + " text" * 100)
+async def read(fetched: Fetched) -> ReadPage:
+    return ReadPage(fetched.url, fetched.body.decode() + " text" * 100)
 
 
 def test_title_author_date_and_source_stand_around_the_text() -> None:
@@ -60,15 +58,15 @@ def test_title_author_date_and_source_stand_around_the_text() -> None:
 def test_a_long_page_is_read_in_windows_that_lose_nothing() -> None:
     text = "\n\n".join(f"{number} " + "word " * 30 for number in range(40)).strip()
     page = ReadPage(URL, text)
-    offset, read = 0, ""
+    offset, whole = 0, ""
     while True:
         shown = page_window(page, offset, 1_000)
-        read += shown.partition("\n\n[")[0] + "\n\n"
+        whole += shown.partition("\n\n[")[0] + "\n\n"
         if "offset=" not in shown:
             break
         offset = int(shown.partition("offset=")[2].partition("]")[0])
         assert shown.endswith("]\n\n[Source: https://farm.example/a]")
-    assert read.split() == text.split()
+    assert whole.split() == text.split()
 
 
 def test_text_without_any_end_of_line_or_word_is_cut_where_the_window_ends() -> None:
@@ -96,9 +94,7 @@ def test_a_page_cannot_fake_the_lines_that_are_ours() -> None:
 async def test_reading_on_fetches_nothing_until_the_page_is_old() -> None:
     now = [0.0]
     fetcher, limiter = FakeFetcher(), RateLimiter(2, wait_seconds_max=0)
-    web = WebContentFetcher(
-        fetcher, FakeReader(), limiter=limiter, cache_seconds=60, clock=lambda: now[0]
-    )
+    web = WebContentFetcher(fetcher, read, limiter=limiter, cache_seconds=60, clock=lambda: now[0])
     first = await web.fetch_and_parse(f"{URL}#part")
     assert await web.fetch_and_parse(f" {URL} ", 0) == first
     assert "text" in await web.fetch_and_parse(URL, 200, characters=50)
@@ -113,7 +109,7 @@ async def test_reading_on_fetches_nothing_until_the_page_is_old() -> None:
 
 async def test_a_found_page_is_not_the_one_that_was_typed() -> None:
     fetcher = FakeFetcher()
-    web = WebContentFetcher(fetcher, FakeReader())
+    web = WebContentFetcher(fetcher, read)
     await web.page(URL, because="found")
     await web.page(URL)
     assert fetcher.asked == [(URL, "found"), (URL, "typed")]
@@ -121,7 +117,7 @@ async def test_a_found_page_is_not_the_one_that_was_typed() -> None:
 
 async def test_those_who_ask_for_one_page_at_a_time_wait_for_one_fetch() -> None:
     fetcher = FakeFetcher(gate=asyncio.Event())
-    web = WebContentFetcher(fetcher, FakeReader())
+    web = WebContentFetcher(fetcher, read)
     tasks = [asyncio.create_task(web.page(URL)) for _ in range(5)]
     await fetcher.begun.wait()
     tasks[0].cancel()  # the first one gives up, and the others still wait
@@ -135,7 +131,7 @@ async def test_those_who_ask_for_one_page_at_a_time_wait_for_one_fetch() -> None
 
 async def test_only_so_many_pages_are_kept_and_failures_never() -> None:
     fetcher = FakeFetcher(fails="bad")
-    web = WebContentFetcher(fetcher, FakeReader())
+    web = WebContentFetcher(fetcher, read)
     for number in range(CACHED_PAGES_MAX + 1):
         await web.page(f"{URL}/{number}")
     await web.page(f"{URL}/0")

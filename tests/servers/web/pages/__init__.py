@@ -1,1 +1,0 @@
-"""Tests of servers/web/pages."""
