@@ -1,1 +1,1 @@
-"""The lives of servers: sessions begun, kept, restarted, and what is remembered of their tools."""
+"""Servers: sessions begun, kept and restarted, and what is remembered of their tools."""

@@ -10,8 +10,8 @@ from config.servers import ServerSpec
 from core.dispatch import call_errors
 from core.dispatch.call_slots import CallSlots
 from core.dispatch.hooks import ServerStatus
-from core.dispatch.life import Check, ConnectionSettings, Life, OnTools
-from core.dispatch.starter import Starter
+from core.dispatch.instance import Check, ConnectionSettings, OnTools, ServerInstance
+from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
 from core.mcp.client import CallNotDelivered
 from core.mcp.hooks import OnProgress
@@ -57,14 +57,14 @@ class ServerConnection:
         self._spawned = spawned and guarded(spawned, settings.watchdog)
         self._on_tools = on_tools
         self._check = check
-        self._starter = Starter(spec, settings.timing, self._begin_life)
+        self._supervisor = Supervisor(spec, settings.timing, self._begin_instance)
         self._closed = False
 
     @property
     def is_up(self) -> bool:
         """Whether the server runs and can be called at once."""
-        life = self._starter.life
-        return life is not None and life.is_up
+        instance = self._supervisor.instance
+        return instance is not None and instance.is_up
 
     async def start(self) -> list[ToolSpec]:
         """Start the server unless it runs; the tools that its session listed.
@@ -118,115 +118,117 @@ class ServerConnection:
             ServerStartError: it did not start.
             ServerLost: it did not answer, and is recycled, or it went away.
         """
-        life = await self._running()
+        instance = await self._running()
         began = time.perf_counter()
-        checking = life.check_health()
+        checking = instance.check_health()
         await asyncio.wait({checking})
         if checking.cancelled() or not checking.result():
             raise ServerLost(
-                self.spec.id, f"server '{self.spec.id}' {await life.loss()}{life.evidence()}"
+                self.spec.id,
+                f"server '{self.spec.id}' {await instance.loss()}{instance.evidence()}",
             )
         return time.perf_counter() - began
 
     def status(self) -> ServerStatus:
         """How the server is; starts nothing."""
-        life, problem = self._starter.life, self._starter.problem
-        if life is None or not life.is_up:
+        instance, problem = self._supervisor.instance, self._supervisor.problem
+        spawned = None if instance is None else instance.spawned
+        log_path = None if spawned is None else spawned.log_path
+        if instance is None or not instance.is_up:
             text = self.spec.problem if problem is None else str(problem)
             state = "down" if text is None else "failed"
-            log_path = life.spawned.log_path if life is not None and life.spawned else None
             return ServerStatus(self.spec.id, state, log_path=log_path, problem=text)
-        info, spawned = life.client.info, life.spawned
+        info = instance.client.info
         return ServerStatus(
             self.spec.id,
             "up",
             title=info.name if info else "",
             version=info.version if info else "",
             protocol_version=info.protocol_version if info else "",
-            tools=len(life.tools),
-            left_out=tuple(life.client.skipped),
-            start_seconds=life.start_seconds,
-            log_path=spawned.log_path if spawned else None,
+            tools=len(instance.tools),
+            left_out=tuple(instance.client.skipped),
+            start_seconds=instance.start_seconds,
+            log_path=log_path,
             pid=spawned.process.pid if spawned else None,
         )
 
     async def aclose(self) -> None:
         """End the server, in order and in bounded time; safe to call twice."""
         self._closed = True
-        await self._starter.aclose()
+        await self._supervisor.aclose()
         if (spawned := self._take_spawned()) is not None:
             await discard_server(spawned, self._settings.grace)
         self._settings.watchdog.retire()
 
     async def _make(self, call: "_Call", left: float) -> ToolResult:
         """Call, and once more if the server is lost and that can do no harm."""
-        life = await self._running()
+        instance = await self._running()
         try:
-            return await self._try(life, call, left)
+            return await self._try(instance, call, left)
         except _Lost as lost:
             first = lost
         # One that was refused by a server that is there would be refused again.
-        is_hopeless = not first.was_sent and life.is_up
+        is_hopeless = not first.was_sent and instance.is_up
         if self._closed or is_hopeless or (first.was_sent and not call.may_be_repeated):
             raise await first.told(self.spec, call.name)
-        life = await self._running_again(first, call.name)
+        instance = await self._running_again(first, call.name)
         try:
-            return await self._try(life, call, call.seconds)
+            return await self._try(instance, call, call.seconds)
         except _Lost as second:
             again = first.was_sent
             raise await second.told(self.spec, call.name, was_repeated=again) from None
 
-    async def _try(self, life: Life, call: "_Call", left: float) -> ToolResult:
+    async def _try(self, instance: ServerInstance, call: "_Call", left: float) -> ToolResult:
         self._check(call.name)
         try:
-            result = await life.client.call(call.name, call.arguments, left, call.on_progress)
+            result = await instance.client.call(call.name, call.arguments, left, call.on_progress)
         except TimeoutError:
-            is_well = await _verdict(life)
+            is_well = await _verdict(instance)
             waited = call.seconds - left
             raise call_errors.timed_out(
-                self.spec, call.name, waited, is_well, life.evidence()
+                self.spec, call.name, waited, is_well, instance.evidence()
             ) from None
         except CallNotDelivered as error:
-            raise _Lost(life, was_sent=error.was_sent, fault=str(error)) from error
+            raise _Lost(instance, was_sent=error.was_sent, fault=str(error)) from error
         except SessionLost as error:
             # A transport that is down says so before it has sent anything.
             was_sent = not isinstance(error.__cause__, TransportDown)
-            raise _Lost(life, was_sent=was_sent) from error
-        life.has_answered = True
+            raise _Lost(instance, was_sent=was_sent) from error
+        instance.has_answered = True
         return result
 
-    async def _running(self) -> Life:
+    async def _running(self) -> ServerInstance:
         if self._closed:
             raise call_errors.closed(self.spec)
-        return await self._starter.running()
+        return await self._supervisor.running()
 
-    async def _running_again(self, first: "_Lost", tool: str) -> Life:
+    async def _running_again(self, first: "_Lost", tool: str) -> ServerInstance:
         """The server after a loss, for the call to be repeated.
 
         Raises:
             ServerLost: it can't be had again, or the tool is not what it was.
             ServerStartError: the same, and nothing had been sent.
         """
-        before = _definition(first.life, tool)
+        before = _definition(first.instance, tool)
         try:
-            life = await self._running()
+            instance = await self._running()
         except ServerError as error:
             if not first.was_sent:
                 raise
             loss = await first.told(self.spec, tool)
             raise ServerLost(self.spec.id, f"{loss}; it is not back: {error}") from error
-        if first.was_sent and _definition(life, tool) != before:
+        if first.was_sent and _definition(instance, tool) != before:
             loss = await first.told(self.spec, tool)
             text = "it was not repeated, because the server describes the tool differently now"
             raise ServerLost(self.spec.id, f"{loss}; {text}")
-        return life
+        return instance
 
-    def _begin_life(self, start_seconds_max: float) -> Life:
+    def _begin_instance(self, start_seconds_max: float) -> ServerInstance:
         spawned = self._take_spawned()
-        return Life(self.spec, self._settings, spawned, self._on_tools, start_seconds_max)
+        return ServerInstance(self.spec, self._settings, spawned, self._on_tools, start_seconds_max)
 
     def _evidence(self) -> str:
-        return "" if self._starter.life is None else self._starter.life.evidence()
+        return "" if self._supervisor.instance is None else self._supervisor.instance.evidence()
 
     def _take_spawned(self) -> SpawnedServer | None:
         spawned, self._spawned = self._spawned, None
@@ -247,10 +249,12 @@ class _Call:
 class _Lost(Exception):
     """The server went away from under a call, or the call was lost on the way."""
 
-    def __init__(self, life: Life, *, was_sent: bool, fault: str | None = None) -> None:
+    def __init__(
+        self, instance: ServerInstance, *, was_sent: bool, fault: str | None = None
+    ) -> None:
         """`fault` is what the transport says of this one call; None: the server itself is gone."""
         super().__init__()
-        self.life = life
+        self.instance = instance
         self.was_sent = was_sent
         self._fault = fault
 
@@ -261,28 +265,28 @@ class _Lost(Exception):
                 spec,
                 tool,
                 self._fault,
-                self.life.evidence(),
+                self.instance.evidence(),
                 was_sent=self.was_sent,
                 was_repeated=was_repeated,
             )
-        how = await self.life.loss()
-        evidence = self.life.evidence()
+        how = await self.instance.loss()
+        evidence = self.instance.evidence()
         if self.was_sent or was_repeated:
             return call_errors.lost(spec, tool, how, evidence, was_repeated=was_repeated)
         return call_errors.never_sent(spec, tool, how, evidence)
 
 
-async def _verdict(life: Life) -> bool | None:
+async def _verdict(instance: ServerInstance) -> bool | None:
     """Whether the server answers a ping, if that shows soon; the check goes on without us."""
-    checking = life.check_health()
+    checking = instance.check_health()
     await asyncio.wait({checking}, timeout=VERDICT_SECONDS)
     if not checking.done() or checking.cancelled():
         return None
     return checking.result()
 
 
-def _definition(life: Life, name: str) -> ToolSpec | None:
-    return next((tool for tool in life.tools if tool.name == name), None)
+def _definition(instance: ServerInstance, name: str) -> ToolSpec | None:
+    return next((tool for tool in instance.tools if tool.name == name), None)
 
 
 class PerCallConnection:

@@ -24,7 +24,7 @@ class RunFailures:
         self.errors: dict[str, ServerError] = {}
         """Why a server is left out, by id."""
         self._specs = specs
-        self._remembered = remembered
+        self._remembered = remembered or StartFailures(None)
         self._tell = tell
         self._told_resting: set[str] = set()
         self._is_counting = True
@@ -42,7 +42,7 @@ class RunFailures:
             return None
         self.errors[name] = error
         is_start = isinstance(error, ServerStartError) and not isinstance(error, EntryUnusable)
-        if self._remembered is None or not is_start or not self._is_counting:
+        if not is_start or not self._is_counting:
             return None
         failure = await asyncio.to_thread(self._remembered.add, self._specs[name])
         self._told_resting.add(name)
@@ -51,8 +51,7 @@ class RunFailures:
     async def forget(self, name: str) -> None:
         """A server has started: nothing is held against it any more."""
         self.errors.pop(name, None)
-        if self._remembered is not None:
-            await asyncio.to_thread(self._remembered.forget, name)
+        await asyncio.to_thread(self._remembered.forget, name)
 
     def rests(self, name: str) -> bool:
         """Whether a server failed so lately or so often that it is left alone."""
@@ -67,13 +66,13 @@ class RunFailures:
         """Say once of each server that it is left alone; who saw it fail just now knows why."""
         for name in names:
             failure = None if name in self._told_resting else self._resting(name)
-            if failure is not None and self._remembered is not None:
+            if failure is not None:
                 self._told_resting.add(name)
                 await self._tell(failure.told(self._remembered.clock()))
 
     def with_rest(self, status: ServerStatus) -> ServerStatus:
         """A server's status, with what is remembered of it."""
-        if self._remembered is None or status.state == "up":
+        if status.state == "up":
             return status  # without a look at the file: this is asked for at every plan
         if (failure := self._resting(status.id)) is None:
             return status
@@ -83,4 +82,4 @@ class RunFailures:
         return replace(status, state=state, problem=problem)
 
     def _resting(self, name: str) -> StartFailure | None:
-        return None if self._remembered is None else self._remembered.resting(self._specs[name])
+        return self._remembered.resting(self._specs[name])

@@ -78,8 +78,12 @@ class StartFailure:
 class StartFailures:
     """The failures in one file; every method blocks for a moment."""
 
-    def __init__(self, file: Path, clock: Clock = time.time, *, is_heeded: bool = True) -> None:
-        """Touch nothing yet; `clock` counts seconds since 1970.
+    def __init__(
+        self, file: Path | None, clock: Clock = time.time, *, is_heeded: bool = True
+    ) -> None:
+        """Touch nothing yet; without a file nothing is remembered.
+
+        `clock` counts seconds since 1970.
 
         With `is_heeded` off, failures are kept, and no server is left alone for them.
         """
@@ -125,6 +129,8 @@ class StartFailures:
         return True
 
     def _change(self, change: Callable[[JsonObject], object]) -> None:
+        if self._file is None:
+            return
         try:
             with folder_locked(self._file):
                 servers = self._read()
@@ -136,6 +142,8 @@ class StartFailures:
 
     def _read(self) -> JsonObject:
         """The entries by server; none where the file is absent, damaged or no file."""
+        if self._file is None:
+            return {}
         try:
             content: Json = json.loads(read_regular(self._file, FILE_BYTES_MAX))
         except (OSError, ValueError, RecursionError):

@@ -10,7 +10,7 @@ import pytest
 
 from config.servers import RESULT_BYTES_MAX, ServerSpec
 from core.dispatch.connections import ServerConnection
-from core.dispatch.life import ConnectionSettings
+from core.dispatch.instance import ConnectionSettings
 from core.errors import ServerError, ServerLost, ToolTimeout
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
@@ -69,7 +69,7 @@ async def test_a_call_that_fails_is_told_harms_nobody_and_the_next_one_works(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.dispatch.life.PING_SECONDS", 0.1)
+    monkeypatch.setattr("core.dispatch.instance.PING_SECONDS", 0.1)
     seconds = {"late": 0.1, "block": 0.1}
     spec = replace(server("able", id="bad"), tool_timeout_seconds=seconds)
     async with unharmed(spec, tmp_path) as multi:

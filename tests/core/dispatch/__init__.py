@@ -1,1 +1,1 @@
-"""The lives of servers, and what is remembered of their tools."""
+"""Servers started, kept and restarted, and what is remembered of their tools."""

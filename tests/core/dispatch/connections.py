@@ -1,4 +1,4 @@
-"""Connections to real servers with a clock of their own, for tests of the lives of servers."""
+"""Connections to real servers with a clock of their own, for tests of restarts."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from config.servers import ServerSpec
 from core.base.timing import Timing
 from core.dispatch.connections import ServerConnection, ignore_tools
-from core.dispatch.life import ConnectionSettings, OnTools
+from core.dispatch.instance import ConnectionSettings, OnTools
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
 from core.tools.spec import ToolSpec

@@ -8,7 +8,7 @@ import pytest
 
 from config.servers import ServerSpec
 from core.dispatch.connections import ServerConnection
-from core.dispatch.life import ConnectionSettings
+from core.dispatch.instance import ConnectionSettings
 from core.errors import ServerError, ServerLost
 from core.mcp.hooks import SessionHooks
 from core.values import JsonObject

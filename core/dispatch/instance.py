@@ -1,4 +1,4 @@
-"""One life of one server: a task that owns the process and its session from spawn to end.
+"""One instance of one server: a task that owns the process and its session from spawn to end.
 
 What is opened is closed by the same task; calls come from any task and run at once on the open
 session.
@@ -37,7 +37,7 @@ LISTING_SECONDS = 10.0
 """Bound on listing the tools again while the session goes on."""
 
 HEALTHY_SECONDS = 10.0
-"""A life that was up for so long did well, even if nobody called anything."""
+"""An instance that was up for so long did well, even if nobody called anything."""
 
 Check: TypeAlias = Callable[[str], None]
 """Raises `CallRefused` for a tool that may not be called, as what was listed last has it."""
@@ -101,8 +101,8 @@ class Relisting:
             await asyncio.sleep(self._pause_seconds)
 
 
-class Life:
-    """One life of a server, from spawn to end."""
+class ServerInstance:
+    """One instance of a server, from spawn to end."""
 
     def __init__(
         self,
@@ -214,8 +214,8 @@ class Life:
             await self._live()
         except ServerStartError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 - a bug of ours, told as such, ends one life only
-            _log.exception("the life of server '%s' ended in a bug", self._spec.id)
+        except Exception as error:  # noqa: BLE001 - a bug of ours, told as such, ends one session only
+            _log.exception("the session of server '%s' ended in a bug", self._spec.id)
             self._fail(self._start_error(f"met a bug of ours ({type(error).__name__}: {error})"))
         finally:
             if not self.opened.done():

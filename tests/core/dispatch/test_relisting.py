@@ -1,9 +1,9 @@
-"""Listings that are asked for too often; for the rest see `tests/processes/test_lives.py`."""
+"""Listings that are asked for too often; for the rest see `tests/processes/test_restarts.py`."""
 
 import asyncio
 from collections.abc import Callable
 
-from core.dispatch.life import Relisting
+from core.dispatch.instance import Relisting
 
 
 async def test_many_changes_make_one_listing_at_a_time_and_none_is_missed() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from config.servers import ServerSpec
 from core.dispatch.connections import PerCallConnection, ServerConnection
-from core.dispatch.life import ConnectionSettings
+from core.dispatch.instance import ConnectionSettings
 from core.errors import ServerLost, ServerStartError, ToolTimeout
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.process.spawn import spawn
@@ -159,7 +159,7 @@ async def test_a_call_that_times_out_says_whether_the_server_is_well(tmp_path: P
 async def test_a_wedged_server_is_recycled_and_its_other_calls_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.dispatch.life.PING_SECONDS", 0.1)
+    monkeypatch.setattr("core.dispatch.instance.PING_SECONDS", 0.1)
     spec = replace(server("able"), tool_timeout_seconds={"block": 0.05})
     async with connected(spec) as connection:
         pid = int(await text_of(connection, "pid"))
@@ -185,7 +185,7 @@ async def test_a_verdict_that_takes_long_is_not_waited_for(
 async def test_a_ping_is_timed_and_an_unanswered_one_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.dispatch.life.PING_SECONDS", 0.2)
+    monkeypatch.setattr("core.dispatch.instance.PING_SECONDS", 0.2)
     async with connected(server("able")) as connection:
         assert 0 < await connection.ping() < 5
         blocking = asyncio.create_task(text_of(connection, "block"))
