@@ -56,7 +56,15 @@ async def test_a_start_that_fails_is_told_and_harms_nobody(
         ("die", {}, ServerLost, ["was ended by signal 9", "effect is unknown"]),
         ("close_output", {}, ServerLost, ["before it answered", "effect is unknown"]),
         ("big", {"bytes": 68 * MB}, ServerLost, ["sent a message of more than 67,108,864 bytes"]),
-        ("late", {"seconds": 0.3}, ToolTimeout, ["within 0.1 s", "the server itself is well"]),
+        (
+            "late",
+            {"seconds": 0.3},
+            ToolTimeout,
+            [
+                "within 0.1 s (tool_timeout_seconds of 'bad' under mcp_servers in the profile)",
+                "the server itself is well",
+            ],
+        ),
         ("block", {}, ToolTimeout, ["within 0.1 s", "not answer a ping either, and was recycled"]),
     ],
     ids=["killed in flight", "closes its output", "endless line", "late answer", "blocked loop"],

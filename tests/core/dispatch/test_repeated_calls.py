@@ -1,6 +1,5 @@
 """Calls whose server is lost: repeated where that can do no harm, else their effect is unknown."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from core.errors import ServerLost
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.connections import connected, flaky, starts, text_of
-from tests.core.dispatch.fixture_servers import server
 
 READ, REPEAT, WRITE = (
     ToolSpec("flaky", name, "", {}, read_only=name == "read", idempotent=name == "repeat")
@@ -51,12 +49,3 @@ async def test_a_call_whose_server_does_not_come_back_says_both(tmp_path: Path) 
     async with connected(flaky(tmp_path, "die", "exit"), logs=tmp_path) as connection:
         with pytest.raises(ServerLost, match=r"unknown.*not back: .*given up after 3 failures"):
             await text_of(connection, READ)
-
-
-async def test_a_call_to_a_server_that_was_just_killed_is_sent_to_the_next_one() -> None:
-    async with connected(server("able")) as connection:
-        first = connection.status().pid or int(await text_of(connection, "pid"))
-        os.kill(first, 9)
-        # Dead, and the loop had no turn in which to see it.
-        os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - meant to block
-        assert int(await text_of(connection, "pid")) != first
