@@ -16,7 +16,7 @@ from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
-from core.process.spawn import SpawnedServer, terminate
+from core.process.spawn import SpawnedServer
 from core.process.watchdog import StopGrace
 from core.version import __version__
 from modules.cli.arguments import Arguments, parse_arguments
@@ -108,5 +108,7 @@ def _spawn_early(
 
 def _end_unused(spawned: Mapping[str, SpawnedServer]) -> None:
     """End what nobody adopted; servers that were in use have ended before, in good order."""
-    for server in spawned.values():
-        terminate(server, StopGrace(stdin_seconds=0))
+    if spawned:
+        from core.process.shutdown import terminate  # late: it brings asyncio
+
+        terminate(*spawned.values(), grace=StopGrace(stdin_seconds=0))

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Self
 
 from core.process.spawn import (
-    EXIT_POLL_SECONDS,
     SpawnedServer,
     has_exited,
     kill_all,
@@ -23,6 +22,9 @@ from core.process.spawn import (
     signal_group,
 )
 from core.process.watchdog import StopGrace
+
+EXIT_POLL_SECONDS = 0.005
+"""How often a process is looked at where nothing tells us of its end."""
 
 _log = logging.getLogger(__name__)
 
@@ -124,8 +126,27 @@ async def discard_server(spawned: SpawnedServer, grace: StopGrace) -> None:
     It has nothing to finish, so it gets no time to notice that its stdin closed: while it still
     imports, that would take it a second.
     """
+    await _end(spawned, replace(grace, stdin_seconds=0))
+
+
+def terminate(*servers: SpawnedServer, grace: StopGrace | None = None) -> None:
+    """End servers that nobody talks to, all at once, where no event loop runs.
+
+    Blocks for the sum of the graces at most. Safe to call twice.
+    """
+
+    async def end_all() -> None:
+        await asyncio.gather(*(_end(server, grace or StopGrace()) for server in servers))
+
+    asyncio.run(end_all())
+    for server in servers:
+        if server.watchdog is not None:
+            server.watchdog.retire()
+
+
+async def _end(spawned: SpawnedServer, grace: StopGrace) -> None:
     try:
         async with ExitWatch(spawned) as watch:
-            await stop_server(spawned, watch, replace(grace, stdin_seconds=0))
+            await stop_server(spawned, watch, grace)
     finally:
         release(spawned)

@@ -13,7 +13,6 @@ it is to exit
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from config.servers import ServerSpec
 from core.errors import EntryUnusable, ServerStartError
 from core.process.left_session import MARK, end_marked, new_mark
 from core.process.server_log import ServerLog
-from core.process.watchdog import StopGrace, Watchdog
+from core.process.watchdog import Watchdog
 
 INHERITED_ENVIRONMENT = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server inherits: the MCP SDK's list for POSIX. All else must stand in its `env`."""
@@ -36,9 +35,6 @@ LOG_LINE_BYTES_READ = 4096
 LOG_LINE_CHARACTERS_SHOWN = 240
 """How much of that line an error message quotes."""
 
-EXIT_POLL_SECONDS = 0.005
-"""How often a process is looked at where nothing tells us of its end."""
-
 
 @dataclass(frozen=True, slots=True)
 class SpawnedServer:
@@ -46,8 +42,8 @@ class SpawnedServer:
 
     `stdin` and `stdout` are our unbuffered ends of its pipes; its stderr goes to `log`, or
     nowhere when that is None. `watchdog` guards its group, where one does; by `mark` children are
-    found that left that (`core.process.left_session`). Whoever holds it adopts it or calls
-    `terminate`.
+    found that left that (`core.process.left_session`). Whoever holds it adopts it or ends it
+    (`core.process.shutdown`).
     """
 
     spec: ServerSpec
@@ -126,25 +122,6 @@ def server_environment(own: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: os.environ.get(name) for name in INHERITED_ENVIRONMENT}
     kept = {name: value for name, value in inherited.items() if value and value[:2] != "()"}
     return {**kept, **own}
-
-
-def terminate(spawned: SpawnedServer, grace: StopGrace | None = None) -> None:
-    """End a server that nobody talks to; blocks for the sum of the graces at most.
-
-    Safe to call twice. The asynchronous twin is `core.process.shutdown.stop_server`.
-    """
-    grace = grace or StopGrace()
-    process = spawned.process
-    with suppress(OSError):
-        spawned.stdin.close()
-    if not _exits_within(process, grace.stdin_seconds):
-        signal_group(process, signal.SIGTERM)
-        _exits_within(process, grace.term_seconds)
-    kill_all(spawned)
-    _exits_within(process, grace.kill_seconds)
-    release(spawned)
-    if spawned.watchdog is not None:
-        spawned.watchdog.retire()
 
 
 def release(spawned: SpawnedServer) -> None:
@@ -256,12 +233,3 @@ def _open_log(spec: ServerSpec, folder: Path | None) -> tuple[int, ServerLog | N
             log = ServerLog(folder / f"{name}.log", redactor_of(spec).text)
             return log.stderr, log
     return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), None
-
-
-def _exits_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not has_exited(process):
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(EXIT_POLL_SECONDS)
-    return True

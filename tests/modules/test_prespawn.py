@@ -15,7 +15,8 @@ from config.server_list import server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
 from core.dispatch.start_failures import StartFailures
-from core.process.spawn import SpawnedServer, terminate
+from core.process.shutdown import terminate
+from core.process.spawn import SpawnedServer
 from modules.prespawn import likely_servers, prespawn
 
 HERE = Path()

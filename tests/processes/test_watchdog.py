@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.process.spawn import guarded, spawn, terminate
+from core.process.shutdown import terminate
+from core.process.spawn import guarded, spawn
 from core.process.watchdog import StopGrace, Watchdog
 from core.process.watchdog_program import living
 from tests.core.dispatch.fixture_servers import is_gone

@@ -12,7 +12,8 @@ import pytest
 from config.servers import ServerSpec
 from core.errors import ServerStartError
 from core.process.left_session import MARK, end_marked, left_behind, marked
-from core.process.spawn import last_log_line, server_environment, spawn, terminate
+from core.process.shutdown import terminate
+from core.process.spawn import last_log_line, server_environment, spawn
 from core.process.watchdog import StopGrace
 
 QUICK = StopGrace(stdin_seconds=0.05, term_seconds=0.05, kill_seconds=5.0)
@@ -118,8 +119,8 @@ def test_terminate_leaves_nothing_of_the_group(script: str) -> None:
     assert spawned.stdout.readline() == b"ready\n"
     members = group_members(spawned.process.pid)
     assert members
-    terminate(spawned, QUICK)
-    terminate(spawned, QUICK)
+    terminate(spawned, grace=QUICK)
+    terminate(spawned, grace=QUICK)
     assert spawned.process.returncode is not None
     assert spawned.stdin.closed
     assert spawned.stdout.closed
