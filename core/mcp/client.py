@@ -5,10 +5,10 @@ whose client costs a second of import and a part of every call.
 """
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 
 from config.servers import ServerSpec
+from core.base.json_text import json_start
 from core.base.timing import Deadlines
 from core.errors import CallRefused
 from core.mcp.decode import Malformed, definition_bytes, tool_result, tool_spec
@@ -51,9 +51,6 @@ QUESTION_CHARACTERS_MAX = 1_000_000
 
 QUESTIONS_PER_CALL = 3
 """So many questions may be put to the user for one call; further ones are declined unseen."""
-
-
-_AS_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class SessionRefused(Exception):
@@ -310,7 +307,7 @@ class McpClient:
                 self._hooks.on_tools_changed()
             case "notifications/message":
                 level, data = params.get("level"), params.get("data")
-                text = _log_text(data)
+                text = data if isinstance(data, str) else json_start(data, LOG_TEXT_CHARACTERS_MAX)
                 if source := _short(params.get("logger")):
                     text = f"{source}: {text}"
                 level = level if isinstance(level, str) else "info"
@@ -334,19 +331,6 @@ def _server_info(reply: JsonObject) -> ServerInfo:
         str(version),
         isinstance(capabilities, dict) and isinstance(capabilities.get("tools"), dict),
     )
-
-
-def _log_text(data: Json) -> str:
-    """What a server logs, as text."""
-    if isinstance(data, str):
-        return data[:LOG_TEXT_CHARACTERS_MAX]
-    written, characters = list[str](), 0
-    for piece in _AS_JSON.iterencode(data):  # no more than is kept
-        written.append(piece)
-        characters += len(piece)
-        if characters >= LOG_TEXT_CHARACTERS_MAX:
-            break
-    return "".join(written)
 
 
 def _short(value: Json) -> str:

@@ -170,20 +170,15 @@ class FaultWriter:
         return one_line(self._redactor.text(text), characters_max)
 
     def _hint(self, status: int) -> str | None:
-        headers, url = self.key("headers"), self.key("url")
-        if status == HTTPStatus.UNAUTHORIZED:
-            return (
-                f"it does not accept the token in {headers}"
-                if self._has_token
-                else f"set a token in {headers}"
-            )
-        if status == HTTPStatus.FORBIDDEN:
-            return f"what {headers} say does not permit this"
-        if status == HTTPStatus.NOT_FOUND:
-            return f"there is no MCP endpoint at this address, check {url}"
-        if status == HTTPStatus.METHOD_NOT_ALLOWED:
-            return f"nothing takes MCP messages at this address, check {url}"
-        return None
+        headers, check_url = self.key("headers"), f"at this address, check {self.key('url')}"
+        to_do = "it does not accept the" if self._has_token else "set a"
+        hints: dict[int, str] = {
+            HTTPStatus.UNAUTHORIZED: f"{to_do} token in {headers}",
+            HTTPStatus.FORBIDDEN: f"what {headers} say does not permit this",
+            HTTPStatus.NOT_FOUND: f"there is no MCP endpoint {check_url}",
+            HTTPStatus.METHOD_NOT_ALLOWED: f"nothing takes MCP messages {check_url}",
+        }
+        return hints.get(status)
 
 
 def connect_fault(error: Exception, address: httpx2.URL, faults: FaultWriter) -> HttpFault:

@@ -178,23 +178,26 @@ class HttpAnswer:
             HttpFault: it is longer than `bytes_max`, or the connection broke.
         """
         body = bytearray()
-        async with aclosing(self.chunks()) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) > bytes_max:
-                    raise HttpFault(f"sent an answer of more than {bytes_max:,} bytes")
+        await self._fill(body, bytes_max)
+        if len(body) > bytes_max:
+            raise HttpFault(f"sent an answer of more than {bytes_max:,} bytes")
         return bytes(body)
 
     async def beginning(self) -> bytes:
         """As much of the body as an error may quote, in bounded time; what fails is left out."""
         body = bytearray()
         with suppress(HttpFault, TimeoutError):
-            async with asyncio.timeout(ERROR_BODY_SECONDS), aclosing(self.chunks()) as chunks:
-                async for chunk in chunks:
-                    body += chunk
-                    if len(body) >= ERROR_BODY_BYTES_MAX:
-                        break
+            async with asyncio.timeout(ERROR_BODY_SECONDS):
+                await self._fill(body, ERROR_BODY_BYTES_MAX)
         return bytes(body[:ERROR_BODY_BYTES_MAX])
+
+    async def _fill(self, body: bytearray, bytes_max: int) -> None:
+        """Read on until there is no more, or more than so many bytes are there."""
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > bytes_max:
+                    return
 
     def checked(self) -> Self:
         """The answer, if it is not compressed.

@@ -266,7 +266,7 @@ async def test_logs_and_changed_tools_are_told() -> None:
             transport.say(notification("message", params))
         transport.say(notification("tools/list_changed", {}))
         transport.say(notification("resources/list_changed", {}))
-    assert logs[:2] == [("box", "error", "db: gone"), ("box", "info", '{"a":1}')]
+    assert logs[:2] == [("box", "error", "db: gone"), ("box", "info", '{"a": 1}')]
     assert len(logs[2][2]) == 4000
     assert changes == [1]
 
