@@ -9,8 +9,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol, TextIO
+from typing import Final, TextIO
 
 HELD_TEXTS_MAX: Final = 1000
 """So much is held back while a question is open; of more, the oldest goes."""
@@ -31,37 +30,10 @@ class Interrupted(Cancelled):
     """The user pressed Ctrl-C: whatever runs is to end, not only the question."""
 
 
-class Dialogue(Protocol):
-    """Where questions are put. Nothing is written or read outside of `opened`."""
-
-    def is_attended(self) -> bool:
-        """Whether somebody is there to answer."""
-        ...
-
-    def opened(self) -> AbstractAsyncContextManager[None]:
-        """While inside, nobody else writes to the terminal or reads from it."""
-        ...
-
-    def write(self, text: str) -> None:
-        """Show text; it has been made printable."""
-        ...
-
-    async def read_line(self, *, hidden: bool = False) -> str:
-        """The next line, without its end; `hidden` ones do not show while they are typed.
-
-        Raises:
-            Declined: Ctrl-D.
-            Interrupted: Ctrl-C.
-            Cancelled: there is no terminal any more, or the line is too long for an answer.
-        """
-        ...
-
-
 class HeldStream:
     """A text stream that holds back what is written while a question is open."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Write through at first."""
         self.stream = stream
         self.before_held: Callable[[], None] = lambda: None
         """Called when a question is about to be put, so that the line is empty."""
@@ -70,10 +42,13 @@ class HeldStream:
 
     def write(self, text: str) -> int:
         """Write now, above an open prompt, or when the question is answered."""
-        if self._held is None:
-            return self._written_above(text) if _is_prompt_open() else self.stream.write(text)
-        self._dropped += len(self._held) == HELD_TEXTS_MAX
-        self._held.append(text)
+        if self._held is not None:
+            self._dropped += len(self._held) == HELD_TEXTS_MAX
+            self._held.append(text)
+        elif _is_prompt_open():
+            _prompt().do_above_prompt(lambda: self._write_now(text))
+        else:
+            self.stream.write(text)
         return len(text)
 
     def isatty(self) -> bool:
@@ -92,16 +67,10 @@ class HeldStream:
         if self._held is None:
             self.stream.flush()
 
-    def _written_above(self, text: str) -> int:
-        """Write where the prompt stands, which goes on below; else it is torn in two."""
-
-        def write() -> None:
-            with contextlib.suppress(OSError, ValueError):
-                self.stream.write(text)
-                self.stream.flush()
-
-        _prompt().do_above_prompt(write)
-        return len(text)
+    def _write_now(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self.stream.write(text)
+            self.stream.flush()
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
@@ -112,19 +81,17 @@ class HeldStream:
             yield
         finally:
             texts, self._held = self._held, None
-            note = (
-                f"[loop] {self._dropped:,} earlier lines are not shown\n" if self._dropped else ""
-            )
-            with contextlib.suppress(OSError, ValueError):
-                self.stream.write(note + "".join(texts))
-                self.stream.flush()
+            left_out = f"[loop] {self._dropped:,} earlier lines are not shown\n"
+            self._write_now((left_out if self._dropped else "") + "".join(texts))
 
 
-class TerminalDialogue:
-    """The real one: a terminal to read from, and stderr to write to."""
+class Dialogue:
+    """Where questions are put: a terminal to read from, and stderr to write to.
+
+    Nothing is written or read outside of `opened`.
+    """
 
     def __init__(self, stdin: TextIO, output: HeldStream) -> None:
-        """Touch nothing yet."""
         self._stdin = stdin
         self._output = output
         self._line_begun = ""
@@ -148,7 +115,7 @@ class TerminalDialogue:
             raise Cancelled from error
 
     def write(self, text: str) -> None:
-        """Write whole lines to stderr, where a failure means that nobody can be asked.
+        """Show printable text, its whole lines at once; a failure means that nobody can be asked.
 
         What stands behind the last line end is the prompt of the line that is read next.
         """
@@ -162,7 +129,13 @@ class TerminalDialogue:
             raise Cancelled from error
 
     async def read_line(self, *, hidden: bool = False) -> str:
-        """Wait for a line while the event loop stays free."""
+        """The next line, without its end; `hidden` ones do not show while they are typed.
+
+        Raises:
+            Declined: Ctrl-D.
+            Interrupted: Ctrl-C.
+            Cancelled: there is no terminal any more, or the line is too long for an answer.
+        """
         begun, self._line_begun = self._line_begun, ""
         stderr = self._output.stream
         try:

@@ -24,7 +24,6 @@ from modules.terminal.asking.dialogue import (
     Dialogue,
     HeldStream,
     Interrupted,
-    TerminalDialogue,
 )
 from modules.terminal.asking.forms import filled_in, is_confirmed
 from modules.terminal.asking.quoting import (
@@ -61,9 +60,8 @@ def terminal_questions(
     foreground. Hand the same `stderr` to whatever else writes lines there: it keeps them back
     while a question is open. `say` writes a line under a stage.
     """
-    if stdin is None or stderr is None:
-        return Questions(None, say)
-    return Questions(TerminalDialogue(stdin, stderr), say)
+    dialogue = Dialogue(stdin, stderr) if stdin is not None and stderr is not None else None
+    return Questions(dialogue, say)
 
 
 def _interrupt_run() -> None:
@@ -90,8 +88,7 @@ class Questions:
 
     async def ask(self, question: Question) -> Reply:
         """The user's reply to a server; `core.mcp.hooks.Ask`."""
-        dialogue = self._dialogue
-        if dialogue is None or not dialogue.is_attended():
+        if not self.is_attended():
             return self._declined(question, "nobody is at a terminal to answer")
         try:
             fields = _checked(question)
@@ -100,7 +97,7 @@ class Questions:
         if self._waiting >= WAITING_MAX:
             return self._declined(question, f"{WAITING_MAX} questions are waiting already")
         try:
-            async with self._asking(dialogue):
+            async with self._asking() as dialogue:
                 if question.url is not None:
                     return await _asked_to_visit(dialogue, question, question.url)
                 dialogue.write(_heading(question.server, "asks") + quoted(question.message))
@@ -115,18 +112,11 @@ class Questions:
 
         Without anybody there it is no, and the dispatcher says so.
         """
-        dialogue = self._dialogue
-        if dialogue is None or not changes or not dialogue.is_attended():
+        if not changes or not self.is_attended():
             return False
-        server = changes[0].server
-        try:
-            async with self._asking(dialogue):
-                dialogue.write(_heading(server, "has changed tools that you have used"))
-                dialogue.write(changes_text(changes))
-                prompt = "Use them as they are now? Else they are left out. [y/N] "
-                return await is_confirmed(dialogue, prompt, default=False)
-        except (Declined, Cancelled):
-            return False
+        heading = _heading(changes[0].server, "has changed tools that you have used")
+        prompt = "Use them as they are now? Else they are left out. [y/N] "
+        return await self._agreed(heading + changes_text(changes), prompt)
 
     async def allow(self, tool: str, doubt: Doubt) -> bool | None:
         """Whether the user lets a call go on (`core.provenance.guard.AskLeave`).
@@ -134,17 +124,12 @@ class Questions:
         The whole value is shown, or all arguments of the call. None: nobody is there, or it is
         too much to be checked by eye, and nothing was asked.
         """
-        dialogue = self._dialogue
-        if dialogue is None or not dialogue.is_attended():
+        too_long = (
+            len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX
+        )
+        if too_long or not self.is_attended():
             return None
-        if len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX:
-            return None
-        try:
-            async with self._asking(dialogue):
-                dialogue.write(leave_text(tool, doubt))
-                return await is_confirmed(dialogue, "Let it? [y/N] ", default=False)
-        except (Declined, Cancelled):
-            return False
+        return await self._agreed(leave_text(tool, doubt), "Let it? [y/N] ")
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
@@ -155,32 +140,40 @@ class Questions:
 
         The question is a model's text, and quoted as such.
         """
-        dialogue = self._dialogue
-        if dialogue is None or not dialogue.is_attended():
+        if not self.is_attended():
             return None
-        try:
-            async with self._asking(dialogue):
-                shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
+        shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
                 dialogue.write(f"\n── before it goes on, the model asks ──\n{shown}\n> ")
                 return (await dialogue.read_line()).strip() or None
-        except (Declined, Cancelled):
-            return None
+        return None
+
+    async def _agreed(self, text: str, prompt: str) -> bool:
+        """Whether the user says yes to what the text shows."""
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
+                dialogue.write(text)
+                return await is_confirmed(dialogue, prompt, default=False)
+        return False
 
     @contextlib.asynccontextmanager
-    async def _asking(self, dialogue: Dialogue) -> AsyncGenerator[None]:
+    async def _asking(self) -> AsyncGenerator[Dialogue]:
         """Wait for our turn at the terminal; give it back with the cursor on a new line.
 
         Raises:
             Cancelled: the run was interrupted while another question was open.
         """
+        if (dialogue := self._dialogue) is None:
+            raise Cancelled
         self._waiting += 1
         interruptions = self._interruptions
         try:
             async with self._turn:
                 if self._interruptions != interruptions:
                     raise Cancelled
-                async with self._opened(dialogue):
-                    yield
+                async with _opened(dialogue):
+                    yield dialogue
         except Interrupted:
             self._interruptions += 1
             self._interrupt_run()  # with the terminal as it was
@@ -188,20 +181,21 @@ class Questions:
         finally:
             self._waiting -= 1
 
-    @contextlib.asynccontextmanager
-    async def _opened(self, dialogue: Dialogue) -> AsyncGenerator[None]:
-        async with dialogue.opened():
-            try:
-                yield
-            except (Declined, Cancelled, asyncio.CancelledError):
-                with contextlib.suppress(Cancelled):
-                    dialogue.write("\n")
-                raise
-
     def _declined(self, question: Question, why: str) -> Reply:
         message = on_one_line(shorten(question.message, MESSAGE_CHARACTERS_TOLD))
         self._say("tool", f"server '{question.server}' asked: {message} (declined: {why})")
         return Reply("decline")
+
+
+@contextlib.asynccontextmanager
+async def _opened(dialogue: Dialogue) -> AsyncGenerator[None]:
+    async with dialogue.opened():
+        try:
+            yield
+        except (Declined, Cancelled, asyncio.CancelledError):
+            with contextlib.suppress(Cancelled):
+                dialogue.write("\n")
+            raise
 
 
 def _checked(question: Question) -> tuple[FormField, ...]:

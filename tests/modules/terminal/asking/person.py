@@ -6,17 +6,18 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.mcp.hooks import Question, Reply
 from core.values import Json, JsonObject
-from modules.terminal.asking.dialogue import Declined, Interrupted
+from modules.terminal.asking.dialogue import Declined, Dialogue, Interrupted
 from modules.terminal.asking.questions import Questions
 
 CTRL_C = Interrupted()
 CTRL_D = Declined()
 
 
-class Person:
+class Person(Dialogue):
     """A dialogue whose lines are typed by a script; counts who is at it at the same time."""
 
     def __init__(self, *lines: str | Exception, attended: bool = True) -> None:
+        # Nothing of the real one is set up: each of its methods is replaced.
         self.lines = list(lines)
         self.shown = ""
         self.hidden: list[bool] = []

@@ -25,9 +25,9 @@ from modules.terminal.asking.dialogue import (
     HELD_TEXTS_MAX,
     Cancelled,
     Declined,
+    Dialogue,
     HeldStream,
     Interrupted,
-    TerminalDialogue,
 )
 from tests.command_line import ROOT, environment
 
@@ -62,7 +62,7 @@ class Terminal:
     keys: int
     stdin: TextIO
     shown: Screen
-    dialogue: TerminalDialogue
+    dialogue: Dialogue
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def type(self, text: str) -> None:
@@ -88,7 +88,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     keys, descriptor = os.openpty()
     shown = Screen()
     with os.fdopen(descriptor) as stdin:
-        yield Terminal(keys, stdin, shown, TerminalDialogue(stdin, HeldStream(shown)))
+        yield Terminal(keys, stdin, shown, Dialogue(stdin, HeldStream(shown)))
     os.close(keys)
 
 
@@ -129,7 +129,7 @@ class TestLines:
     async def test_a_terminal_that_goes_away_cancels(self) -> None:
         keys, descriptor = os.openpty()
         stdin = os.fdopen(descriptor)
-        dialogue = TerminalDialogue(stdin, HeldStream(Screen()))
+        dialogue = Dialogue(stdin, HeldStream(Screen()))
 
         async def ask(close: Callable[[], None]) -> None:
             async with dialogue.opened():
@@ -192,7 +192,7 @@ class TestModes:
         assert not terminal.dialogue.is_attended()
         reading, writing = os.pipe()
         with os.fdopen(reading) as stdin:
-            dialogue = TerminalDialogue(stdin, HeldStream(io.StringIO()))
+            dialogue = Dialogue(stdin, HeldStream(io.StringIO()))
             assert not dialogue.is_attended()
         os.close(writing)
         assert not dialogue.is_attended()
@@ -204,7 +204,7 @@ class TestHeldStream:
     ) -> None:
         shown = io.StringIO()
         stream = HeldStream(shown)
-        dialogue = TerminalDialogue(terminal.stdin, stream)
+        dialogue = Dialogue(terminal.stdin, stream)
         stream.write("before\n")
         async with dialogue.opened():
             stream.write("meanwhile\n")
