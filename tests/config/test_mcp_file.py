@@ -1,6 +1,5 @@
 """Reading an `mcp.json` as it was written for other tools: what is understood, what is told."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,29 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.mcp_entry import MCP_KEYS
-from config.mcp_file import MAX_SERVERS, McpFile, project_folder, read_mcp_file
-from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, is_server_id, plan_name, server_id_of
+from config.mcp_file import MAX_SERVERS, project_folder, read_mcp_file
+from config.servers import CALL_TIMEOUT_SECONDS, is_server_id, plan_name, server_id_of
 from config.settings import MAX_CONFIG_BYTES, SettingsError
-
-HIDDEN = "s3cr3t-value"
-
-
-def written(folder: Path, text: str | object) -> Path:
-    path = folder / "mcp.json"
-    path.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
-    return path
-
-
-def read(folder: Path, text: str | object, **environ: str) -> McpFile:
-    return read_mcp_file(written(folder, text), environ)
-
-
-def only(folder: Path, entry: object, **environ: str) -> ServerSpec:
-    """The one server of a file that holds this entry, without a note."""
-    file = read(folder, {"mcpServers": {"a": entry}}, **environ)
-    assert file.notes == ()
-    (spec,) = file.specs
-    return spec
+from tests.config.mcp_json import HIDDEN, only, read, written
 
 
 def error(folder: Path, text: str | object) -> str:

@@ -247,133 +247,132 @@ def test_a_link_that_leaves_the_folder_of_servers_is_not_bundled(root: Path, bes
     assert not server_spec({"id": "x", "script": "servers/x.py"}, root, beside).bundled
 
 
-def profile_error(folder: Path, text: str) -> str:
+def profile_error(folder: Path, servers: str) -> str:
     """The message that a profile with these servers gets, its own path as `FILE`."""
     path = folder / "profiles.yaml"
-    path.write_text(AGENT + text, encoding="utf-8")
+    path.write_text(f"{AGENT}mcp_servers:\n{servers}\n", encoding="utf-8")
     with pytest.raises(SettingsError) as caught:
         load_profile(path)
-    return str(caught.value).replace(str(path), "FILE")
+    message = str(caught.value).replace(str(path), "FILE")
+    assert "\n" not in message
+    assert HIDDEN not in message
+    return message
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("entry", "key", "message"),
+    [
+        ("id: a, script: x, env: {PORT: 8080}", ".env.PORT", "is a number; expected text, in quo"),
+        ("id: a, script: x, env: {1: a}", ".env.1", "is 1; expected text"),
+        ("id: a b, script: x", ".id", "is 'a b': "),
+        ("id: a.b, script: x", ".id", "is 'a.b': "),
+        ("id: a, script: ''", ".script", "is ''"),
+        ("id: a, command: ''", ".command", "is ''"),
+        (
+            "id: a, script: x, connection: often",
+            ".connection",
+            "is 'often'; allowed: persistent or ",
+        ),
+        ("id: a, script: x, disabled: 'no'", ".disabled", "is 'no'; it should be a valid boolean"),
+        (
+            "id: a, script: x, concurrent_calls: 0",
+            ".concurrent_calls",
+            "is 0; it should be greater",
+        ),
+        (
+            "id: a, script: x, concurrent_calls: 1001",
+            ".concurrent_calls",
+            "is 1001; it should be l",
+        ),
+        ("id: a, script: x, result_bytes: 10", ".result_bytes", "is 10; it should be greater than"),
+        ("id: a, script: x, result_bytes: 1.0e+12", ".result_bytes", "is 1000000000000.0; it sho"),
+        (
+            "id: a, tool_timeout_seconds: {add: 0}",
+            ".tool_timeout_seconds.add",
+            "is 0; it should be",
+        ),
+        (
+            "id: a, script: x, tool_timeout_seconds: 5",
+            ".tool_timeout_seconds",
+            "is 5; expected a se",
+        ),
+        (
+            "id: a, url: 'ftp://a.b'",
+            ".url",
+            "is text: no usable address; allowed: an address such ",
+        ),
+        (
+            f"id: a, url: 'https://me:{HIDDEN}@a.b'",
+            ".url",
+            "is text: a user name or password, whic",
+        ),
+        (
+            f"id: a, url: 'https://a.b', headers: [{HIDDEN}]",
+            ".headers",
+            "is a list; expected a sec",
+        ),
+        (f"id: a, script: x, args: {HIDDEN}", ".args", "is text; expected a list"),
+    ],
+)
+def test_a_wrong_value_names_file_line_key_and_what_is_allowed_and_no_secret(
+    tmp_path: Path, entry: str, key: str, message: str
+) -> None:
+    found = profile_error(tmp_path, f"  - {{{entry}}}")
+    assert found.startswith(f"FILE:3: 'mcp_servers.0{key}' {message}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("id: a", "a server needs 'script' (a Pyt"),
+        ("id: a, url: 'https://a.b', script: x", "a server is a program or a 'url', not both"),
+        ("id: a, url: 'https://a.b', env: {A: b}", "'args' and 'env' go with a program; a 'url' g"),
+        ("id: a, script: x, headers: {A: b}", "'headers' go with a 'url'; a program gets 'env'"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_told(tmp_path: Path, entry: str, message: str) -> None:
+    found = profile_error(tmp_path, f"  - {{{entry}}}")
+    assert found.startswith(f"FILE:3: 'mcp_servers.0': {message}")
+
+
+@pytest.mark.parametrize(
+    ("servers", "message"),
     [
         (
-            "mcp_servers:\n  - id: a\n    script: x\n    uri: y\n",
+            "  - id: a\n    script: x\n    uri: y",
             "FILE:5: unknown key 'mcp_servers.0.uri'; allowed here: id, script, command, args, "
             "cwd, env, url, headers, description, capabilities, basic_tools, connection, start, "
             "disabled, start_timeout_seconds, call_timeout_seconds, tool_timeout_seconds, "
             "concurrent_calls, result_bytes",
         ),
+        ("  - script: x", "FILE:3: key 'mcp_servers.0.id' is missing"),
         (
-            "mcp_servers:\n  - {id: a, script: x, env: {PORT: 8080}}\n",
-            "FILE:3: 'mcp_servers.0.env.PORT' is a number; expected text, in quotes if need be",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, env: {1: a}}\n",
-            "FILE:3: 'mcp_servers.0.env.1' is 1; expected text",
-        ),
-        ("mcp_servers:\n  - script: x\n", "FILE:3: key 'mcp_servers.0.id' is missing"),
-        ("mcp_servers:\n  - id: a\n", "FILE:3: 'mcp_servers.0': a server needs 'script' (a Pyt"),
-        ("mcp_servers:\n  - {id: a b, script: x}\n", "FILE:3: 'mcp_servers.0.id' is 'a b': "),
-        ("mcp_servers:\n  - {id: a.b, script: x}\n", "FILE:3: 'mcp_servers.0.id' is 'a.b': "),
-        ("mcp_servers:\n  - {id: a, script: ''}\n", "FILE:3: 'mcp_servers.0.script' is ''"),
-        ("mcp_servers:\n  - {id: a, command: ''}\n", "FILE:3: 'mcp_servers.0.command' is ''"),
-        (
-            "mcp_servers:\n  - {id: a, script: x}\n  - {id: a, script: y}\n",
-            "FILE:2: 'mcp_servers': id used twice: a",
-        ),
-        (
-            "mcp_servers:\n  - {id: a-b, script: x}\n  - {id: a_b, script: y}\n",
-            "FILE:2: 'mcp_servers': 'a-b' and 'a_b' look the same in a plan",
-        ),
-        (
-            "mcp_servers:\n  - {id: import, script: x}\n  - {id: import_, script: y}\n",
-            "FILE:2: 'mcp_servers': 'import' and 'import_' look the same in a plan",
-        ),
-        (
-            "mcp_servers:\n  - {id: a,\n     start: sometimes, script: x}\n",
+            "  - {id: a,\n     start: sometimes, script: x}",
             "FILE:4: 'mcp_servers.0.start' is 'sometimes'; allowed: lazy or eager",
         ),
         (
-            "mcp_servers:\n  - {id: a, script: x, connection: often}\n",
-            "FILE:3: 'mcp_servers.0.connection' is 'often'; allowed: persistent or per_call",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, disabled: 'no'}\n",
-            "FILE:3: 'mcp_servers.0.disabled' is 'no'; it should be a valid boolean",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, concurrent_calls: 0}\n",
-            "FILE:3: 'mcp_servers.0.concurrent_calls' is 0; it should be greater than or equal to",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, concurrent_calls: 1001}\n",
-            "FILE:3: 'mcp_servers.0.concurrent_calls' is 1001; it should be less than or equal to",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, result_bytes: 10}\n",
-            "FILE:3: 'mcp_servers.0.result_bytes' is 10; it should be greater than or equal to",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, result_bytes: 1.0e+12}\n",
-            "FILE:3: 'mcp_servers.0.result_bytes' is 1000000000000.0; it should be",
-        ),
-        (
-            "mcp_servers:\n  - id: a\n    script: x\n    tool_timeout_seconds: {add: 0}\n",
-            "FILE:5: 'mcp_servers.0.tool_timeout_seconds.add' is 0; it should be greater than 0",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, tool_timeout_seconds: 5}\n",
-            "FILE:3: 'mcp_servers.0.tool_timeout_seconds' is 5; expected a section",
-        ),
-        (
-            "mcp_servers:\n  - id: a\n    url: ftp://example.com\n",
-            "FILE:4: 'mcp_servers.0.url' is text: no usable address; allowed: an address such as "
-            "https://example.com/mcp: http or https, with a host",
-        ),
-        (
-            f"mcp_servers:\n  - {{id: a, url: 'https://me:{HIDDEN}@example.com'}}\n",
-            "FILE:3: 'mcp_servers.0.url' is text: a user name or password, which messages would",
-        ),
-        (
-            f"mcp_servers:\n  - {{id: a, url: 'https://e.com', headers: [{HIDDEN}]}}\n",
-            "FILE:3: 'mcp_servers.0.headers' is a list; expected a section",
-        ),
-        (
-            f"mcp_servers:\n  - {{id: a, script: x, args: {HIDDEN}}}\n",
-            "FILE:3: 'mcp_servers.0.args' is text; expected a list",
-        ),
-        (
-            f"mcp_servers:\n  a: {{url: 'https://e.com?key={HIDDEN}'}}\n",
+            f"  a: {{url: 'https://e.com?key={HIDDEN}'}}",
             "FILE:2: 'mcp_servers' is a section; expected a list",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, url: 'https://example.com', script: x}\n",
-            "FILE:3: 'mcp_servers.0': a server is a program or a 'url', not both",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, url: 'https://example.com', env: {A: b}}\n",
-            "FILE:3: 'mcp_servers.0': 'args' and 'env' go with a program; a 'url' gets 'headers'",
-        ),
-        (
-            "mcp_servers:\n  - {id: a, script: x, headers: {A: b}}\n",
-            "FILE:3: 'mcp_servers.0': 'headers' go with a 'url'; a program gets 'env'",
-        ),
-        (
-            "strategy:\n  tool_prompt_tokens: 99\n",
-            "FILE:3: 'strategy.tool_prompt_tokens' is 99; it should be greater than or equal to 1",
         ),
     ],
 )
-def test_a_mistake_names_file_line_key_and_what_is_allowed_and_no_secret(
-    tmp_path: Path, text: str, message: str
+def test_a_mistake_is_told_on_its_own_line(tmp_path: Path, servers: str, message: str) -> None:
+    assert profile_error(tmp_path, servers).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("a", "a", "id used twice: a"),
+        ("a-b", "a_b", "'a-b' and 'a_b' look the same in a plan"),
+        ("import", "import_", "'import' and 'import_' look the same in a plan"),
+    ],
+)
+def test_ids_differ_as_plans_write_them_too(
+    tmp_path: Path, first: str, second: str, message: str
 ) -> None:
-    found = profile_error(tmp_path, text)
-    assert found.startswith(message)
-    assert "\n" not in found
-    assert HIDDEN not in found
+    servers = f"  - {{id: {first}, script: x}}\n  - {{id: {second}, script: y}}"
+    assert profile_error(tmp_path, servers) == f"FILE:2: 'mcp_servers': {message}"
 
 
 def test_an_address_with_a_variable_in_it_is_no_mistake_of_the_profile(tmp_path: Path) -> None:

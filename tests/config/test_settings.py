@@ -156,6 +156,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
         ("strategy: {max_steps: yes}\n", "FILE:2: 'strategy.max_steps' is True; it should be a"),
         ("strategy: {max_steps: 0}\n", "FILE:2: 'strategy.max_steps' is 0; it should be greater"),
         ("strategy: {max_steps: 51}\n", "FILE:2: 'strategy.max_steps' is 51; it should be less"),
+        ("strategy: {tool_prompt_tokens: 99}\n", "FILE:2: 'strategy.tool_prompt_tokens' is 99; "),
         ("strategy: {max_steps: 1.5}\n", "FILE:2: 'strategy.max_steps' is 1.5; "),
         ("memory: {memory_service: 1}\n", "FILE:2: 'memory.memory_service' is 1; it should"),
         ("memory: {memory_service: 'off'}\n", "FILE:2: 'memory.memory_service' is 'off'; "),
