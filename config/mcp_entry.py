@@ -41,7 +41,6 @@ in less than a second, and Claude Code does not accept such a value either."""
 _URL_KEYS = ("url", "serverUrl", "httpUrl")
 """The address: everywhere, in Windsurf, in Gemini CLI."""
 
-_TYPE_KEYS = ("type", "transport")
 _TYPES_ALLOWED = "stdio, http (or streamable-http)"
 _STDIO_TYPES = frozenset({"stdio", "local"})
 _HTTP_TYPES = frozenset({"http", "streamablehttp"})

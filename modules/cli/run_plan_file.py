@@ -1,16 +1,19 @@
 """A plan's text as somebody wrote it: from a file or stdin, bounded, and what it may call."""
 
 import ast
-import builtins
 from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import UsageError
+from core.tools.catalog import ToolCatalog
 from modules.planning.check.syntax import syntax_failure
-from modules.planning.names import imports_ours
+from modules.planning.names import PlanNames, imports_ours, is_builtin
 from modules.sandbox.language.parsing import NotParsed, TooLong, parse
 
-_BUILTIN_NAMES = frozenset(dir(builtins))
+_DEFINITIONS = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.arg),
+    *(ast.Import, ast.ImportFrom),
+)
 
 
 def read_plan(file: str, stdin: BinaryIO, max_bytes: int) -> str:
@@ -61,57 +64,28 @@ def may_call_tools(source: str) -> bool:
         return True
     except NotParsed:
         return False
-    nodes = list(ast.walk(tree))
-    imports = [
-        (node, alias)
-        for node in nodes
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    ]
-    if any(imports_ours(node, alias) for node, alias in imports):
-        return True
-    own = {name for node in nodes for name in _defined(node)}
-    own |= {alias.asname or alias.name.partition(".")[0] for _, alias in imports}
-    bound = {name for node in nodes for name in _assigned(node)}
-    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    called = {name for node in nodes for name in _called(node)}
-    awaited = {
-        name for node in nodes if isinstance(node, ast.Await) for name in _called(node.value)
-    }
-    unknown = (read - bound) | called  # an assigned name may be a tool's: `add = await add(1, 2)`
-    return bool((unknown - own - _BUILTIN_NAMES) | (awaited - own))
+    names = PlanNames(tree, ToolCatalog(()))
+    return any(_may_be_tool(node, names) for node in names.nodes)
 
 
-def _defined(node: ast.AST) -> tuple[str, ...]:
-    """The name that a function, class or parameter has; no tool is meant by it."""
+def _may_be_tool(node: ast.AST, names: PlanNames) -> bool:
+    """Whether a node asks for ours, or for a name that is neither the plan's nor Python's."""
     match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return (name,)
-        case ast.ClassDef(name=name) | ast.arg(arg=name):
-            return (name,)
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return any(imports_ours(node, alias) for alias in aliases)
+        case ast.Await(value=ast.Call(func=ast.Name(id=name))):
+            return not _is_defined(name, names)
+        case ast.Call(func=ast.Name(id=name)):  # an assigned one too: `add = await add(1, 2)`
+            return not (_is_defined(name, names) or is_builtin(name))
+        case ast.Name(id=name, ctx=ast.Load()):
+            return not (names.bound_by(name) or is_builtin(name))
         case _:
-            return ()
+            return False
 
 
-def _assigned(node: ast.AST) -> tuple[str, ...]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()):
-            return (name,)
-        case ast.ExceptHandler(name=str() as name):
-            return (name,)
-        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
-            return (name,)
-        case _:
-            return ()
-
-
-def _called(node: ast.AST) -> tuple[str, ...]:
-    """The bare name that is called."""
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            return (name,)
-        case _:
-            return ()
+def _is_defined(name: str, names: PlanNames) -> bool:
+    """Whether a name means a function, class, parameter or import of the plan's own."""
+    return any(isinstance(node, _DEFINITIONS) for node in names.bound_by(name))
 
 
 def _head(path: Path, size_bytes: int) -> bytes:
