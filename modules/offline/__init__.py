@@ -8,5 +8,5 @@ has two readings, is declined with the reason (`refusal`).
 | decide | `planner` (everyday, web, arithmetic, documents, other tools), `perception` (servers) |
 | understand | `arithmetic/`, `everyday/`, `web/`, `quotes/` (documents), `tools/` (any other) |
 | decline | `refusal` (what is said) |
-| share | `calls` (how a plan writes one), `history` ("it"), `welcome` (the page that helps) |
+| share | `plan_source` (how a plan is written), `history` ("it"), `welcome` (the page that helps) |
 """

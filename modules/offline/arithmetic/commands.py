@@ -1,22 +1,14 @@
 """Commands: "add 5 and 7", "divide it by 2", and what may follow them."""
 
-from modules.offline.arithmetic.nouns import NounReader
+from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.operations import aggregate, apply_function
 from modules.offline.arithmetic.tokens import Kind
 from modules.offline.arithmetic.tree import Node, Percent, is_list
-from modules.offline.arithmetic.vocabulary import (
-    ADDITIVE,
-    ADDITIVE_SYMBOLS,
-    CODES,
-    MULTIPLICATIVE,
-    MULTIPLICATIVE_SYMBOLS,
-    TAILS,
-    Verb,
-)
+from modules.offline.arithmetic.values import ValueReader
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 
 
-class CommandReader(NounReader):
+class CommandReader(ValueReader):
     """Reads commands."""
 
     def command(self) -> Node | None:
@@ -35,31 +27,26 @@ class CommandReader(NounReader):
             return node
         return self._tail(verb, node)
 
-    def _tail(self, verb: Verb, node: Node) -> Node:
-        start = self.position
-        operator = self.accept_phrase(ADDITIVE) or self.accept_phrase(MULTIPLICATIVE)
-        if operator is None:
-            symbol = self.peek().text
-            operator = ADDITIVE_SYMBOLS.get(symbol) or MULTIPLICATIVE_SYMBOLS.get(symbol)
-        if operator not in TAILS.get(verb, ()):
-            self.position = start
+    def _tail(self, verb: str, node: Node) -> Node:
+        symbols = {**words.ADDITIVE_SYMBOLS, **words.MULTIPLICATIVE_SYMBOLS}
+        operator = self.foresee(
+            lambda: self.accept_phrase(words.ADDITIVE, words.MULTIPLICATIVE)
+        ) or symbols.get(self.peek().text)
+        if operator not in words.TAILS.get(verb, ()):
             raise Ambiguous(
                 f"it is unclear what {quoted(self.peek().text)} applies to; write parentheses, or "
                 '", then …"'
             )
-        self.position = start
         return self.expression(node)
 
-    def _commanded(self, verb: Verb) -> Node:
+    def _commanded(self, verb: str) -> Node:
         match verb:
             case "add" | "sum":
                 return self._add(verb)
             case "average":
-                return aggregate(self, "average", self.items())
-            case "subtract":
-                return self._subtract()
-            case "take":
-                return self._take()
+                return aggregate(self.make, "average", self.items())
+            case "subtract" | "take":
+                return self._subtract(verb)
             case "multiply":
                 return self._multiply()
             case "divide" | "increase" | "decrease":
@@ -69,9 +56,9 @@ class CommandReader(NounReader):
             case "convert":
                 return self._convert()
             case _:
-                return apply_function(self, verb, self.operand())
+                return apply_function(self.make, verb, self.operand())
 
-    def _add(self, verb: Verb) -> Node:
+    def _add(self, verb: str) -> Node:
         self.accept("together", "up")
         nodes = self._items_or_range("to")
         self.lists_numbers = len(nodes) > 1 and not self.at("to", "onto")
@@ -80,18 +67,18 @@ class CommandReader(NounReader):
                 raise Ambiguous('"to" may join two numbers or a range; say "the numbers 1 to 10"')
             nodes.append(self._other(nodes[-1]))
         if isinstance(nodes[0], Percent) and len(nodes) == 2:
-            return self.make("add", nodes[1], self.percent_of(nodes[0].amount, nodes[1]))
+            return self.make("add", nodes[1], self.part_of(nodes[0], nodes[1]))
         if len(nodes) == 1 and not is_list(nodes[0]) and verb == "add" and not self.used_running:
             if self.running is None and self.at_operator():
                 return self.spelled_out("add", nodes[0])
             nodes.insert(0, self._running_for(verb))
-        return aggregate(self, "sum", nodes)
+        return aggregate(self.make, "sum", nodes)
 
     def _items_or_range(self, *delimiters: str) -> list[Node]:
         worded = self.at("numbers", "integers", "all") or self.at("numbers", "integers", ahead=1)
         through = self.at("through", "thru", ahead=1)
         found = self.range_of() if worded or through else None
-        return self.items(*delimiters) if found is None else [found]
+        return found or self.items(*delimiters)
 
     def _other(self, first: Node) -> Node:
         """The second operand of a command; "itself" is the first."""
@@ -104,11 +91,16 @@ class CommandReader(NounReader):
             raise Refusal(f"{quoted(verb)} needs a second number{what}")
         return self.use_running()
 
-    def _subtract(self) -> Node:
-        amount = self.item("from")
+    def _subtract(self, verb: str) -> Node:
+        """Read "take 9 away from 20"; "take the square root of …" is a plain value."""
+        start = self.position
+        amount = self.item("from", "away") if verb == "take" else self.item("from")
         if self.accept("away"):
             self.expect("from")
         elif not self.accept("from"):
+            if verb == "take":
+                self.position = start
+                return self.expression()
             if self.running is None:
                 self.expect("from")
             return self.make("subtract", self.use_running(), amount)
@@ -127,20 +119,7 @@ class CommandReader(NounReader):
         return self._less(self.item(), whole)
 
     def _less(self, amount: Node, whole: Node) -> Node:
-        if isinstance(amount, Percent):
-            amount = self.percent_of(amount.amount, whole)
-        return self.make("subtract", whole, amount)
-
-    def _take(self) -> Node:
-        """Read "take 9 away from 20"; "take the square root of …" is a plain value."""
-        start = self.position
-        amount = self.item("from", "away")
-        if self.accept("away"):
-            self.expect("from")
-        elif not self.accept("from"):
-            self.position = start
-            return self.expression()
-        return self._less(amount, self.near())
+        return self.make("subtract", whole, self.part_of(amount, whole))
 
     def _multiply(self) -> Node:
         if self.accept("by"):
@@ -152,17 +131,15 @@ class CommandReader(NounReader):
             nodes.append(self._other(nodes[-1]))
         if len(nodes) == 1 and not is_list(nodes[0]):
             return self.spelled_out("multiply", nodes[0])
-        return aggregate(self, "product", nodes)
+        return aggregate(self.make, "product", nodes)
 
-    def _by(self, verb: Verb) -> Node:
+    def _by(self, verb: str) -> Node:
         """Read "divide … by …", "increase … by …"; the running value where no item is given."""
         whole = self._running_for(f"{verb} … by") if self.at("by") else self.item("by")
         self.expect("by")
         if verb == "divide":
             return self.make("divide", whole, self._other(whole))
-        amount = self.within("near", self.factor)
-        if isinstance(amount, Percent):
-            amount = self.percent_of(amount.amount, whole)
+        amount = self.part_of(self.within("near", self.factor), whole)
         return self.make("add" if verb == "increase" else "subtract", whole, amount)
 
     def _raise(self) -> Node:
@@ -184,6 +161,6 @@ class CommandReader(NounReader):
         text = self.read_text()
         self.expect("to", "into")
         self.accept("its", "the", "their")
-        if self.accept_phrase(CODES) is None:
+        if self.accept_phrase(words.CODES) is None:
             raise self.misfit()
         return self.codes_of(text)

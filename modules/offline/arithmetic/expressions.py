@@ -6,19 +6,10 @@ The grammar itself is written down in `modules.offline.arithmetic.grammar`.
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.numerals import NumberReader
-from modules.offline.arithmetic.tokens import Kind, Phrases, Token
-from modules.offline.arithmetic.tree import Apply, Node, Number, OperationName, Percent, is_list
-from modules.offline.arithmetic.vocabulary import (
-    ADDITIVE,
-    ADDITIVE_SYMBOLS,
-    ANGLE_UNITS,
-    MULTIPLICATIVE,
-    MULTIPLICATIVE_SYMBOLS,
-    ORDINAL_POWER,
-    POWER,
-    Additive,
-)
+from modules.offline.arithmetic.tokens import Kind, Token
+from modules.offline.arithmetic.tree import Apply, Node, Number, Percent, is_list
 from modules.offline.refusal import Ambiguous, Refusal
 
 MAX_DEPTH: Final = 80
@@ -31,17 +22,16 @@ MAX_RULES_TRIED: Final = 20_000
 """Bound on the work of reading one request, backtracking included."""
 
 Result = TypeVar("Result")
-Operator = TypeVar("Operator")
 Extent: TypeAlias = Literal["full", "near"]
 """How far an operand reaches: "full", or "near": only operators written without spaces."""
 
-POSTFIX_POWERS: Final = {"squared": 2, "²": 2, "cubed": 3, "³": 3}
-PASSIVES: Final = frozenset({"added", "subtracted", "taken", "deducted", "multiplied", "divided"})
+_POSTFIX_POWERS: Final = {"squared": 2, "²": 2, "cubed": 3, "³": 3}
+_PASSIVES: Final = frozenset({"added", "subtracted", "taken", "deducted", "multiplied", "divided"})
 _BEHIND_PERCENT: Final = frozenset({"of", "off", "times", "multiplied", "*", "/", ")", ",", "?"})
 
 
 class ExpressionReader(NumberReader):
-    """Reads expressions; `noun` (what stands for a value in words) comes from a subclass."""
+    """Reads expressions; `primary` (a number, or what stands for one) comes from a subclass."""
 
     extent: Extent = "full"
     angle: bool = False
@@ -59,13 +49,13 @@ class ExpressionReader(NumberReader):
     operations: int = 0
     rules_tried: int = 0
 
-    def noun(self) -> Node:
-        """The value here: a parenthesis, a list or words."""
+    def primary(self) -> Node:
+        """The value here: a number, a parenthesis, a list or words."""
         raise NotImplementedError
 
     # -- building ----------------------------------------------------------------------------
 
-    def make(self, operation: OperationName, *arguments: Node) -> Node:
+    def make(self, operation: str, *arguments: Node) -> Node:
         """A node for an operation on numbers; a percentage among them becomes a fraction.
 
         Raises:
@@ -89,9 +79,14 @@ class ExpressionReader(NumberReader):
             return Apply("divide", (node.amount, Number(100)))
         return node
 
-    def percent_of(self, amount: Node, whole: Node) -> Node:
-        """`amount` percent of `whole`; multiplied first, which keeps whole results whole."""
-        return self.make("divide", self.make("multiply", amount, whole), Number(100))
+    def part_of(self, amount: Node, whole: Node) -> Node:
+        """A percentage as that part of `whole`; any other node as it is.
+
+        It is multiplied first, which keeps whole results whole.
+        """
+        if not isinstance(amount, Percent):
+            return amount
+        return self.make("divide", self.make("multiply", amount.amount, whole), Number(100))
 
     def within(self, extent: Extent, rule: Callable[[], Result]) -> Result:
         """Apply a rule with another reach of its operands."""
@@ -100,6 +95,27 @@ class ExpressionReader(NumberReader):
             return rule()
         finally:
             self.extent = before
+
+    def near(self) -> Node:
+        """An operand that reaches as far as its operators are written without spaces."""
+        return self.within("near", self.expression)
+
+    def nested(self, rule: Callable[[], Result]) -> Result:
+        """Apply a rule one level further in.
+
+        Raises:
+            Refusal: the request nests too deeply or takes too long to read.
+        """
+        self.rules_tried += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Refusal("it nests too deeply")
+        if self.rules_tried > MAX_RULES_TRIED:
+            raise Refusal("its structure is too involved")
+        try:
+            return rule()
+        finally:
+            self.depth -= 1
 
     # -- levels ------------------------------------------------------------------------------
 
@@ -114,7 +130,7 @@ class ExpressionReader(NumberReader):
         summed = False
         while True:
             compound = start < self.last_operator < self.position
-            operator = self._operator(ADDITIVE, ADDITIVE_SYMBOLS)
+            operator = self._operator(words.ADDITIVE, words.ADDITIVE_SYMBOLS)
             if operator is None:
                 return self._passive(left)
             if compound and operator in ("more than", "less than", "from"):
@@ -127,36 +143,31 @@ class ExpressionReader(NumberReader):
 
     def _passive(self, whole: Node) -> Node:
         """Read "is divided by 7" behind a sum: it is about the whole of it."""
-        if self.extent == "near" or not (self.at("is") and self.peek(1).text in PASSIVES):
+        if self.extent == "near" or not (self.at("is") and self.peek(1).text in _PASSIVES):
             return whole
         self.take()
-        additive = self.accept_phrase(ADDITIVE)
-        operator = additive or self.accept_phrase(MULTIPLICATIVE)
+        operator = self.accept_phrase(words.ADDITIVE, words.MULTIPLICATIVE)
         if operator is None:
             raise self.misfit()
-        other = self.within("near", self.expression)
-        if additive is not None:
-            return self._additive(additive, whole, other)
-        return self.make("multiply" if operator == "multiply" else "divide", whole, other)
+        other = self.near()
+        if operator in ("multiply", "divide"):
+            return self.make(operator, whole, other)
+        return self._additive(operator, whole, other)
 
-    def _additive(self, operator: Additive, left: Node, right: Node) -> Node:
-        of_left = operator in ("add", "subtract", "increased", "decreased")
-        if of_left and isinstance(right, Percent) and not isinstance(left, Percent):
-            right = self.percent_of(right.amount, left)
-        match operator:
-            case "add" | "more than" | "increased":
-                return self.make("add", left, right)
-            case "subtract" | "decreased":
-                return self.make("subtract", left, right)
-            case "less than" | "from":
-                return self.make("subtract", right, left)
+    def _additive(self, operator: str, left: Node, right: Node) -> Node:
+        if operator in ("less than", "from"):
+            return self.make("subtract", right, left)
+        if operator != "more than" and not isinstance(left, Percent):
+            right = self.part_of(right, left)
+        adds = operator in ("add", "more than", "increased")
+        return self.make("add" if adds else "subtract", left, right)
 
     def product(self, left: Node | None = None) -> Node:
         """Factors joined by `*`, `/`, `%`, their words, or nothing (`2pi`, `3(4)`)."""
         left = self.factor() if left is None else left
         if self._implied_product(left):
             left = self.make("multiply", left, self.factor())
-        while (operator := self._operator(MULTIPLICATIVE, MULTIPLICATIVE_SYMBOLS)) is not None:
+        while operator := self._operator(words.MULTIPLICATIVE, words.MULTIPLICATIVE_SYMBOLS):
             left = self.make(operator, left, left if self.accept("itself") else self.factor())
         return left
 
@@ -165,27 +176,27 @@ class ExpressionReader(NumberReader):
         node = self.unary()
         if not self._accept_percent():
             return node
+        percent = Percent(node)
         if self.accept("of"):
-            return self.percent_of(node, self.factor())
+            return self.part_of(percent, self.factor())
         if self.accept("off"):
             self.accept("of")
             whole = self.factor()
-            return self.make("subtract", whole, self.percent_of(node, whole))
-        return Percent(node)
+            return self.make("subtract", whole, self.part_of(percent, whole))
+        return percent
 
     def unary(self) -> Node:
         """A power with its signs; binds looser than `^`, so -2^2 is -4, as in Python."""
-        self.enter()
-        try:
-            if self.accept("-", "minus"):
-                return self.make("negate", self.unary())
-            if self.accept("negative"):
-                return self._negative()
-            if self.accept("+", "positive"):
-                return self.unary()
-            return self.power(self.behind(self.primary()))
-        finally:
-            self.depth -= 1
+        return self.nested(self._unary)
+
+    def _unary(self) -> Node:
+        if self.accept("-", "minus"):
+            return self.make("negate", self.unary())
+        if self.accept("negative"):
+            return self._negative()
+        if self.accept("+", "positive"):
+            return self.unary()
+        return self.power(self.behind(self.primary()))
 
     def _negative(self) -> Node:
         """A value with "negative" before it, which belongs closer to a number than a sign does."""
@@ -200,7 +211,7 @@ class ExpressionReader(NumberReader):
         if self.raising and not self.at("^"):
             return base
         start = self.position
-        if self.accept_phrase(ORDINAL_POWER):
+        if self.accept_phrase(words.ORDINAL_POWER):
             if (exponent := self.read_ordinal()) is not None:
                 self.accept("power")
                 self.raised = start, self.position
@@ -208,7 +219,7 @@ class ExpressionReader(NumberReader):
             self.position = start
         if self.accept("^"):
             return self.make("power", base, self.unary())
-        if self.accept_phrase(POWER):
+        if self.accept_phrase(words.POWER):
             exponent = self.unary()
             self.raised = start, self.position
             return self.make("power", base, exponent)
@@ -222,10 +233,10 @@ class ExpressionReader(NumberReader):
                 if self.at("!") and self.glued():
                     raise Ambiguous('"!!" may be a factorial of a factorial or a double factorial')
                 node = self.make("factorial", node)
-            elif self.at(*POSTFIX_POWERS):
-                node = self.make("power", node, Number(POSTFIX_POWERS[self.take().text]))
-            elif self.angle and self.peek().text in ANGLE_UNITS:
-                if ANGLE_UNITS[self.take().text] == "degrees":
+            elif self.at(*_POSTFIX_POWERS):
+                node = self.make("power", node, Number(_POSTFIX_POWERS[self.take().text]))
+            elif self.angle and self.peek().text in words.ANGLE_UNITS:
+                if words.ANGLE_UNITS[self.take().text] == "degrees":
                     self.in_degrees = True
                     node = self.make("radians", node)
             else:
@@ -233,33 +244,21 @@ class ExpressionReader(NumberReader):
             if self.previous.kind is Kind.WORD:
                 self.raised = self.position - 1, self.position
 
-    def primary(self) -> Node:
-        """A number, or what `noun` reads."""
-        if self.at("a") and self.peek(1).text not in ("hundred", "thousand", "million", "dozen"):
-            return self.noun()
-        number = None if self._at_ordinal() else self.read_number()
-        return self.noun() if number is None else self.counted(number)
-
-    def counted(self, number: Number) -> Node:
-        """A number with the noun that it counts, if one follows; for a subclass."""
-        return number
-
     # -- looking ahead -----------------------------------------------------------------------
 
     def at_operator(self) -> bool:
         """Whether an operator of sum or product follows, whatever the extent."""
-        here = self.position, self.last_operator
-        found = self.within(
-            "full",
-            lambda: (
-                self._operator(ADDITIVE, ADDITIVE_SYMBOLS) is not None
-                or self._operator(MULTIPLICATIVE, MULTIPLICATIVE_SYMBOLS) is not None
-            ),
-        )
-        self.position, self.last_operator = here
-        return found
+        before = self.last_operator
+        found = self.within("full", lambda: self.foresee(self._any_operator))
+        self.last_operator = before
+        return found is not None
 
-    def _operator(self, words: Phrases[Operator], symbols: dict[str, Operator]) -> Operator | None:
+    def _any_operator(self) -> str | None:
+        return self._operator(words.ADDITIVE, words.ADDITIVE_SYMBOLS) or self._operator(
+            words.MULTIPLICATIVE, words.MULTIPLICATIVE_SYMBOLS
+        )
+
+    def _operator(self, phrases: words.Phrases, symbols: dict[str, str]) -> str | None:
         token = self.peek()
         if token.kind is Kind.SYMBOL and token.text in symbols:
             near = self.glued() and self.glued(1)
@@ -270,12 +269,11 @@ class ExpressionReader(NumberReader):
             self.last_operator = self.position
             self.take()
             return symbols[token.text]
-        if token.text == "x" and not self._is_times_sign():
-            return None
-        if self.extent == "near" and token.text != "x":
+        fits = self._is_times_sign() if token.text == "x" else self.extent == "full"
+        if not fits:
             return None
         start = self.position
-        found = self.accept_phrase(words)
+        found = self.accept_phrase(phrases)
         if found is not None:
             self.last_operator = start
         return found
@@ -312,26 +310,7 @@ class ExpressionReader(NumberReader):
             return self.glued()
         return self.at("factorial") and not self.at("of", "(", ahead=1)
 
-    def _at_ordinal(self) -> bool:
-        here = self.position
-        found = self.peek().kind is Kind.NUMBER and self.read_ordinal() is not None
-        self.position = here
-        return found
-
     def _implied_product(self, left: Node) -> bool:
         if not (isinstance(left, Number) and self.previous.kind is Kind.NUMBER):
             return False
         return self.at("pi", "π") or (self.at("(") and self.glued())
-
-    def enter(self) -> None:
-        """Count one more level and one more rule; the caller takes the level back.
-
-        Raises:
-            Refusal: the request nests too deeply or takes too long to read.
-        """
-        self.rules_tried += 1
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise Refusal("it nests too deeply")
-        if self.rules_tried > MAX_RULES_TRIED:
-            raise Refusal("its structure is too involved")

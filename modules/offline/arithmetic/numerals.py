@@ -8,46 +8,24 @@ from modules.offline.arithmetic.tree import Number
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
+def _counted(names: str, start: int = 0, step: int = 1) -> dict[str, int]:
+    return {name: start + place * step for place, name in enumerate(names.split())}
 
 
-UNITS: Final = {
-    word: value
-    for value, word in enumerate(_words("zero one two three four five six seven eight nine"))
-}
-TEENS: Final = {
-    word: value
-    for value, word in enumerate(
-        _words("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"),
-        start=10,
-    )
-}
-TENS: Final = {
-    word: value * 10
-    for value, word in enumerate(
-        _words("twenty thirty forty fifty sixty seventy eighty ninety"), start=2
-    )
-}
+UNITS: Final = _counted("zero one two three four five six seven eight nine")
+TEENS: Final = _counted(
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10
+)
+TENS: Final = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 SCALES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MULTIPLIERS: Final = {"hundred": 100, "dozen": 12, **SCALES}
-ORDINALS: Final = {
-    word: value
-    for value, word in enumerate(
-        _words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
-        start=1,
-    )
-}
-ORDINAL_ENDINGS: Final = ("st", "nd", "rd", "th")
-FRACTIONS: Final = {
-    "half": 2,
-    "halves": 2,
-    "quarter": 4,
-    "quarters": 4,
-    **{f"{word}": value for word, value in ORDINALS.items() if value > 2},
-    **{f"{word}s": value for word, value in ORDINALS.items() if value > 2},
-}
-NUMBER_WORDS: Final = frozenset({**UNITS, **TEENS, **TENS})
+ORDINALS: Final = _counted(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth", 1
+)
+_PARTS: Final = {"half": 2, "quarter": 4, **{w: v for w, v in ORDINALS.items() if v > 2}}
+FRACTIONS: Final = {**_PARTS, "halves": 2, **{f"{w}s": v for w, v in _PARTS.items() if v > 2}}
+_ORDINAL_ENDINGS: Final = ("st", "nd", "rd", "th")
+NUMBER_WORDS: Final = {**UNITS, **TEENS, **TENS}
 
 
 class NumberReader(Cursor):
@@ -59,11 +37,11 @@ class NumberReader(Cursor):
     def at_number(self, ahead: int = 0) -> bool:
         """Whether a number starts here, in digits or words."""
         token = self.peek(ahead)
-        if token.kind is Kind.NUMBER:
-            return True
-        if token.text == "a" and token.kind is Kind.WORD:
+        if token.kind is not Kind.WORD:
+            return token.kind is Kind.NUMBER
+        if token.text == "a":
             return self.peek(ahead + 1).text in MULTIPLIERS
-        return token.kind is Kind.WORD and token.text in NUMBER_WORDS
+        return token.text in NUMBER_WORDS
 
     def read_number(self) -> Number | None:
         """The number here, taken; None if there is none.
@@ -75,9 +53,8 @@ class NumberReader(Cursor):
             return None
         if self.peek().kind is Kind.NUMBER:
             value = number_value(self.take().text)
-            while self.peek().kind is Kind.WORD and (scale := MULTIPLIERS.get(self.peek().text)):
-                self.take()
-                value = value * scale
+            while self.at_word(*MULTIPLIERS):
+                value = value * MULTIPLIERS[self.take().text]
             if isinstance(value, float) and math.isinf(value):
                 raise Refusal("a number is too large")
             return Number(value)
@@ -85,15 +62,14 @@ class NumberReader(Cursor):
 
     def read_ordinal(self) -> int | None:
         """The ordinal here ("third", "10th"), taken; None if there is none."""
-        token = self.peek()
-        if token.kind is Kind.WORD and token.text in ORDINALS:
-            self.take()
-            return ORDINALS[token.text]
-        if token.kind is Kind.NUMBER and token.text.isdigit() and self.glued(1):
-            ending = self.peek(1)
-            if ending.kind is Kind.WORD and ending.text in ORDINAL_ENDINGS:
-                self.position += 2
-                return int(token.text)
+        if self.at_word(*ORDINALS):
+            return ORDINALS[self.take().text]
+        token, ending = self.peek(), self.peek(1)
+        is_number = token.kind is Kind.NUMBER and token.text.isdigit()
+        is_ending = ending.kind is Kind.WORD and ending.text in _ORDINAL_ENDINGS
+        if is_number and is_ending and self.glued(1):
+            self.position += 2
+            return int(token.text)
         return None
 
     def _number_words(self) -> int | float:
@@ -103,10 +79,10 @@ class NumberReader(Cursor):
         while True:
             group = self._below_hundred()
             group = self._hundreds(start, 1 if group is None else group)
-            scale = SCALES.get(self.peek().text)
-            if scale is None or self.peek().kind is not Kind.WORD:
+            if not self.at_word(*SCALES):
                 total += group
                 break
+            scale = SCALES[self.peek().text]
             if scale >= smallest_scale:
                 raise self.misfit("in a number")
             self.take()
@@ -121,23 +97,20 @@ class NumberReader(Cursor):
         if self.accept("a"):
             return None
         word = self.take().text
-        if word in UNITS or word in TEENS:
-            return UNITS.get(word, TEENS.get(word, 0))
         ahead = 1 if self.at("-") and self.glued() and self.glued(1) else 0
         unit = self.peek(ahead)
-        if unit.kind is Kind.WORD and UNITS.get(unit.text):
+        if word in TENS and unit.kind is Kind.WORD and UNITS.get(unit.text):
             self.position += ahead + 1
             return TENS[word] + UNITS[unit.text]
-        return TENS[word]
+        return NUMBER_WORDS[word]
 
     def _hundreds(self, start: int, group: int) -> int:
         if self.accept("dozen"):
             return group * 12
-        if not self.at("hundred"):
+        if not self.accept("hundred"):
             return group
-        self.take()
         group *= 100
-        if self._joined(start) or (self.at_number() and self.peek().kind is Kind.WORD):
+        if self._joined(start) or (self.at_number() and self.at_word()):
             group += self._below_hundred() or 0
         return group
 
@@ -158,6 +131,6 @@ class NumberReader(Cursor):
             return whole
         self.take()
         digits = ""
-        while self.peek().kind is Kind.WORD and self.peek().text in UNITS:
+        while self.at_word(*UNITS):
             digits += str(UNITS[self.take().text])
         return float(f"{whole}.{digits}")

@@ -1,47 +1,35 @@
 """What each operation of the tree is in a plan: the tool that does it, and plain Python for it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from modules.offline.arithmetic.tree import (
-    Apply,
-    Constant,
-    Each,
-    Node,
-    Number,
-    OperationName,
-    Percent,
-    Sequence,
-    Text,
-    is_list,
-)
-from modules.offline.arithmetic.vocabulary import SHAPES, Aggregate, Function
+from modules.offline.arithmetic.tree import Apply, Each, Node, Number, Sequence, is_list
 from modules.offline.refusal import Decided, Refusal
 
 Kind: TypeAlias = Literal["number", "integer", "text", "numbers"]
 """What a tool's parameter must take."""
 
-SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
-"""Precedences of Python's operators, loosest first."""
-
 MAX_PLAIN_SIZE: Final = 1_000
 """Larger powers and factorials are never done in plain Python by choice."""
+
+
+Whole: TypeAlias = Literal["always", "as arguments", "never"]
+"""Whether a result is an int and no float: always, never, or where all arguments are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """How a plan carries out an operation.
 
-    `tool` takes parameters of `kinds`; `extra` are literal arguments behind the operation's own.
-    `python` is a template over the arguments, `precedence` its own, `operands` the least that each
-    argument needs to stand there without parentheses. `variable` names the result in a plan.
-    `cheap` operations are the first to be done in Python when a plan may not call more tools.
+    `variable` names the result in a plan. `python` is a template over the arguments. `tool` takes
+    parameters of `kinds`; `extra` are literal arguments behind the operation's own. `cheap`
+    operations are the first to be done in Python when a plan may not call more tools.
     """
 
     variable: str
     python: str
-    precedence: int = ATOM
-    operands: tuple[int, ...] = (SUM, SUM)
+    whole: Whole = "never"
     tool: str | None = None
     kinds: tuple[Kind, ...] = ()
     extra: tuple[float, ...] = ()
@@ -56,88 +44,68 @@ EXACT_ANGLES: Final[dict[str, dict[int, float]]] = {
 """By degrees: the values that are rational (Niven's theorem), which floats miss by a little."""
 
 
-def _at_angle(function: str) -> str:
-    """A template that looks an angle up among the exact ones."""
-    return f"{{{EXACT_ANGLES[function]}}}[{{0}} % 360]"
-
-
 _NUMBER: Final[tuple[Kind, ...]] = ("number",)
 _NUMBERS: Final[tuple[Kind, ...]] = ("number", "number")
 
-OPERATIONS: Final[dict[OperationName, Operation]] = {
-    "add": Operation("total", "{0} + {1}", SUM, (SUM, PRODUCT), "add", _NUMBERS, cheap=True),
-    "subtract": Operation(
-        "difference", "{0} - {1}", SUM, (SUM, PRODUCT), "subtract", _NUMBERS, cheap=True
-    ),
-    "multiply": Operation(
-        "product", "{0} * {1}", PRODUCT, (PRODUCT, SIGN), "multiply", _NUMBERS, cheap=True
-    ),
-    "divide": Operation(
-        "quotient", "{0} / {1}", PRODUCT, (PRODUCT, SIGN), "divide", _NUMBERS, cheap=True
-    ),
-    "remainder": Operation(
-        "rest", "{0} % {1}", PRODUCT, (PRODUCT, SIGN), "remainder", _NUMBERS, cheap=True
-    ),
-    "power": Operation("raised", "{0} ** {1}", POWER, (ATOM, SIGN), "power", _NUMBERS, cheap=True),
-    "negate": Operation("negated", "-{0}", SIGN, (SIGN,)),
+
+def _infix(variable: str, sign: str, tool: str, whole: Whole = "as arguments") -> Operation:
+    """An operation of two numbers with a sign in Python."""
+    return Operation(variable, f"{{}} {sign} {{}}", whole, tool, _NUMBERS, cheap=True)
+
+
+def _at_angle(function: str) -> str:
+    """A template that looks an angle up among the exact ones."""
+    return f"{{{EXACT_ANGLES[function]}}}[{{}} % 360]"
+
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    "add": _infix("total", "+", "add"),
+    "subtract": _infix("difference", "-", "subtract"),
+    "multiply": _infix("product", "*", "multiply"),
+    "divide": _infix("quotient", "/", "divide", "never"),
+    "remainder": _infix("rest", "%", "remainder"),
+    "power": _infix("raised", "**", "power", "never"),
+    "negate": Operation("negated", "-{}", "as arguments"),
     "square root": Operation(
-        "root", "math.sqrt({0})", tool="power", kinds=_NUMBERS, extra=(0.5,), cheap=True
+        "root", "math.sqrt({})", "never", "power", _NUMBERS, extra=(0.5,), cheap=True
     ),
-    "cube root": Operation("root", "math.cbrt({0})", tool="cbrt", kinds=_NUMBER),
+    "cube root": Operation("root", "math.cbrt({})", "never", "cbrt", _NUMBER),
     "factorial": Operation(
-        "factorial_value", "math.factorial({0})", tool="factorial", kinds=("integer",)
+        "factorial_value", "math.factorial({})", "always", "factorial", ("integer",)
     ),
-    "sine": Operation("sine", "math.sin({0})", tool="sin", kinds=_NUMBER),
-    "cosine": Operation("cosine", "math.cos({0})", tool="cos", kinds=_NUMBER),
-    "tangent": Operation("tangent", "math.tan({0})", tool="tan", kinds=_NUMBER),
-    "radians": Operation("angle", "math.radians({0})"),
-    "absolute": Operation("size", "abs({0})"),
-    "exponential": Operation("raised", "math.exp({0})"),
-    "natural log": Operation("logarithm", "math.log({0})"),
-    "log10": Operation("logarithm", "math.log10({0})"),
-    "log2": Operation("logarithm", "math.log2({0})"),
-    "log base": Operation("logarithm", "math.log({0}, {1})"),
-    "gcd": Operation("divisor", "math.gcd({0}, {1})"),
-    "lcm": Operation("multiple", "math.lcm({0}, {1})"),
-    "codes": Operation(
-        "codes", "[ord(c) for c in {0}]", tool="strings_to_chars_to_int", kinds=("text",)
-    ),
-    "exponential sum": Operation(
-        "total",
-        "sum([math.exp(x) for x in {0}])",
-        tool="int_list_to_exponential_sum",
-        kinds=("numbers",),
-    ),
-    "fibonacci": Operation("numbers", "", tool="fibonacci_numbers", kinds=("integer",)),
-    "range": Operation("numbers", "list(range({0}, {1} + 1))", operands=(SUM, SUM)),
-    "sum": Operation("total", "sum({0})"),
-    "product": Operation("product", "math.prod({0})"),
-    "average": Operation("average", "sum({0}) / len({0})", PRODUCT),
-    "maximum": Operation("largest", "max({})"),
-    "minimum": Operation("smallest", "min({})"),
-    "count": Operation("count", "len({0})"),
+    "sine": Operation("sine", "math.sin({})", "never", "sin", _NUMBER),
+    "cosine": Operation("cosine", "math.cos({})", "never", "cos", _NUMBER),
+    "tangent": Operation("tangent", "math.tan({})", "never", "tan", _NUMBER),
     "sine of degrees": Operation("sine", _at_angle("sine")),
     "cosine of degrees": Operation("cosine", _at_angle("cosine")),
     "tangent of degrees": Operation("tangent", _at_angle("tangent")),
+    "radians": Operation("angle", "math.radians({})"),
+    "absolute": Operation("size", "abs({})", "as arguments"),
+    "exponential": Operation("raised", "math.exp({})"),
+    "natural log": Operation("logarithm", "math.log({})"),
+    "log10": Operation("logarithm", "math.log10({})"),
+    "log2": Operation("logarithm", "math.log2({})"),
+    "log base": Operation("logarithm", "math.log({}, {})"),
+    "gcd": Operation("divisor", "math.gcd({}, {})", "always"),
+    "lcm": Operation("multiple", "math.lcm({}, {})", "always"),
+    "codes": Operation(
+        "codes", "[ord(c) for c in {}]", "always", "strings_to_chars_to_int", ("text",)
+    ),
+    "exponential sum": Operation(
+        "total",
+        "sum([math.exp(x) for x in {}])",
+        "never",
+        "int_list_to_exponential_sum",
+        ("numbers",),
+    ),
+    "fibonacci": Operation("numbers", "", "always", "fibonacci_numbers", ("integer",)),
+    "range": Operation("numbers", "list(range({}, {} + 1))", "always"),
+    "sum": Operation("total", "sum({})", "as arguments"),
+    "product": Operation("product", "math.prod({})", "as arguments"),
+    "average": Operation("average", "sum({0}) / len({0})"),
+    "maximum": Operation("largest", "max({*})", "as arguments"),
+    "minimum": Operation("smallest", "min({*})", "as arguments"),
 }
-
-_KEEPS_WHOLE: Final[frozenset[OperationName]] = frozenset(
-    {
-        "add",
-        "subtract",
-        "multiply",
-        "remainder",
-        "negate",
-        "absolute",
-        "sum",
-        "product",
-        "maximum",
-        "minimum",
-    }
-)
-_ALWAYS_WHOLE: Final[frozenset[OperationName]] = frozenset(
-    {"factorial", "gcd", "lcm", "codes", "fibonacci", "range", "count"}
-)
 
 
 def is_whole(node: Node) -> bool:
@@ -150,12 +118,12 @@ def is_whole(node: Node) -> bool:
         case Apply("power", (base, Number(exponent))):
             return is_whole(base) and isinstance(exponent, int) and exponent >= 0
         case Apply(operation, arguments):
-            return operation in _ALWAYS_WHOLE or (
-                operation in _KEEPS_WHOLE and all(is_whole(item) for item in arguments)
-            )
+            whole = OPERATIONS[operation].whole
+            kept = whole == "as arguments" and all(is_whole(item) for item in arguments)
+            return kept or whole == "always"
         case Each(operation, items, rest):
             return is_whole(Apply(operation, (items, *rest)))
-        case Constant() | Text() | Percent():
+        case _:
             return False
 
 
@@ -174,7 +142,10 @@ def is_small(node: Apply) -> bool:
 
 # What functions and aggregates make of numbers and lists.
 
-_PAIRS: dict[Aggregate, OperationName] = {
+Make: TypeAlias = Callable[..., Node]
+"""Builds a checked node of an operation and its arguments (`ExpressionReader.make`)."""
+
+_PAIRS: Final = {
     "difference": "subtract",
     "quotient": "divide",
     "ratio": "divide",
@@ -182,46 +153,38 @@ _PAIRS: dict[Aggregate, OperationName] = {
     "gcd": "gcd",
     "lcm": "lcm",
 }
-_LIST_OPERATIONS: dict[Aggregate, OperationName] = {
-    "sum": "sum",
-    "product": "product",
-    "average": "average",
-    "maximum": "maximum",
-    "minimum": "minimum",
+
+
+_SHAPES: Final[dict[str, tuple[str, float]]] = {
+    "square": ("power", 2),
+    "cube": ("power", 3),
+    "double": ("multiply", 2),
+    "triple": ("multiply", 3),
+    "quadruple": ("multiply", 4),
+    "half": ("divide", 2),
 }
-_OF_DEGREES: dict[Function, OperationName] = {
-    "sine": "sine of degrees",
-    "cosine": "cosine of degrees",
-    "tangent": "tangent of degrees",
-}
+"""Functions that are an operation with a fixed second argument."""
 
 
-class Maker(Protocol):
-    """Builds checked nodes (`ExpressionReader.make`)."""
-
-    def make(self, operation: OperationName, *arguments: Node) -> Node:
-        """A node for an operation on numbers."""
-        ...
-
-
-def apply_function(maker: Maker, function: Function, operand: Node) -> Node:
+def apply_function(make: Make, function: str, operand: Node) -> Node:
     """The function of a number, or of every item of a list."""
     if isinstance(operand, Sequence):
-        return Sequence(tuple(apply_function(maker, function, item) for item in operand.items))
+        return Sequence(tuple(apply_function(make, function, item) for item in operand.items))
     if function == "reciprocal":
-        return maker.make("divide", Number(1), operand)
+        return make("divide", Number(1), operand)
     degrees = _degrees(operand)
     if function == "tangent" and degrees is not None and degrees % 180 == 90:
         raise Decided("the tangent of a right angle is not defined")
     if degrees is not None and degrees % 360 in EXACT_ANGLES.get(function, ()):
-        return maker.make(_OF_DEGREES[function], Number(degrees))
-    operation, rest = _shape(function)
+        return make(f"{function} of degrees", Number(degrees))
+    operation, *rest = _SHAPES.get(function, (function,))
+    amounts = tuple(Number(amount) for amount in rest)
     if is_list(operand):
-        return Each(operation, operand, rest)
-    return maker.make(operation, operand, *rest)
+        return Each(operation, operand, amounts)
+    return make(operation, operand, *amounts)
 
 
-def aggregate(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
+def aggregate(make: Make, name: str, nodes: list[Node]) -> Node:
     """One value from a list: from `nodes`, or from the only node if that is a list.
 
     Raises:
@@ -230,15 +193,15 @@ def aggregate(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
     if len(nodes) == 1 and isinstance(nodes[0], Sequence):
         nodes = list(nodes[0].items)
     if name in _PAIRS:
-        return _pair(maker, name, nodes)
+        return _pair(make, name, nodes)
     if len(nodes) == 1 and is_list(nodes[0]):
         return _of_list(name, nodes[0])
     if len(nodes) < 2:
         raise Refusal(f"the {name} needs at least two numbers (write a space after each comma)")
-    return _of_items(maker, name, nodes)
+    return _of_items(make, name, nodes)
 
 
-def _pair(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
+def _pair(make: Make, name: str, nodes: list[Node]) -> Node:
     if len(nodes) != 2:
         raise Refusal(f"the {name} needs two numbers, {len(nodes)} given")
     match name, nodes:
@@ -246,25 +209,24 @@ def _pair(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
             nodes = nodes[::-1]  # a difference in words has no sign
         case _:
             pass
-    return maker.make(_PAIRS[name], *nodes)
+    return make(_PAIRS[name], *nodes)
 
 
-def _of_list(name: Aggregate, items: Node) -> Node:
+def _of_list(name: str, items: Node) -> Node:
     if name == "sum" and isinstance(items, Each) and items.operation == "exponential":
         return Apply("exponential sum", (items.items,))
-    return Apply(_LIST_OPERATIONS[name], (items,))
+    return Apply(name, (items,))
 
 
-def _of_items(maker: Maker, name: Aggregate, nodes: list[Node]) -> Node:
+def _of_items(make: Make, name: str, nodes: list[Node]) -> Node:
     if name == "sum" and (powers := _exponents(nodes)) is not None:
         return Apply("exponential sum", (Sequence(powers),))
-    if name in ("sum", "product", "average"):
-        operation: OperationName = "multiply" if name == "product" else "add"
-        total = nodes[0]
-        for node in nodes[1:]:
-            total = maker.make(operation, total, node)
-        return maker.make("divide", total, Number(len(nodes))) if name == "average" else total
-    return maker.make(_LIST_OPERATIONS[name], *nodes)
+    if name in ("maximum", "minimum"):
+        return make(name, *nodes)
+    total, *others = nodes
+    for node in others:
+        total = make("multiply" if name == "product" else "add", total, node)
+    return make("divide", total, Number(len(nodes))) if name == "average" else total
 
 
 def _exponents(nodes: list[Node]) -> tuple[Node, ...] | None:
@@ -287,14 +249,3 @@ def _degrees(node: Node) -> int | float | None:
             return None if degrees is None else -degrees
         case _:
             return None
-
-
-def _shape(function: Function) -> tuple[OperationName, tuple[Node, ...]]:
-    match function:
-        case "square" | "cube" | "double" | "triple" | "quadruple" | "half":
-            operation, amount = SHAPES[function]
-            return operation, (Number(amount),)
-        case "reciprocal":
-            return "power", (Number(-1),)
-        case _:
-            return function, ()

@@ -2,16 +2,16 @@
 
 Numbers follow Python's decimal literals plus thousands commas (`1,000`). Text that is none of these
 becomes an unknown token, which no rule of the grammar takes; so do dates (`2026-11-21`), which only
-look like arithmetic. One pass, linear in the text.
+look like arithmetic. One pass, linear in the text. `Cursor` reads the tokens.
 """
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from modules.offline.arithmetic.vocabulary import Phrases
 from modules.offline.refusal import Refusal, quoted
 
 
@@ -52,9 +52,16 @@ SYMBOLS: Final = {
 }
 """Other ways to write a symbol, and the one that the grammar knows."""
 
+_YEAR: Final = r"(?:19|20)[0-9][0-9]"
+_DAY: Final = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _TOKEN: Final = re.compile(
-    r"""
+    rf"""
     (?P<space> \s+ )
+  | (?P<no_number>  # digits that are no decimal number: other bases, dates
+        0[xXbBoO][0-9A-Fa-f]+
+      | (?<![\w.]) (?: {_YEAR} (?P<ymd>[-/]) {_DAY} (?P=ymd) {_DAY}
+                    | {_DAY} (?P<dmy>[-/]) {_DAY} (?P=dmy) {_YEAR} ) (?!\w)
+    )
   | (?P<number>
         [0-9]+ (?:,[0-9]+)+ (?:\.[0-9]+)?
       | (?: [0-9]+ (?:\.[0-9]+)? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )?
@@ -68,37 +75,12 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_YEAR: Final = r"(?:19|20)[0-9][0-9]"
-_DAY: Final = r"(?:0?[1-9]|[12][0-9]|3[01])"
-_NO_NUMBER: Final = re.compile(
-    rf"""
-    0[xXbBoO][0-9A-Fa-f]+
-  | (?<![\w.]) (?: {_YEAR} (?P<ymd>[-/]) {_DAY} (?P=ymd) {_DAY}
-                | {_DAY} (?P<dmy>[-/]) {_DAY} (?P=dmy) {_YEAR} ) (?!\w)
-    """,
-    re.VERBOSE,
-)
-"""Digits that are no decimal number: other bases, dates."""
-
-_QUOTED_GROUPS: Final = ("double", "curly", "tick", "single")
 
 
 def tokenize(source: str) -> tuple[Token, ...]:
     """The tokens of `source`, ended by one of kind END."""
-    tokens: list[Token] = []
-    position = 0
-    while position < len(source):
-        if other := _NO_NUMBER.match(source, position):
-            tokens.append(Token(Kind.UNKNOWN, other[0], position, other.end()))
-            position = other.end()
-            continue
-        match = _TOKEN.match(source, position)
-        if match is None:  # can't happen: the last alternative takes anything
-            break
-        tokens.extend(_tokens_of(match))
-        position = match.end()
-    tokens.append(Token(Kind.END, "", len(source), len(source)))
-    return tuple(tokens)
+    tokens = [token for match in _TOKEN.finditer(source) for token in _tokens_of(match)]
+    return (*tokens, Token(Kind.END, "", len(source), len(source)))
 
 
 def number_value(text: str) -> int | float:
@@ -117,19 +99,20 @@ def number_value(text: str) -> int | float:
 
 
 def _tokens_of(match: re.Match[str]) -> list[Token]:
-    group = match.lastgroup or "unknown"
-    text, start, end = match[0], match.start(), match.end()
-    if group == "space":
-        return []
-    if group == "number":
-        return _numbers(text, start)
-    if group in _QUOTED_GROUPS:
-        return [Token(Kind.QUOTED, match[group], start, end)]
-    if group == "symbol":
-        return [Token(Kind.SYMBOL, SYMBOLS.get(text, text), start, end)]
-    if group == "word":
-        return [Token(Kind.WORD, text.lower().replace("’", "'"), start, end)]
-    return [Token(Kind.UNKNOWN, text, start, end)]
+    group, text, (start, end) = match.lastgroup, match[0], match.span()
+    match group:
+        case "space":
+            return []
+        case "number":
+            return _numbers(text, start)
+        case "double" | "curly" | "tick" | "single":
+            return [Token(Kind.QUOTED, match[group], start, end)]
+        case "symbol":
+            return [Token(Kind.SYMBOL, SYMBOLS.get(text, text), start, end)]
+        case "word":
+            return [Token(Kind.WORD, text.lower().replace("’", "'"), start, end)]
+        case _:
+            return [Token(Kind.UNKNOWN, text, start, end)]
 
 
 def _numbers(text: str, start: int) -> list[Token]:
@@ -145,40 +128,16 @@ def _numbers(text: str, start: int) -> list[Token]:
     return tokens
 
 
-# Reading tokens: a place among them, and the tables of phrases that are looked up there.
-
-Meaning = TypeVar("Meaning", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Phrases(Generic[Meaning]):
-    """Phrases of one or more words with what they mean, indexed by their first word."""
-
-    by_first: Mapping[str, tuple[tuple[tuple[str, ...], Meaning], ...]]
-
-    @classmethod
-    def of(cls, table: Mapping[Meaning, str]) -> "Phrases[Meaning]":
-        """From a table that gives for each meaning its phrases, separated by `|`."""
-        index: dict[str, list[tuple[tuple[str, ...], Meaning]]] = {}
-        for meaning, phrases in table.items():
-            for phrase in phrases.split("|"):
-                words = tuple(phrase.split())
-                index.setdefault(words[0], []).append((words, meaning))
-        return cls(
-            {
-                first: tuple(sorted(entries, key=lambda entry: -len(entry[0])))
-                for first, entries in index.items()
-            }
-        )
+Result = TypeVar("Result")
 
 
 class Cursor:
     """Reads tokens one after the other and can go back to an earlier position."""
 
-    def __init__(self, source: str, tokens: tuple[Token, ...]) -> None:
-        """Start at the first token; `tokens` end with one of kind END."""
+    def __init__(self, source: str) -> None:
+        """Cut the text into tokens and start at the first."""
         self.source = source
-        self.tokens = tokens
+        self.tokens = tokenize(source)
         self.position: int = 0
 
     def peek(self, ahead: int = 0) -> Token:
@@ -201,12 +160,26 @@ class Cursor:
         token = self.peek(ahead)
         return token.kind in (Kind.WORD, Kind.SYMBOL) and token.text in texts
 
+    def at_word(self, *texts: str) -> bool:
+        """Whether a word is here; one of these, if any are given."""
+        token = self.peek()
+        return token.kind is Kind.WORD and (not texts or token.text in texts)
+
+    def at_phrase(self, *tables: Phrases) -> bool:
+        """Whether a phrase of one of these tables starts here."""
+        return any(self.find(table) is not None for table in tables)
+
     def accept(self, *texts: str) -> bool:
         """Take the token here if it is one of these words or symbols."""
         if self.at(*texts):
             self.position += 1
             return True
         return False
+
+    def skip(self, *options: tuple[str, ...]) -> None:
+        """Take one word of each of these options in turn, where it is here."""
+        for texts in options:
+            self.accept(*texts)
 
     def expect(self, *texts: str) -> None:
         """Take one of these words or symbols.
@@ -217,23 +190,37 @@ class Cursor:
         if not self.accept(*texts):
             raise self.misfit(f"where {quoted(texts[0])} is expected")
 
-    def find(self, phrases: Phrases[Meaning]) -> tuple[int, Meaning] | None:
+    def find(self, phrases: Phrases) -> tuple[int, str] | None:
         """The longest phrase that starts here: its number of tokens and its meaning."""
         token = self.peek()
         if token.kind is not Kind.WORD:
             return None
-        for words, meaning in phrases.by_first.get(token.text, ()):
+        for words, meaning in phrases.get(token.text, ()):
             if all(self.at(word, ahead=n) for n, word in enumerate(words)):
                 return len(words), meaning
         return None
 
-    def accept_phrase(self, phrases: Phrases[Meaning]) -> Meaning | None:
-        """Take the longest phrase that starts here, if there is one."""
-        found = self.find(phrases)
-        if found is None:
-            return None
-        self.position += found[0]
-        return found[1]
+    def accept_phrase(self, *tables: Phrases) -> str | None:
+        """Take the longest phrase that starts here, of the first table that has one."""
+        for table in tables:
+            if (found := self.find(table)) is not None:
+                self.position += found[0]
+                return found[1]
+        return None
+
+    def attempt(self, rule: Callable[[], Result | None]) -> Result | None:
+        """What the rule reads; nothing is taken where that is nothing."""
+        start = self.position
+        if (found := rule()) is None:
+            self.position = start
+        return found
+
+    def foresee(self, rule: Callable[[], Result]) -> Result:
+        """What the rule would read here; nothing is taken."""
+        start = self.position
+        found = rule()
+        self.position = start
+        return found
 
     def glued(self, ahead: int = 0) -> bool:
         """Whether no space stands between the token here and the one before it."""

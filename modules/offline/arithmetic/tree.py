@@ -4,45 +4,7 @@ One node used twice (as "it" in "double it") is computed once: the writer goes b
 are named tuples because a dozen dataclasses would cost 8 ms of every start.
 """
 
-from typing import Literal, NamedTuple, TypeAlias
-
-OperationName: TypeAlias = Literal[
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "remainder",
-    "power",
-    "negate",
-    "square root",
-    "cube root",
-    "factorial",
-    "sine",
-    "cosine",
-    "tangent",
-    "radians",
-    "absolute",
-    "exponential",
-    "natural log",
-    "log10",
-    "log2",
-    "log base",
-    "gcd",
-    "lcm",
-    "codes",
-    "exponential sum",
-    "fibonacci",
-    "range",
-    "sum",
-    "product",
-    "average",
-    "maximum",
-    "minimum",
-    "count",
-    "sine of degrees",
-    "cosine of degrees",
-    "tangent of degrees",
-]
+from typing import NamedTuple, TypeAlias
 
 
 class Number(NamedTuple):
@@ -52,9 +14,9 @@ class Number(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A constant of Python's `math` module."""
+    """A constant of Python's `math` module: pi, e, tau."""
 
-    name: Literal["pi", "e", "tau"]
+    name: str
 
 
 class Text(NamedTuple):
@@ -76,23 +38,23 @@ class Sequence(NamedTuple):
 
 
 class Apply(NamedTuple):
-    """An operation on its arguments."""
+    """An operation (a key of `operations.OPERATIONS`) on its arguments."""
 
-    operation: OperationName
+    operation: str
     arguments: tuple["Node", ...]
 
 
 class Each(NamedTuple):
     """One operation on every item of a list that is known only when the plan runs."""
 
-    operation: OperationName
+    operation: str
     items: "Node"
     rest: tuple["Node", ...] = ()
 
 
 Node: TypeAlias = Number | Constant | Text | Percent | Sequence | Apply | Each
 
-LIST_OPERATIONS: frozenset[OperationName] = frozenset({"codes", "fibonacci", "range"})
+LIST_OPERATIONS: frozenset[str] = frozenset({"codes", "fibonacci", "range"})
 """Operations whose result is a list."""
 
 

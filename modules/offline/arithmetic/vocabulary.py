@@ -1,16 +1,27 @@
 """The words that the grammar knows, as tables; phrases of one meaning are separated by `|`."""
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
-from modules.offline.arithmetic.tokens import Phrases
-from modules.offline.arithmetic.tree import OperationName
+Phrases: TypeAlias = Mapping[str, list[tuple[tuple[str, ...], str]]]
+"""Phrases with what they mean, by their first word; the longest stands first."""
+
+
+def phrases(table: Mapping[str, str]) -> Phrases:
+    """From a table that gives for each meaning its phrases, separated by `|`."""
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for meaning, listed in table.items():
+        for phrase in listed.split("|"):
+            words = tuple(phrase.split())
+            by_first.setdefault(words[0], []).append((words, meaning))
+    for entries in by_first.values():
+        entries.sort(key=lambda entry: -len(entry[0]))
+    return by_first
+
 
 ARTICLES: Final = ("the", "a", "an")
 
-Additive: TypeAlias = Literal[
-    "add", "subtract", "more than", "less than", "increased", "decreased", "from"
-]
-ADDITIVE: Final = Phrases[Additive].of(
+ADDITIVE: Final = phrases(
     {
         "add": "plus|added to|added with",
         "subtract": "minus|less|take away",
@@ -21,44 +32,30 @@ ADDITIVE: Final = Phrases[Additive].of(
         "from": "subtracted from|taken from|taken away from|deducted from",
     }
 )
-ADDITIVE_SYMBOLS: Final[dict[str, Additive]] = {"+": "add", "-": "subtract"}
+ADDITIVE_SYMBOLS: Final[dict[str, str]] = {"+": "add", "-": "subtract"}
 
-Multiplicative: TypeAlias = Literal["multiply", "divide", "remainder"]
-MULTIPLICATIVE: Final = Phrases[Multiplicative].of(
+MULTIPLICATIVE: Final = phrases(
     {
         "multiply": "times|multiplied by|multiplied with|x",
         "divide": "divided by|over",
         "remainder": "mod|modulo|modulus",
     }
 )
-MULTIPLICATIVE_SYMBOLS: Final[dict[str, Multiplicative]] = {
+MULTIPLICATIVE_SYMBOLS: Final[dict[str, str]] = {
     "*": "multiply",
     "/": "divide",
     "%": "remainder",
 }
 
-POWER: Final = Phrases[Literal["power"]].of(
+POWER: Final = phrases(
     {
         "power": "to the power of|to the power|to power|raised to the power of|"
         "raised to the power|raised to power|raised to|power|to the exponent"
     }
 )
-ORDINAL_POWER: Final = Phrases[Literal["power"]].of({"power": "to the|raised to the"})
+ORDINAL_POWER: Final = phrases({"power": "to the|raised to the"})
 
-Function: TypeAlias = (
-    OperationName | Literal["square", "cube", "double", "triple", "quadruple", "half", "reciprocal"]
-)
-SHAPES: Final[dict[str, tuple[OperationName, float]]] = {
-    "square": ("power", 2),
-    "cube": ("power", 3),
-    "double": ("multiply", 2),
-    "triple": ("multiply", 3),
-    "quadruple": ("multiply", 4),
-    "half": ("divide", 2),
-}
-"""Functions that are an operation with a fixed second argument."""
-
-FUNCTIONS: Final = Phrases[Function].of(
+FUNCTIONS: Final = phrases(
     {
         "square root": "square root|sqrt|squareroot|square-root",
         "cube root": "cube root|cubic root|cuberoot|cbrt",
@@ -78,7 +75,7 @@ FUNCTIONS: Final = Phrases[Function].of(
         "reciprocal": "reciprocal|inverse",
     }
 )
-PLURAL_FUNCTIONS: Final = Phrases[Function].of(
+PLURAL_FUNCTIONS: Final = phrases(
     {
         "square root": "square roots",
         "cube root": "cube roots",
@@ -95,20 +92,7 @@ PLURAL_FUNCTIONS: Final = Phrases[Function].of(
     }
 )
 
-Aggregate: TypeAlias = Literal[
-    "sum",
-    "product",
-    "average",
-    "maximum",
-    "minimum",
-    "difference",
-    "quotient",
-    "ratio",
-    "remainder",
-    "gcd",
-    "lcm",
-]
-AGGREGATES: Final = Phrases[Aggregate].of(
+AGGREGATES: Final = phrases(
     {
         "sum": "sum|total|sum total|grand total",
         "product": "product",
@@ -127,7 +111,7 @@ AGGREGATES: Final = Phrases[Aggregate].of(
     }
 )
 
-CONSTANTS: Final[dict[str, Literal["pi", "e", "tau"]]] = {
+CONSTANTS: Final[dict[str, str]] = {
     "pi": "pi",
     "π": "pi",
     "e": "e",
@@ -135,7 +119,7 @@ CONSTANTS: Final[dict[str, Literal["pi", "e", "tau"]]] = {
     "τ": "tau",
 }
 
-RESULT: Final = Phrases[Literal["any", "many"]].of(
+RESULT: Final = phrases(
     {
         "any": "it|that|this|result|answer|previous answer|previous result|last answer|"
         "last result|that result|that number|that value|this number|this value|this result|"
@@ -148,7 +132,7 @@ RESULT: Final = Phrases[Literal["any", "many"]].of(
 )
 """Words for the value of the step before, or for the last answer of the session."""
 
-CODES: Final = Phrases[Literal["codes"]].of(
+CODES: Final = phrases(
     {
         "codes": "ascii values|ascii value|ascii codes|ascii code|ascii numbers|ascii number|"
         "ascii|ascii code points|ascii character codes|character codes|character code|"
@@ -156,51 +140,14 @@ CODES: Final = Phrases[Literal["codes"]].of(
         "unicode code point|code points|code point|letter codes"
     }
 )
-CODES_FILLERS: Final = frozenset(
-    {
-        "the",
-        "of",
-        "in",
-        "for",
-        "from",
-        "each",
-        "all",
-        "every",
-        "characters",
-        "character",
-        "letters",
-        "letter",
-        "chars",
-        "char",
-        "word",
-        "string",
-        "text",
-        "name",
-        "phrase",
-    }
+_FILLERS: Final = (
+    "the of in for from each all every characters character letters letter chars char word string "
+    "text name phrase"
 )
+CODES_FILLERS: Final = frozenset(_FILLERS.split())
+"""Words between "the ASCII values" and the text that is meant."""
 
-Verb: TypeAlias = Literal[
-    "add",
-    "sum",
-    "subtract",
-    "take",
-    "multiply",
-    "divide",
-    "raise",
-    "convert",
-    "increase",
-    "decrease",
-    "average",
-    "double",
-    "triple",
-    "quadruple",
-    "half",
-    "square",
-    "cube",
-    "negate",
-]
-VERBS: Final = Phrases[Verb].of(
+VERBS: Final = phrases(
     {
         "add": "add|adding",
         "sum": "sum|total|sum up|total up|add up",
@@ -224,7 +171,7 @@ VERBS: Final = Phrases[Verb].of(
 )
 _SUMS: Final = ("add", "subtract")
 _PRODUCTS: Final = ("multiply", "divide")
-TAILS: Final[dict[Verb | Aggregate, tuple[Additive | Multiplicative, ...]]] = {
+TAILS: Final[dict[str, tuple[str, ...]]] = {
     "add": _SUMS,
     "sum": _SUMS,
     "subtract": _SUMS,
@@ -245,7 +192,7 @@ _TRANSPARENT: Final = (
     "value of|result of|answer to|results of|expression|following|result if|result when|"
     "result if i|result if you|result if we|result when i|result when you|result when we"
 )
-LEAD_INS: Final = Phrases[Literal["lead-in"]].of(
+LEAD_INS: Final = phrases(
     {
         "lead-in": "please|kindly|can you|could you|would you|will you|can i|could i|may i|"
         "i'd like to|i would like to|know|i want you to|"
@@ -278,10 +225,10 @@ LEAD_INS: Final = Phrases[Literal["lead-in"]].of(
 )
 """Words before a question that do not change what is asked."""
 
-TRANSPARENT: Final = Phrases[Literal["lead-in"]].of({"lead-in": _TRANSPARENT})
+TRANSPARENT: Final = phrases({"lead-in": _TRANSPARENT})
 """Lead-ins that may have an article before them."""
 
-TRAILERS: Final = Phrases[Literal["trailer"]].of(
+TRAILERS: Final = phrases(
     {
         "trailer": "please|thanks|thank you|thank you very much|many thanks|for me|now|together|"
         "equal to|equal|equals|equals what|equals to what|is|is what|is equal to|"
@@ -292,21 +239,21 @@ TRAILERS: Final = Phrases[Literal["trailer"]].of(
 )
 """Words behind a question that do not change what is asked."""
 
-COMPARISON_LEADS: Final = Phrases[Literal["which"]].of(
+COMPARISON_LEADS: Final = phrases(
     {
         "which": "which is|which one is|which number is|which of these is|which of them is|"
         "which value is|what is|what's|which of these numbers is|which expression is|"
         "which of the two is|which one is the|which is the|which of the following is"
     }
 )
-COMPARATIVES: Final = Phrases[Literal["largest", "smallest"]].of(
+COMPARATIVES: Final = phrases(
     {
         "largest": "larger|bigger|greater|largest|biggest|greatest|higher|highest|more",
         "smallest": "smaller|less|lower|smallest|lowest|lesser|least",
     }
 )
 
-COMBINED: Final = Phrases[Literal["sum", "product"]].of(
+COMBINED: Final = phrases(
     {
         "sum": "added together|added|summed|together|add up to|summed up|combined",
         "product": "multiplied together|multiplied",
@@ -314,7 +261,7 @@ COMBINED: Final = Phrases[Literal["sum", "product"]].of(
 )
 """What is done with the values before these words: "2 and 3 added together"."""
 
-LIST_INTRODUCTIONS: Final = Phrases[Literal["list"]].of(
+LIST_INTRODUCTIONS: Final = phrases(
     {
         "list": "numbers|the numbers|these numbers|following numbers|the following numbers|"
         "the following|following|two numbers|the two numbers|these two numbers|values|the values|"
@@ -334,7 +281,7 @@ ANGLE_UNITS: Final = {
     "rad": "radians",
 }
 
-COUNTED: Final = Phrases[Literal["fibonacci", "integers"]].of(
+COUNTED: Final = phrases(
     {
         "fibonacci": "fibonacci numbers|fibonacci number|fibonacci terms|fibonacci values|"
         "numbers of the fibonacci sequence|numbers in the fibonacci sequence|"

@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from core.ports import DecisionInputs, TextInput
-from modules.offline.calls import literal
 from modules.offline.everyday.rule import MAX_ITEMS, first_match
 from modules.offline.everyday.texts import TEXTS
+from modules.offline.plan_source import filled, literal
 from modules.offline.quotes.asking import QUESTION_CHARACTERS_MAX, bare
-from modules.offline.quotes.sentences import filled
 
 _STAND_IN: Final = "\ue000"
 """Of private use (Unicode): no request holds it."""

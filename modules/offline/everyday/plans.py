@@ -13,8 +13,8 @@ from modules.offline.everyday.rule import first_match
 from modules.offline.everyday.session import recalled
 from modules.offline.everyday.texts import TEXTS
 from modules.offline.everyday.units import conversion
+from modules.offline.plan_source import AS_IT_IS, call_lines, filled, whole_plan
 from modules.offline.quotes.asking import QUESTION_CHARACTERS_MAX, bare
-from modules.offline.quotes.sentences import AS_IT_IS, call_lines, filled, whole_plan
 
 _RULES: Final = (*NUMBERS, *TEXTS, *DATES)
 _LEAD_IN: Final = re.compile(
@@ -52,11 +52,4 @@ def write_plan_about_given(inputs: DecisionInputs) -> str | None:
 
 
 def _plan(lines: list[str]) -> str:
-    """The plan with these lines, and with the modules that they use."""
-    source = "\n".join(lines)
-    modules = [m for m in ("datetime", "decimal", "math", "statistics") if f"{m}." in source]
-    imports = [f"import {module}" for module in modules]
-    if "Decimal(" in source:
-        imports.append("from decimal import Decimal")
-    body = [f"    {line}" if line else "" for line in [*lines, AS_IT_IS]]
-    return "\n".join([*imports, "", "async def solve():", *body]) + "\n"
+    return whole_plan([*lines, AS_IT_IS])

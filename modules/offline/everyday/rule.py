@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from modules.offline.arithmetic.numerals import NUMBER_WORDS, ORDINALS, TEENS, TENS, UNITS
-from modules.offline.calls import literal
+from modules.offline.plan_source import literal
 from modules.offline.tools.pieces import list_of
 
 ANSWER: Final = "answer"

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from core.turn import Exchange
-from modules.offline.calls import literal
+from modules.offline.plan_source import literal
 from modules.offline.quotes.asking import bare
 
 _AGAIN: Final = re.compile(

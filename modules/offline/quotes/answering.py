@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
-from modules.offline.calls import literal
+from modules.offline.plan_source import filled, literal
 from modules.offline.quotes.questions import Question, Wanted
-from modules.offline.quotes.sentences import QUOTES_MAX, filled
+from modules.offline.quotes.sentences import QUOTES_MAX
 from modules.offline.quotes.word_forms import ENDINGS, word_roots
 
 NEAREST: Final = "The nearest passages:"

@@ -60,7 +60,7 @@ def question_terms(query: str) -> list[str]:
 def speaks_of_arithmetic(text: str) -> bool:
     """Whether some word of it is one of the grammar of arithmetic."""
     words = {word.lower() for word in re.findall(r"[^\W\d_]+", text)}
-    known = {*AGGREGATES.by_first, *FUNCTIONS.by_first, *VERBS.by_first, *CONSTANTS}
+    known = {*AGGREGATES, *FUNCTIONS, *VERBS, *CONSTANTS}
     return bool(words & (known | {"plus", "minus", "times", "percent", "divided"}))
 
 

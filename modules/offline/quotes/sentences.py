@@ -5,20 +5,13 @@ it. A part is source text in which `filled` puts values in the place of names be
 into a plan at the beginning of `solve()`, where `re` and `math` are imported.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from core.ports import DecisionInputs
-from core.tools.spec import ToolSpec
-from core.turn import FINAL_ANSWER
-from core.values import Json
-from modules.offline.calls import CallStyle
+from modules.offline.plan_source import filled
 
 QUOTES_MAX: Final = 3
 QUOTE_CHARACTERS: Final = 500
 """A longer sentence, or row of a table, is cut."""
-
-AS_IT_IS: Final = f'return f"{FINAL_ANSWER} {{answer}}"'
 
 _SENTENCES: Final = r'''
 ends = re.compile(r"([.!?][)\"”’']*)\s+(?=[^a-z])")
@@ -79,31 +72,4 @@ def quoted(text, place):
 
 def sentence_lines() -> list[str]:
     """What defines `units(body)`, which cuts a text, `plain(text)` and `quoted(text, place)`."""
-    return filled(_SENTENCES, {"longest": str(QUOTE_CHARACTERS)})
-
-
-def filled(part: str, values: Mapping[str, str]) -> list[str]:
-    """A part's lines with its values; they are source text, so no words of a user but `literal`."""
-    for name, value in values.items():
-        part = part.replace(f"@{name}@", value)
-    return part.strip("\n").splitlines()
-
-
-def call_lines(inputs: DecisionInputs, tool: ToolSpec, arguments: Mapping[str, Json]) -> list[str]:
-    """What calls a tool and puts the text that it gives into `answer`."""
-    call = CallStyle(inputs.tools, inputs.plan_style).call(tool, arguments)
-    if inputs.plan_style == "tools":
-        return [f"answer = await {call}"]
-    return [
-        f"reply = await {call}",
-        'answer = "\\n".join([block.text for block in reply.content if block.type == "text"])',
-        "if answer.lstrip('{ \\n').startswith('\"result\"'):",
-        '    answer = json.loads(answer)["result"]',
-    ]
-
-
-def whole_plan(body: Sequence[str]) -> str:
-    """The plan whose `solve()` has these lines."""
-    imports = ["import json", "import math", "import re", ""]
-    indented = [f"    {line}" if line else "" for line in body]
-    return "\n".join([*imports, "async def solve():", *indented]) + "\n"
+    return filled(_SENTENCES, {"longest": QUOTE_CHARACTERS})

@@ -6,10 +6,9 @@ from typing import Final
 
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
-from core.turn import FINAL_ANSWER
 from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.offline.arithmetic.operations import OPERATIONS
-from modules.offline.calls import CallStyle
+from modules.offline.plan_source import AS_IT_IS, call_lines, indented, whole_plan
 from modules.offline.refusal import Ambiguous, Refusal
 from modules.offline.tools.arguments import Filling, fill
 from modules.offline.tools.pieces import Piece, pieces_of
@@ -185,31 +184,20 @@ def _fallback(inputs: DecisionInputs, best: Candidate, others: list[Candidate]) 
 
 
 def _plan(inputs: DecisionInputs, best: Candidate, fallback: Candidate | None) -> str:
-    lines = _call_lines(inputs, best)
+    lines = _lines(inputs, best)
     if fallback is not None:
         lines = [
             "try:",
-            *(f"    {line}" for line in lines),
+            *indented(lines),
             "except Exception:",
-            *(f"    {line}" for line in _call_lines(inputs, fallback)),
+            *indented(_lines(inputs, fallback)),
         ]
-    imports = ["import json", ""] if inputs.plan_style == "mcp" else []
-    body = [*lines, f'return f"{FINAL_ANSWER} {{answer}}"']
-    return "\n".join([*imports, "async def solve():", *(f"    {line}" for line in body)]) + "\n"
+    return whole_plan([*lines, AS_IT_IS])
 
 
-def _call_lines(inputs: DecisionInputs, candidate: Candidate) -> list[str]:
-    style = CallStyle(inputs.tools, inputs.plan_style)
-    call = style.call(candidate.tool, candidate.filling.arguments)
-    if inputs.plan_style == "mcp":
-        return [
-            f"reply = await {call}",
-            'answer = "\\n".join([block.text for block in reply.content if block.type == "text"])',
-            "if answer.lstrip('{ \\n').startswith('\"result\"'):",
-            '    answer = json.loads(answer)["result"]',
-        ]
-    lines = [f"answer = await {call}"]
-    if candidate.tool.output_schema is None:
+def _lines(inputs: DecisionInputs, candidate: Candidate) -> list[str]:
+    lines = call_lines(inputs, candidate.tool, candidate.filling.arguments)
+    if inputs.plan_style == "tools" and candidate.tool.output_schema is None:
         # Without a schema a tool may answer pictures and the like, which arrive as a list.
         lines += [
             "if isinstance(answer, list):",

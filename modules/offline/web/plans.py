@@ -18,17 +18,18 @@ from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from core.values import Json
 from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
-from modules.offline.calls import Source, literal
+from modules.offline.plan_source import (
+    AS_IT_IS,
+    Source,
+    call_lines,
+    filled,
+    literal,
+    whole_plan,
+)
 from modules.offline.quotes.answering import NOTHING_NEAR, answer_lines
 from modules.offline.quotes.asking import bare
 from modules.offline.quotes.questions import read_question
-from modules.offline.quotes.sentences import (
-    AS_IT_IS,
-    call_lines,
-    filled,
-    sentence_lines,
-    whole_plan,
-)
+from modules.offline.quotes.sentences import sentence_lines
 from modules.offline.refusal import Refusal
 from modules.offline.tools.ranking import terms
 from modules.offline.web.pages import (

@@ -10,8 +10,7 @@ taken, its words count less, so that the next one says something else (Nenkova a
 from typing import Final
 
 from core.turn import FINAL_ANSWER
-from modules.offline.calls import literal
-from modules.offline.quotes.sentences import filled
+from modules.offline.plan_source import filled, literal
 
 NOTHING_TO_SUM_UP: Final = "The page has no text to sum up."
 
