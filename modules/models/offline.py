@@ -20,15 +20,9 @@ from modules.offline.refusal import Refusal, explain
 class OfflineModel:
     """Plans with a grammar; the same request always gets the same reply."""
 
-    @property
-    def name(self) -> str:
-        """`offline`."""
-        return "offline"
-
-    @property
-    def traits(self) -> ModelTraits:
-        """It sees no images, and no prompts either: it reads what would fill them."""
-        return ModelTraits(deterministic=True, reads_text=False)
+    name = "offline"
+    traits = ModelTraits(deterministic=True, reads_text=False)
+    """It sees no images, and no prompts either: it reads what would fill them."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply in one piece, from the request's `inputs`; the prompt's text is not read.

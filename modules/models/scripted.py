@@ -8,7 +8,9 @@ import json
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
@@ -49,8 +51,8 @@ class ScriptedModel:
     ) -> None:
         """Queue the replies; `traits` are those of the model that this one stands for."""
         self.requests: list[ModelRequest] = []
-        self._name = name
-        self._traits = traits or ModelTraits()
+        self.name = name
+        self.traits = traits or ModelTraits()
         self._queues: dict[ModelPurpose, deque[Reply]]
         if isinstance(replies, Mapping):
             self._queues = {purpose: deque(queue) for purpose, queue in replies.items()}
@@ -66,16 +68,6 @@ class ScriptedModel:
             UsageError: the file can't be read or is not of that form.
         """
         return cls(_parse_script(_read_script(path), path), f"scripted:{path}")
-
-    @property
-    def name(self) -> str:
-        """`scripted`, or `scripted:FILE`."""
-        return self._name
-
-    @property
-    def traits(self) -> ModelTraits:
-        """Those that were given; by default it sees nothing and knows no schemas."""
-        return self._traits
 
     @property
     def leftover(self) -> int:
@@ -100,7 +92,7 @@ class ScriptedModel:
         if not queue:
             asked = sum(earlier.purpose == request.purpose for earlier in self.requests)
             raise UsageError(
-                f"{self._name} has no reply left for {request.purpose} request {asked}: "
+                f"{self.name} has no reply left for {request.purpose} request {asked}: "
                 "add one to the script"
             )
         reply = queue.popleft()
@@ -109,16 +101,6 @@ class ScriptedModel:
         if callable(reply):
             reply = reply(request)
         return reply if isinstance(reply, ModelReply) else ModelReply(reply)
-
-    def assert_finished(self) -> None:
-        """For tests: every reply was asked for.
-
-        Raises:
-            AssertionError: some were not; the message counts them by purpose.
-        """
-        left = {purpose: len(queue) for purpose, queue in self._queues.items() if queue}
-        if left:
-            raise AssertionError(f"{self._name}: replies left over: {left}")
 
     async def aclose(self) -> None:
         """Nothing to release."""
@@ -151,19 +133,10 @@ def _parse_script(
         raise UsageError(f"script {path} should be {FILE_FORM}")
     queues: dict[ModelPurpose, Sequence[Reply]] = {}
     for key, value in cast("dict[str, object]", document).items():
-        purpose = _purpose(key)
-        if purpose is None or not isinstance(value, list):
+        if key not in get_args(ModelPurpose) or not isinstance(value, list):
             raise UsageError(f"script {path}, key {key!r}: it should be {FILE_FORM}")
-        queues[purpose] = _parse_replies(cast("list[object]", value), path)
+        queues[cast("ModelPurpose", key)] = _parse_replies(cast("list[object]", value), path)
     return queues
-
-
-def _purpose(key: str) -> ModelPurpose | None:
-    match key:
-        case "perception" | "decision" | "text" | "summary":
-            return key
-        case _:
-            return None
 
 
 def _parse_replies(elements: list[object], path: str | Path) -> list[Reply]:
@@ -171,47 +144,53 @@ def _parse_replies(elements: list[object], path: str | Path) -> list[Reply]:
 
 
 def _parse_reply(element: object, path: str | Path, number: int) -> Reply:
-    reply = _reply_of(element)
-    if reply is None:
-        raise UsageError(f"script {path}, reply {number}: it should be {FILE_FORM}")
-    return reply
+    try:
+        part = _ELEMENT.validate_python(element)
+    except ValidationError:
+        raise UsageError(f"script {path}, reply {number}: it should be {FILE_FORM}") from None
+    match part:
+        case str():
+            return part
+        case _Down():
+            return ModelUnavailable(part.error)
+        case _Declined():
+            return ModelReply(part.declined, declined=True)
+        case _Whole():
+            calls = tuple(NativeToolCall(call.name, call.arguments) for call in part.tool_calls)
+            return ModelReply(part.text, thinking=part.thinking, tool_calls=calls)
 
 
-def _reply_of(element: object) -> Reply | None:
-    """The reply that an element of a script stands for; None if it has another form."""
-    if isinstance(element, str):
-        return element
-    if not isinstance(element, dict):
-        return None
-    fields = cast("dict[str, object]", element)
-    match [*fields.items()]:
-        case [("error", str(text))]:
-            return ModelUnavailable(text)
-        case [("declined", str(text))]:
-            return ModelReply(text, declined=True)
-        case _:
-            return _whole_reply(fields)
+class _Part(BaseModel):
+    """Base of what a reply in a script may be: exactly this, and built at first use."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
-def _whole_reply(fields: dict[str, object]) -> ModelReply | None:
-    if not fields or fields.keys() - {"text", "thinking", "tool_calls"}:
-        return None
-    text, thinking = fields.get("text", ""), fields.get("thinking", "")
-    listed = fields.get("tool_calls", [])
-    if not (isinstance(text, str) and isinstance(thinking, str) and isinstance(listed, list)):
-        return None
-    calls = [_tool_call(call) for call in cast("list[object]", listed)]
-    known = tuple(call for call in calls if call is not None)
-    if len(known) < len(calls):
-        return None
-    return ModelReply(text, thinking=thinking, tool_calls=known)
+class _Down(_Part):
+    error: str
 
 
-def _tool_call(element: object) -> NativeToolCall | None:
-    if not isinstance(element, dict):
-        return None
-    fields = cast("dict[str, object]", element)
-    name, arguments = fields.get("name"), fields.get("arguments")
-    if len(fields) != 2 or not isinstance(name, str) or not isinstance(arguments, dict):
-        return None
-    return NativeToolCall(name, cast("JsonObject", arguments))
+class _Declined(_Part):
+    declined: str
+
+
+class _Call(_Part):
+    name: str
+    arguments: JsonObject
+
+
+class _Whole(_Part):
+    text: str = ""
+    thinking: str = ""
+    tool_calls: list[_Call] = Field(default_factory=list[_Call])
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "_Whole":
+        if not self.model_fields_set:
+            raise ValueError("it is empty")
+        return self
+
+
+_ELEMENT = TypeAdapter[str | _Down | _Declined | _Whole](
+    str | _Down | _Declined | _Whole, config=ConfigDict(defer_build=True)
+)

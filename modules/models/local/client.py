@@ -88,21 +88,13 @@ class LocalModel:
         self._path = Path(entry.path or "").expanduser()
         self._state_folder = state_folder
         self._context_tokens = entry.context_tokens or DEFAULT_CONTEXT_TOKENS
+        self.name = f"local:{entry.model or self._path.stem}"
+        self.traits = ModelTraits(context_tokens=self._context_tokens)
         self._process: asyncio.subprocess.Process | None = None
         self._stop_timeout_seconds = stop_timeout_seconds
         self._turn = asyncio.Lock()
         self._next_id = 1
         self._stopped_id: int | None = None  # told to stop, and not yet known to have
-
-    @property
-    def name(self) -> str:
-        """`local:FILE`, without folder and suffix."""
-        return f"local:{self._entry.model or self._path.stem}"
-
-    @property
-    def traits(self) -> ModelTraits:
-        """Text only."""
-        return ModelTraits(context_tokens=self._context_tokens)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply, piece by piece; closing the generator stops the computing at once.

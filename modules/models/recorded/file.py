@@ -5,7 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -110,39 +110,23 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-class RecordedCall(_Part):
-    """A tool call in the provider's own form."""
-
-    name: str
-    arguments: JsonObject
-
-
-class RecordedUsage(_Part):
-    """What a request took, as its backend told it; a replay costs nothing."""
-
-    model_calls: int = Field(default=1, ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    cached_tokens: int = Field(default=0, ge=0)
-
-
 class RecordedReply(_Part):
     """A whole reply; `finish` says why it ended."""
 
     text: str = ""
     thinking: str = ""
-    tool_calls: tuple[RecordedCall, ...] = ()
+    tool_calls: tuple[NativeToolCall, ...] = ()
     finish: FinishReason = "stop"
-    usage: RecordedUsage = RecordedUsage()
+    usage: Usage = Usage(model_calls=1)
 
     def reply(self) -> ModelReply:
-        """The reply as backends give it."""
+        """The reply as backends give it; a replay costs nothing."""
         return ModelReply(
             self.text,
-            Usage(**self.usage.model_dump()),
+            replace(self.usage, cost=0.0, unpriced_calls=0),
             declined=self.finish == "refused",
             thinking=self.thinking,
-            tool_calls=tuple(NativeToolCall(c.name, c.arguments) for c in self.tool_calls),
+            tool_calls=self.tool_calls,
             truncated=self.finish == "length",
         )
 
@@ -164,18 +148,6 @@ class RecordedError(_Part):
         )
 
 
-class RecordedTraits(_Part):
-    """What the model could do: prompts differ by it."""
-
-    images: bool = False
-    context_tokens: int | None = None
-    strength: float = 0.0
-
-    def traits(self) -> ModelTraits:
-        """The traits as backends tell them."""
-        return ModelTraits(**self.model_dump())
-
-
 class RecordedRequest(_Part):
     """One line: a request, the model that it went to, and what came of it.
 
@@ -188,7 +160,7 @@ class RecordedRequest(_Part):
     images: tuple[str, ...] = ()
     request_schema: JsonObject | None = Field(default=None, alias="schema")
     model: str = ""
-    traits: RecordedTraits = RecordedTraits()
+    traits: ModelTraits = ModelTraits()
     outcome: RecordedReply | RecordedError
 
     @property

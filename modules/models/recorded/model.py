@@ -145,10 +145,10 @@ class ReplayedModel:
         Raises:
             UsageError: it can't be read, or holds no request.
         """
-        self._path = path
+        self.name = f"replay:{path}"
         self._redactor = redactor or Redactor(os.environ)
         requests, self._damaged = read_requests(Path(path))
-        self._traits = requests[0].traits.traits()
+        self.traits = requests[0].traits  # what it could do: prompts differ by it
         self._asked = [request.asked for request in requests]
         self._queues: dict[str, deque[RecordedRequest]] = {}
         for request in requests:
@@ -156,16 +156,6 @@ class ReplayedModel:
             while queue and _stands_in(request, queue[-1]):
                 queue.pop()
             queue.append(request)
-
-    @property
-    def name(self) -> str:
-        """`replay:FILE`."""
-        return f"replay:{self._path}"
-
-    @property
-    def traits(self) -> ModelTraits:
-        """What the model could do that was recorded: prompts differ by it."""
-        return self._traits
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The recorded reply, each part in one piece.
