@@ -28,7 +28,7 @@ from tests.evals.records import Results
 from tests.evals.served import ServedWeights
 from tests.evals.stage import Manner, Stage
 from tests.evals.workplace import Workplace
-from tests.modules.models.fake_service import fake_service
+from tests.modules.models.service import FakeService, serving
 
 QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", number=5)
 
@@ -163,7 +163,7 @@ async def test_served_weights_are_given_the_same_prompt_as_local_ones() -> None:
         "tokens_predicted": 3,
         "timings": {"prompt_n": 20},
     }
-    async with fake_service() as service:
+    async with serving(FakeService()) as service:
         service.answers(200, reply)
         manager = ModelManager(ServedWeights(service.url, "qwen", 4096))
         request = ModelRequest("text", "Be brief. Hi!", prefix_characters=10, temperature=0.3)

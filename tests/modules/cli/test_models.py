@@ -19,7 +19,8 @@ from modules.models.ollama.facts import PullProgress
 from modules.terminal.waits import LiveLine
 from tests.command_line import Finished, write_profile
 from tests.modules.cli.by_hand import prepared, said
-from tests.modules.models.ollama.server import Asked, listed, ollama_server
+from tests.modules.models.ollama.server import listed, ollama_server
+from tests.modules.models.service import Exchange
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
 
@@ -203,11 +204,11 @@ def status(text: str, **fields: Json) -> JsonObject:
     return {"status": text, **fields}
 
 
-async def pulls(asked: Asked) -> None:
+async def pulls(exchange: Exchange) -> None:
     part = "sha256:abc"
     size = 20 * 1024 * 1024
     steps = [size // 100 * percent for percent in range(0, 100, 4)]
-    await asked.lines(
+    await exchange.lines(
         status("pulling manifest"),
         status("pulling abc", digest=part, total=size),
         *(status("pulling abc", digest=part, total=size, completed=done) for done in steps),
@@ -271,15 +272,15 @@ async def test_a_name_that_ollama_can_not_pull_is_refused(desk: Desk, name: str,
 
 
 async def test_a_pull_that_fails_says_why(desk: Desk) -> None:
-    async def no_such_model(asked: Asked) -> None:
+    async def no_such_model(exchange: Exchange) -> None:
         error = {"error": "pull model manifest: file does not exist"}
-        await asked.lines(status("pulling manifest"), {**error})
+        await exchange.lines(status("pulling manifest"), {**error})
 
-    async def refused(asked: Asked) -> None:
-        await asked.json({"error": "max retries exceeded: no space left on device"}, 500)
+    async def refused(exchange: Exchange) -> None:
+        await exchange.json({"error": "max retries exceeded: no space left on device"}, 500)
 
-    async def cut(asked: Asked) -> None:
-        await asked.lines(status("pulling manifest"))
+    async def cut(exchange: Exchange) -> None:
+        await exchange.lines(status("pulling manifest"))
 
     async with ollama_server() as fake:
         for handler, told in (
@@ -297,9 +298,9 @@ async def test_a_pull_that_fails_says_why(desk: Desk) -> None:
 async def test_a_pull_that_is_interrupted_stops_the_download(desk: Desk) -> None:
     began, hung_up = asyncio.Event(), asyncio.Event()
 
-    async def endless(asked: Asked) -> None:
-        await asked.begin()
-        await asked.line(status("pulling manifest"))
+    async def endless(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.line(status("pulling manifest"))
         began.set()
         try:
             await asyncio.Event().wait()

@@ -16,7 +16,7 @@ from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.model import HostedModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
-from tests.modules.models.fake_service import FakeService, fake_service
+from tests.modules.models.service import FakeService, answers, serving
 
 REQUEST: Final = ModelRequest("decision", "Plan this: {}")
 KEY: Final = "sk-geheim-0123456789"
@@ -41,14 +41,15 @@ class Backend:
     error: Callable[[int, str], JsonObject] = lambda status, message: {
         "error": {"message": message}
     }
-    asides: Mapping[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
+    asides: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
     @asynccontextmanager
     async def service(self) -> AsyncGenerator[FakeService]:
         """A service on loopback that streams the whole reply, until a test says otherwise."""
-        async with fake_service() as fake:
-            fake.asides = {**self.asides}
-            fake.streams(self.whole)
+        fake = FakeService()
+        fake.on = {path: answers(200, said) for path, said in self.asides.items()}
+        fake.streams(self.whole)
+        async with serving(fake):
             yield fake
 
     @asynccontextmanager
@@ -151,6 +152,8 @@ CLAUDE_FACTS: Final[JsonObject] = {
 }
 """What the Models API says of a current model."""
 
+FACTS_PATH: Final = "/v1/models/"
+
 OPENAI: Final = Backend(
     "openai",
     HostedModel,
@@ -168,7 +171,7 @@ ANTHROPIC: Final = Backend(
         "type": "error",
         "error": {"type": "some_error", "message": message},
     },
-    asides={"/v1/models/": CLAUDE_FACTS},
+    asides={FACTS_PATH: CLAUDE_FACTS},
 )
 GEMINI: Final = Backend(
     "gemini",

@@ -10,6 +10,7 @@ import pytest
 from core.ports import ModelRequest, TextDelta
 from core.values import Json
 from tests.modules.models.backends import BACKENDS, KEY, REQUEST, VARIABLE, Backend, ask
+from tests.modules.models.service import silence
 
 pytestmark = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
 
@@ -36,7 +37,7 @@ async def test_the_key_shows_nowhere_but_in_a_header(
     async with backend.service() as fake, backend.open(fake.url) as model:
         await ask(model)
         assert KEY not in repr(model)
-    request_line, _, headers = fake.heads[0].partition("\r\n")
+    request_line, _, headers = fake.heads[-1].partition("\r\n")
     assert KEY not in request_line
     assert KEY not in json.dumps(fake.bodies[0])
     assert f"{backend.key_header}{KEY}".lower() in headers.lower()
@@ -95,12 +96,12 @@ async def test_a_cancelled_request_stays_cancelled_and_the_service_sees_it(
 ) -> None:
     async with backend.service() as fake:
         if is_silent:
-            fake.is_silent()
+            fake.plays(silence)
         else:
             fake.streams(backend.began, ending="hang")
         async with backend.open(fake.url) as model, asyncio.timeout(10):
             task = asyncio.create_task(ask(model))
-            await fake.asked.wait()
+            await fake.begun.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -247,7 +248,7 @@ async def test_a_service_that_falls_silent_is_given_up(backend: Backend, has_beg
         if has_begun:
             fake.streams(backend.began, ending="hang")
         else:
-            fake.is_silent()
+            fake.plays(silence)
         async with asyncio.timeout(10):
             error = await backend.failure(fake, timeout_seconds=0.2)
     assert "for 0.2 s" in str(error)

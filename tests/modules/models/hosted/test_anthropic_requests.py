@@ -11,8 +11,9 @@ from core.ports import (
     ModelTraits,
 )
 from core.values import Json, JsonObject
-from tests.modules.models.backends import ANTHROPIC, CLAUDE_FACTS, REQUEST, ask
+from tests.modules.models.backends import ANTHROPIC, FACTS_PATH, REQUEST, ask
 from tests.modules.models.hosted.claude_events import refusal
+from tests.modules.models.service import answers, pieces
 
 asked_body, claude = ANTHROPIC.asked_body, ANTHROPIC.open
 
@@ -70,7 +71,7 @@ KINDS = ("adaptive", "between_tools", "disabled", "enabled")
 async def asked_with(said: JsonObject | None, **fields: object) -> JsonObject:
     """What is sent where the Models API says so; None is a service that has none."""
     async with ANTHROPIC.service() as fake, claude(fake.url, **fields) as model:
-        fake.asides = {"/v1/models/": said}
+        fake.on[FACTS_PATH] = answers(404 if said is None else 200, said or {})
         await ask(model)
         return fake.bodies[0]
 
@@ -114,8 +115,8 @@ async def test_a_refusal_has_the_service_asked_what_the_model_takes_and_that_is_
     request = ModelRequest("perception", "x", schema={**schema, "additionalProperties": False})
     said = refusal("invalid_request_error", "max_tokens: 32000 > 8192")
     async with ANTHROPIC.service() as fake, claude(fake.url) as model:
-        fake.asides = {"/v1/models/": facts(8192, schemas=False)}
-        fake.refuses_once(400, said)
+        fake.on[FACTS_PATH] = answers(200, facts(8192, schemas=False))
+        fake.plays(answers(400, said), pieces(ANTHROPIC.whole))
         await ask(model, request)
         await ask(model, request)
     assert [body["max_tokens"] for body in fake.bodies] == [32_000, 8192, 8192]
@@ -124,15 +125,15 @@ async def test_a_refusal_has_the_service_asked_what_the_model_takes_and_that_is_
 
 async def test_who_else_speaks_the_protocol_and_refuses_is_asked_for_the_least() -> None:
     async with ANTHROPIC.service() as fake, claude(fake.url) as model:
-        fake.asides = {"/v1/models/": None}
-        fake.refuses_once(400, refusal("invalid_request_error", "max_tokens is too large"))
+        fake.on[FACTS_PATH] = answers(404, {})
+        said = refusal("invalid_request_error", "max_tokens is too large")
+        fake.plays(answers(400, said), pieces(ANTHROPIC.whole))
         await ask(model)
     assert [body["max_tokens"] for body in fake.bodies] == [32_000, 4096]
 
 
 async def test_a_request_that_facts_do_not_change_is_not_sent_again() -> None:
     async with ANTHROPIC.service() as fake:
-        fake.asides = {"/v1/models/": CLAUDE_FACTS}
         fake.answers(400, refusal("invalid_request_error", "prompt is too long"))
         assert "prompt is too long" in str(await ANTHROPIC.failure(fake))
     assert len(fake.bodies) == 1

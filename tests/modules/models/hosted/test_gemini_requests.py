@@ -11,6 +11,7 @@ from core.ports import (
 from core.values import Json, JsonObject
 from tests.modules.models.backends import GEMINI, REQUEST, ask
 from tests.modules.models.hosted.gemini_events import refusal
+from tests.modules.models.service import answers, pieces
 
 asked_body, gemini = GEMINI.asked_body, GEMINI.open
 
@@ -86,7 +87,7 @@ async def test_thinking_that_a_model_refuses_is_asked_for_otherwise_from_then_on
 ) -> None:
     said = refusal(400, "INVALID_ARGUMENT", "Thinking level MINIMAL is not supported.")
     async with GEMINI.service() as fake, gemini(fake.url, model=model, thinking=effort) as backend:
-        fake.refuses_once(400, said)
+        fake.plays(answers(400, said), pieces(GEMINI.whole))
         await ask(backend)
         await ask(backend)
     sent = [body["generationConfig"] for body in fake.bodies]

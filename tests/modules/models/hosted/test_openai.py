@@ -11,19 +11,8 @@ from core.ports import ImageInput, ModelRequest
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.hosted.model import HostedModel
-from tests.core.mcp.http_server import Exchange
-from tests.modules.models.http.chat_server import (
-    KEY,
-    Handler,
-    asked,
-    chunk,
-    refuses,
-    sends,
-    streams,
-    talking,
-    text,
-    whole,
-)
+from tests.modules.models.http.chat_server import KEY, asked, chunk, streams, talking, text, whole
+from tests.modules.models.service import Exchange, Handler, refuses, sends
 
 REQUEST = ModelRequest("decision", "You plan.\nAdd 1 and 2.", prefix_characters=10)
 
@@ -40,8 +29,8 @@ async def failure(handler: Handler) -> ModelUnavailable:
 async def test_a_prompt_goes_out_with_its_stable_part_first() -> None:
     async with talking(max_output_tokens=50) as (server, model):
         assert (await asked(model, REQUEST)).text == "Hello"
-        assert server.paths == ["/v1/chat/completions"]
-        assert server.headers["authorization"] == f"Bearer {KEY.value}"
+        assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
+        assert server.seen[-1].headers["authorization"] == f"Bearer {KEY.value}"
         assert server.bodies == [
             {
                 "model": "test-model",
@@ -65,7 +54,7 @@ async def test_a_prompt_without_a_stable_part_is_the_users_and_a_server_may_want
         assert server.bodies[0]["max_tokens"] == 9
         assert server.bodies[0]["temperature"] == 0.5
         assert server.bodies[0]["reasoning_effort"] == "low"
-        assert "authorization" not in server.headers
+        assert "authorization" not in server.seen[-1].headers
 
 
 async def test_images_go_as_data_urls_behind_the_text() -> None:
@@ -284,7 +273,7 @@ async def test_a_refusal_that_names_no_parameter_is_not_asked_again(refused: Han
 
 async def test_a_server_that_refuses_everything_is_given_up() -> None:
     async def play(exchange: Exchange) -> None:
-        names = list(exchange.seen.message)
+        names = list(exchange.body)
         await exchange.json({"error": " ".join(f"'{name}'" for name in names)}, 400)
 
     async with talking(play, thinking="off", max_output_tokens=99) as (server, model):

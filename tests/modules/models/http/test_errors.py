@@ -8,9 +8,8 @@ import pytest
 
 from core.base.http_status import PAUSE_SECONDS_MAX
 from core.values import JsonObject
-from tests.core.mcp.http_server import Exchange
-from tests.modules.models.http.chat_server import refuses, sends
 from tests.modules.models.http.wired import posted, refusal
+from tests.modules.models.service import Exchange, refuses, sends
 
 
 async def test_a_service_that_wants_a_key_where_we_have_none_says_so() -> None:
@@ -58,7 +57,7 @@ async def test_a_pause_may_be_given_as_a_date() -> None:
 
 async def test_a_refusal_without_an_error_document_is_quoted_as_it_stands() -> None:
     async def play(exchange: Exchange) -> None:
-        await exchange.reply(502, body, "text/html")
+        await exchange.reply(body, 502, "text/html")
 
     body = b"upstream down"
     assert "(HTTP 502): upstream down; try again" in str(await refusal(play))

@@ -15,18 +15,18 @@ from core.errors import ModelUnavailable
 from modules.models.http.client import Body
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, ServiceReply
-from tests.core.mcp.http_server import Exchange
-from tests.modules.models.http.chat_server import Handler, model_server, sends
+from tests.modules.models.http.chat_server import model_server
 from tests.modules.models.http.wired import ADVICE, events, fault, heard, lines, posted, wire
+from tests.modules.models.service import Exchange, Handler, sends
 
 
 def chunked(*pieces: bytes, end: bool = True) -> Handler:
     """A stream in pieces, each with a turn of its own."""
 
     async def play(exchange: Exchange) -> None:
-        await exchange.stream()
+        await exchange.begin("text/event-stream")
         for piece in pieces:
-            await exchange.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await exchange.write(piece)
         if end:
             await exchange.end()
         else:
@@ -40,9 +40,9 @@ async def test_a_query_in_the_address_stays_and_half_a_surrogate_pair_can_be_sen
         address = f"{server.url}?version=7"
         async with wire(address, None) as opened, opened.exchange("/x", {"q": "\ud800!"}) as reply:
             assert await reply.json() == {}
-        assert server.paths == ["/v1/x?version=7"]
+        assert [seen.path for seen in server.seen] == ["/v1/x?version=7"]
         assert server.bodies == [{"q": "?!"}]
-        assert "authorization" not in server.headers
+        assert "authorization" not in server.seen[-1].headers
 
 
 async def test_events_are_read_up_to_done_and_the_connection_is_kept() -> None:
@@ -110,10 +110,10 @@ async def test_plain_http_where_tls_is_expected_is_told_as_such() -> None:
 @pytest.mark.parametrize("is_alive", [False, True])
 async def test_the_rest_of_a_stream_is_waited_for_no_longer_than_said(is_alive: bool) -> None:
     async def play(exchange: Exchange) -> None:
-        await exchange.stream()
-        await exchange.event(1)
+        await exchange.begin("text/event-stream")
+        await exchange.write(b"data: 1\n\n")
         while is_alive and not exchange.gone.is_set():
-            await exchange.text(": still here\n\n")
+            await exchange.write(b": still here\n\n")
             with suppress(TimeoutError):
                 await asyncio.wait_for(exchange.gone.wait(), 0.01)
         await exchange.gone.wait()
@@ -135,9 +135,9 @@ async def test_a_body_that_is_no_object_is_no_reply(body: bytes) -> None:
 
 async def test_what_never_ends_is_cut_off_at_a_bound() -> None:
     async def play(exchange: Exchange) -> None:
-        await exchange.stream()
+        await exchange.begin("text/event-stream")
         while not exchange.gone.is_set():
-            await exchange.text("x" * 60_000)
+            await exchange.write(b"x" * 60_000)
 
     assert f"an event of more than {EVENT_BYTES_MAX:,} bytes" in str(await fault(play))
     async with model_server(play) as server, wire(server.url) as opened:

@@ -11,7 +11,8 @@ from modules.models.credentials.keys import ApiKey
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import Advice, ServiceError, ServiceErrors
 from modules.models.http.reply import ServiceReply
-from tests.modules.models.http.chat_server import KEY, Handler, model_server
+from tests.modules.models.http.chat_server import KEY, model_server
+from tests.modules.models.service import Handler
 
 ADVICE = Advice("start it", "name another", "set SOME_KEY")
 

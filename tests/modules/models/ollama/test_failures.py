@@ -4,13 +4,13 @@ import pytest
 
 from core.errors import ModelUnavailable
 from tests.modules.models.ollama.server import (
-    Asked,
     OllamaServer,
     chunk,
     deltas,
     ollama,
     ollama_server,
 )
+from tests.modules.models.service import Exchange
 
 
 async def failure(fake: OllamaServer, name: str = "qwen:7b") -> ModelUnavailable:
@@ -59,8 +59,8 @@ async def test_a_model_that_is_not_installed_is_named_with_the_nearest_that_are(
 async def test_what_a_server_refuses_says_what_to_do(
     status: int, said: str, told: str, transient: bool
 ) -> None:
-    async def refuse(asked: Asked) -> None:
-        await asked.json({"error": said}, status)
+    async def refuse(exchange: Exchange) -> None:
+        await exchange.json({"error": said}, status)
 
     async with ollama_server() as fake:
         fake.on["/api/chat"] = refuse

@@ -25,13 +25,13 @@ from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
 from tests.modules.models.ollama.server import (
     REQUEST,
-    Asked,
     chunk,
     deltas,
     last,
     ollama,
     ollama_server,
 )
+from tests.modules.models.service import Exchange
 
 PICTURE = ImageInput("cat.png", "image/png", b"\x89PNG")
 
@@ -215,8 +215,8 @@ async def test_the_context_of_the_entry_and_of_the_modelfile_count() -> None:
 
 
 async def test_an_old_server_that_shows_nothing_is_asked_all_the_same() -> None:
-    async def no_such_page(asked: Asked) -> None:
-        await asked.raw(b"nothing", 400)
+    async def no_such_page(exchange: Exchange) -> None:
+        await exchange.reply(b"nothing", 400)
 
     async with ollama_server() as fake, ollama(fake, thinking="high") as model:
         fake.on["/api/show"] = fake.on["/api/ps"] = no_such_page
@@ -226,10 +226,10 @@ async def test_an_old_server_that_shows_nothing_is_asked_all_the_same() -> None:
 
 
 async def test_bytes_that_are_no_text_are_replaced() -> None:
-    async def answer(asked: Asked) -> None:
-        await asked.begin()
-        await asked.write(b'{"message": {"content": "a\xff\\ud800b"}, "done": true}\n')
-        await asked.end()
+    async def answer(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(b'{"message": {"content": "a\xff\\ud800b"}, "done": true}\n')
+        await exchange.end()
 
     async with ollama_server() as fake, ollama(fake) as model:
         fake.on["/api/chat"] = answer

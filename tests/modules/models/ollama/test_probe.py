@@ -15,7 +15,8 @@ from modules.models.ollama.facts import (
     billions_of_parameters,
     installed_models,
 )
-from tests.modules.models.ollama.server import Asked, listed, ollama_server
+from tests.modules.models.ollama.server import listed, ollama_server
+from tests.modules.models.service import Exchange
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ async def test_what_is_in_memory_is_only_asked_where_it_matters() -> None:
     "body", [b"<html>", b"{}", b"[1]", b"[" * 100_000, b"\xff", json.dumps({"data": []}).encode()]
 )
 async def test_another_service_at_that_port_is_no_ollama(body: bytes) -> None:
-    async def answer(asked: Asked) -> None:
-        await asked.raw(body)
+    async def answer(exchange: Exchange) -> None:
+        await exchange.reply(body)
 
     async with ollama_server() as fake:
         fake.on["/api/tags"] = answer
@@ -110,8 +111,8 @@ async def test_another_service_at_that_port_is_no_ollama(body: bytes) -> None:
 
 
 async def test_a_listener_that_says_nothing_costs_the_time_that_is_allowed() -> None:
-    async def silent(asked: Asked) -> None:
-        await asked.gone.wait()
+    async def silent(exchange: Exchange) -> None:
+        await exchange.gone.wait()
 
     async with ollama_server() as fake:
         fake.on["/api/tags"] = silent
