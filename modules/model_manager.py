@@ -19,10 +19,8 @@ from modules.models.choosing.names import built_in_models
 from modules.models.offline import OfflineModel
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.budget import NO_LIMITS, RunLimits
-from modules.models.serving.prices import FREE
-from modules.models.serving.run import ModelRun
-from modules.models.serving.watched import RETRIES, ChosenModel, WatchedModel
+from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
+from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
 
 
 class ModelManager:

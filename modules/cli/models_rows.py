@@ -21,7 +21,7 @@ from modules.models.choosing.discovery import (
 from modules.models.credentials.keyring_store import KeyringStore
 from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, key_variable
 from modules.models.ollama.facts import InstalledModel, chat_models
-from modules.models.serving.prices import FREE
+from modules.models.serving.budget import FREE
 
 Source: TypeAlias = Literal["models.json", "ollama", "llama.cpp", "file"]
 """Where a model comes from: the configuration, a server that was found, or a folder."""

@@ -18,8 +18,7 @@ from core.turn import Usage
 from modules.model_manager import ModelManager, choose_model
 from modules.models.recorded.model import RecordingModel
 from modules.models.scripted import Reply, ScriptedModel
-from modules.models.serving.budget import EVERY_MODEL_WRITES, RunLimits
-from modules.models.serving.prices import FREE, priced
+from modules.models.serving.budget import EVERY_MODEL_WRITES, FREE, RunLimits, priced
 from modules.models.serving.reply import MAX_REPLY_CHARACTERS
 from modules.models.serving.watched import ChosenModel
 from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient

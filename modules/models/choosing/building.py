@@ -36,7 +36,7 @@ from modules.models.offline import OfflineModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.recorded.model import ReplayedModel
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.prices import FREE, listed_price
+from modules.models.serving.budget import FREE, listed_price
 from modules.models.serving.watched import ChosenModel
 
 DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"

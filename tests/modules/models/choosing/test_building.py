@@ -12,7 +12,7 @@ from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import ConfigurationError, UsageError, UserError
 from core.ports import ModelRequest
 from modules.models.choosing.names import FORMS, built_in_models, completed
-from modules.models.serving.prices import FREE, listed_price
+from modules.models.serving.budget import FREE, listed_price
 from modules.models.serving.reply import collect_reply
 from tests.modules.models.choosing.worlds import ALL_KEYS, MODELS, choose, names
 

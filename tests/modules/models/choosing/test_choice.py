@@ -12,7 +12,7 @@ from core.values import Json
 from modules.models.choosing.choice import choose_models
 from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.prices import FREE
+from modules.models.serving.budget import FREE
 from tests.modules.models.choosing.listeners import json_server, listing
 from tests.modules.models.choosing.worlds import ALL_KEYS, KEY, MODELS, NOBODY, choose, names
 

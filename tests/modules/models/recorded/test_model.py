@@ -28,7 +28,7 @@ from modules.model_manager import ModelManager
 from modules.models.recorded.file import append_line
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import Reply, ScriptedModel
-from modules.models.serving.prices import FREE
+from modules.models.serving.budget import FREE
 from modules.models.serving.reply import collect_reply
 from modules.models.serving.watched import ChosenModel
 from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient

@@ -18,9 +18,8 @@ from core.ports import (
 from core.turn import Usage
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.prices import FREE
-from modules.models.serving.run import TELLING_SECONDS
-from modules.models.serving.watched import ChosenModel
+from modules.models.serving.budget import FREE
+from modules.models.serving.watched import TELLING_SECONDS, ChosenModel
 from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")
