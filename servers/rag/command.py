@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-from servers.rag.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, OptionsError, RagError
+from servers.rag.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, RagError, Refused
 
 TIED: Final = "--tied"
 """In front of the object: end when stdin does."""
@@ -48,14 +48,14 @@ def run(found: argparse.Namespace) -> int:
     Raises:
         KeyboardInterrupt: it was interrupted; nothing is left running.
     """
-    from servers.rag.library.management import Refused, manage
+    from servers.rag.library.management import manage
     from servers.rag.library.options import read_options
     from servers.rag.library.reporter import Reporter
 
     teller = Reporter(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
     try:
         return manage(found, read_options(), teller)
-    except (OptionsError, Refused) as error:
+    except Refused as error:
         teller.complain(str(error))
         return EXIT_USAGE
     except RagError as error:

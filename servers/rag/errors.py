@@ -13,6 +13,10 @@ class RagError(Exception):
     """Base; the message is one sentence for a person or a model."""
 
 
+class Refused(RagError):
+    """The person, or the model, has to say it otherwise."""
+
+
 class EmbedderUnavailable(RagError):
     """Vectors can't be computed now; searching by words goes on."""
 
@@ -21,11 +25,11 @@ class IndexUnusable(RagError):
     """The index file can't be opened or written: disk full, no permission, a newer version."""
 
 
-class OutsideFolders(RagError):
+class OutsideFolders(Refused):
     """A path that lies in none of the configured folders, with the reason."""
 
 
-class OptionsError(RagError):
+class OptionsError(Refused):
     """A setting that can't be used: of another form, or of something that isn't there."""
 
 

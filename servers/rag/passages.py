@@ -98,7 +98,7 @@ class WordHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class VectorChanges:
     """What happened to the vectors after a point in time, by whatever process.
 
     `counter` is the present point, to be given the next time. `changed` are the ids of chunks

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from core.base.files import PRIVATE_FILE_MODE, make_private_folder
-from servers.rag.errors import RagError
+from servers.rag.errors import Refused
 
 COPIES_MAX = 200_000
 """How many files one command copies."""
@@ -23,10 +23,6 @@ COPIES_MAX = 200_000
 _WITHOUT_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 State: TypeAlias = Literal["added", "there", "refused"]
-
-
-class NotAdded(RagError):
-    """What was to be added can't be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +41,20 @@ def add_files(folder: Path, sources: Sequence[Path]) -> Iterator[Added]:
     Hidden files of a folder, and links in it, are passed over.
 
     Raises:
-        NotAdded: a source isn't there, or the folder can't be made; nothing was copied then.
+        Refused: a source isn't there, or the folder can't be made; nothing was copied then.
     """
     for source in sources:
         _check(folder, source)
     try:
         make_private_folder(folder)
     except OSError as error:
-        raise NotAdded(f"{folder} can't be made: {error.strerror or error}") from error
+        raise Refused(f"{folder} can't be made: {error.strerror or error}") from error
     copies = 0
     for source in sources:
         for file, below in _files(source):
             copies += 1
             if copies > COPIES_MAX:
-                raise NotAdded(f"{source} holds more than {COPIES_MAX:,} files; add parts of it")
+                raise Refused(f"{source} holds more than {COPIES_MAX:,} files; add parts of it")
             yield _copy(file, folder / below)
 
 
@@ -66,11 +62,11 @@ def _check(folder: Path, source: Path) -> None:
     try:
         real, mode = source.resolve(strict=True), source.stat().st_mode
     except (OSError, RuntimeError, ValueError):
-        raise NotAdded(f"{source} is not there, or can't be looked at") from None
+        raise Refused(f"{source} is not there, or can't be looked at") from None
     if stat.S_ISDIR(mode) and folder.resolve().is_relative_to(real):
-        raise NotAdded(f"{source} holds the document folder itself")
+        raise Refused(f"{source} holds the document folder itself")
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-        raise NotAdded(f"{source} is no ordinary file")
+        raise Refused(f"{source} is no ordinary file")
 
 
 def _files(source: Path) -> Iterator[tuple[Path, Path]]:

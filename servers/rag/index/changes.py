@@ -8,7 +8,7 @@ is read. It is cut at its old end.
 import sqlite3
 from collections.abc import Iterable
 
-from servers.rag.passages import Changes
+from servers.rag.passages import VectorChanges
 
 IDENTITY = "identity"
 """A random name given when the file was made: chunk ids mean the same only under the same one."""
@@ -70,11 +70,11 @@ def forget_log(connection: sqlite3.Connection) -> None:
     set_meta(connection, LOG_START, meta_int(connection, COUNTER) + 1)
 
 
-def changes_since(connection: sqlite3.Connection, counter: int) -> Changes:
+def changes_since(connection: sqlite3.Connection, counter: int) -> VectorChanges:
     """What happened after `counter`; within a transaction, so that it is one moment's truth."""
     now = meta_int(connection, COUNTER)
     if not meta_int(connection, LOG_START) <= counter <= now:
-        return Changes(now, (), (), complete=False)
+        return VectorChanges(now, (), (), complete=False)
     rows: list[tuple[int, bool]] = connection.execute(
         "SELECT chunk, EXISTS (SELECT 1 FROM chunks WHERE id = chunk AND vector IS NOT NULL) "
         "FROM (SELECT DISTINCT chunk FROM changes WHERE counter > ?) ORDER BY chunk",
@@ -82,7 +82,7 @@ def changes_since(connection: sqlite3.Connection, counter: int) -> Changes:
     ).fetchall()
     changed = tuple(chunk_id for chunk_id, has_vector in rows if has_vector)
     removed = tuple(chunk_id for chunk_id, has_vector in rows if not has_vector)
-    return Changes(now, changed, removed)
+    return VectorChanges(now, changed, removed)
 
 
 def cut_log(connection: sqlite3.Connection, kept: int = LOGGED_CHANGES_MAX) -> None:

@@ -45,12 +45,12 @@ from servers.rag.index.word_table import (
     search_words,
 )
 from servers.rag.passages import (
-    Changes,
     Chunk,
     Document,
     DocumentEntry,
     IndexCounts,
     StoredChunk,
+    VectorChanges,
     WordHit,
 )
 from servers.rag.ports import Vectors
@@ -168,17 +168,8 @@ class Index:
         with self._connections.writing() as connection:
             log_changes(connection, write_vectors(connection, chunk_ids, vectors))
 
-    def touch_document(self, file: str, size_bytes: int, modified_ns: int) -> None:
-        """Note new times of a document whose content is the same."""
-        with self._connections.writing() as connection:
-            connection.execute(
-                "UPDATE documents SET size_bytes = ?, modified_ns = ? WHERE file = ?",
-                (size_bytes, modified_ns, file),
-            )
-            log_changes(connection, ())
-
     def rename_document(self, file: str, new_file: str, path: str, modified_ns: int) -> None:
-        """Call a document otherwise; one that had the new name is removed."""
+        """Give a document another name, place or time; one that had the new name is removed."""
         with self._connections.writing() as connection:
             touched: list[int] = []
             if new_file != file and find_document(connection, file) is not None:
@@ -300,13 +291,13 @@ class Index:
         with self._connections.reading() as connection:
             return meta_int(connection, COUNTER)
 
-    def changes_since(self, counter: int) -> Changes:
+    def changes_since(self, counter: int) -> VectorChanges:
         """Which chunks got or lost their vector since `counter`, by whatever process."""
         replaced = self._connections.follow_replacement()
         with self._connections.reading_one_state() as connection:
             changes = changes_since(connection, counter)
             if replaced or not self._fits(connection):
-                return Changes(changes.counter, (), (), complete=False)
+                return VectorChanges(changes.counter, (), (), complete=False)
             return changes
 
     @property

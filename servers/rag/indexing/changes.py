@@ -1,6 +1,6 @@
 """What differs between the folders and the index: new, changed, moved and missing files."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from servers.rag.folders.scan import FoundFile, Scan
@@ -24,10 +24,8 @@ class Changes:
     unchanged: int = 0
 
 
-def compare(
-    found: Scan, known: Iterable[DocumentEntry], force: Collection[str] = frozenset()
-) -> Changes:
-    """Compare what was found with what is known; the files of `force` count as changed.
+def compare(found: Scan, known: Iterable[DocumentEntry], *, anew: bool = False) -> Changes:
+    """Compare what was found with what is known; `anew` lets all known files count as changed.
 
     A file that is called differently only because folders were added to the profile, or taken
     away, is renamed, not read.
@@ -47,10 +45,10 @@ def compare(
             changes.unchanged += listed
             if not listed:
                 changes.refused.append(file)
-        elif moved is not None and _is_same(moved, file) and file.file not in force:
+        elif moved is not None and _is_same(moved, file):
             changes.renamed.append((moved.file, file))
             del gone[moved.path]
-        elif entry is not None and _is_same(entry, file) and file.file not in force:
+        elif entry is not None and _is_same(entry, file) and not anew:
             changes.unchanged += 1
         else:
             changes.unread.append(file)

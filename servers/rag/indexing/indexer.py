@@ -9,11 +9,14 @@ the next. Files are read on one thread while the texts before them are cut and w
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import assert_never
 
+from core.base.text import one_line
 from servers.rag.chunking.chunker import CutDocument, cut_by_structure
 from servers.rag.folders.scan import Bounds, FoundFile, IgnoreRules, Scan, look_at, scan
 from servers.rag.index.index import Index
@@ -27,17 +30,19 @@ from servers.rag.indexing.progress import (
     SyncReport,
 )
 from servers.rag.indexing.reading import (
+    DOUBTFUL_BY_NS,
     FileFailed,
     FileGone,
     FileRead,
     FileReader,
     FileUnchanged,
     Outcome,
+    Reading,
+    changed_meanwhile,
     read_ahead,
 )
-from servers.rag.indexing.writer import DocumentWriter
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import DocumentEntry
+from servers.rag.passages import DocumentEntry, DocumentStatus
 from servers.rag.ports import Embedder, Extractor
 
 logger = logging.getLogger(__name__)
@@ -57,6 +62,11 @@ text that is slower than the others keeps the other cores waiting seldom."""
 
 SETTLE_SECONDS = 0.5
 """How long to leave such files alone in between."""
+
+NOTE_CHARACTERS_MAX = 500
+TITLE_CHARACTERS_MAX = 300
+
+NO_TEXT = "it holds no text"
 
 
 class Indexer:
@@ -84,7 +94,6 @@ class Indexer:
         self._settle_seconds = settle_seconds
         self._rules = IgnoreRules(options.ignore)
         self._bounds = Bounds(options.file_bytes, options.files)
-        self._writer = DocumentWriter(index)
         self._reader = FileReader(extractor, options.file_bytes)
         self._progress = ProgressCounter(index.counts, on_event, has_vectors=embedder is not None)
         self._cancelled = threading.Event()
@@ -115,8 +124,8 @@ class Indexer:
         """End runs and filling after the file or batch that they are at; for good."""
         self._cancelled.set()
 
-    def sync(self, force: Collection[str] = frozenset()) -> SyncReport:
-        """Compare, and write what differs; the files named in `force` are read in any case.
+    def sync(self, *, anew: bool = False) -> SyncReport:
+        """Compare, and write what differs; `anew` reads also what doesn't.
 
         Raises:
             IndexUnusable: it can't be written (the disk is full): all that was written before
@@ -128,7 +137,7 @@ class Indexer:
             self._notes = tuple(found.notes)
             for note in found.notes:
                 self._progress.tell(IndexNoted(note))
-            return self._bring_up_to_date(found, self._index.documents(), force)
+            return self._bring_up_to_date(found, self._index.documents(), anew=anew)
 
     def sync_paths(self, paths: Collection[str]) -> SyncReport:
         """The same for single files, of which it was heard that they changed.
@@ -143,22 +152,22 @@ class Indexer:
                     names = (*look.found.files, *look.missing)
                     known = [d.entry for name in names if (d := self._index.document(name))]
                     if {entry.file for entry in known}.issuperset(look.missing):
-                        return self._bring_up_to_date(look.found, known, frozenset())
+                        return self._bring_up_to_date(look.found, known, anew=False)
         return self.sync()
 
     def _bring_up_to_date(
-        self, found: Scan, known: Sequence[DocumentEntry], force: Collection[str]
+        self, found: Scan, known: Sequence[DocumentEntry], *, anew: bool
     ) -> SyncReport:
         """Compare what was found with what was known, and do what is to be done."""
-        run = _Run({entry.file: entry for entry in known}, force)
-        changes = compare(found, known, force)
+        run = _Run({entry.file: entry for entry in known}, anew)
+        changes = compare(found, known, anew=anew)
         run.tally["unchanged"] = changes.unchanged
         self._move_and_remove(changes, run)
         self._read_all(changes.unread, run)
-        if run.has_written:
+        if run.tally["added"] or run.tally["changed"]:
             self._index.tidy(self._cancelled.is_set)
         self._progress.count()
-        report = run.report(complete=not self._cancelled.is_set())
+        report = SyncReport(**run.tally, complete=not self._cancelled.is_set())
         self._progress.tell(report)
         return report
 
@@ -188,17 +197,19 @@ class Indexer:
     def _move_and_remove(self, changes: Changes, run: "_Run") -> None:
         """All that needs no text, before the reading begins."""
         for old, file in changes.renamed:
-            self._writer.move(old, file)
-            run.tally["renamed"] += 1
-        bytes_max = self._options.file_bytes
-        for old, file, reading in find_moves(changes, self._index.content_hash, bytes_max):
-            self._writer.move(old, file, reading)
-            run.tally["renamed"] += 1
+            self._index.rename_document(old, file.file, file.path, file.modified_ns)
+        moved = find_moves(changes, self._index.content_hash, self._options.file_bytes)
+        for old, file, reading in moved:
+            self._index.rename_document(old, file.file, file.path, reading.trusted_modified_ns)
         for entry in changes.gone:
-            self._writer.remove(entry.file)
-            run.tally["removed"] += 1
+            self._index.remove_document(entry.file)
         for file in changes.refused:
-            self._tell(run.wrote("skipped", self._writer.refuse(file)))
+            entry = _entry(file, None, "skipped", file.refusal)
+            self._index.replace_document(entry, "")
+            self._tell(entry)
+        run.tally["renamed"] += len(changes.renamed) + len(moved)
+        run.tally["removed"] += len(changes.gone)
+        run.tally["skipped"] += len(changes.refused)
 
     def _read_all(self, files: Sequence[FoundFile], run: "_Run") -> None:
         """Read files, small ones first, and those that would not hold still once more."""
@@ -210,7 +221,7 @@ class Indexer:
                 for outcome in outcomes:
                     if self._cancelled.is_set():
                         return
-                    if look < LOOKS_MAX and _changed_meanwhile(outcome):
+                    if look < LOOKS_MAX and changed_meanwhile(outcome):
                         restless.append(outcome.file)
                     else:
                         self._write(outcome, run)
@@ -224,7 +235,7 @@ class Indexer:
         """What comes of reading each, in order; the reading is some files ahead."""
 
         def read(file: FoundFile) -> Outcome:
-            known = file.file in run.known and file.file not in run.force
+            known = file.file in run.known and not run.anew
             return self._reader.read(file, self._index.content_hash(file.file) if known else None)
 
         return read_ahead(read, files, READ_AHEAD_FILES)
@@ -235,19 +246,24 @@ class Indexer:
             case FileRead():
                 self._write_text(outcome, run)
             case FileUnchanged(file, reading):
-                self._writer.touch(run.known[file.file], file, reading)
+                # Other times, or another place, and the content that it had.
+                modified_ns = reading.trusted_modified_ns
+                self._index.rename_document(file.file, file.file, file.path, modified_ns)
                 run.tally["unchanged"] += 1
             case FileFailed():
                 self._write_failure(outcome, run)
             case FileGone(file):
                 if file.file in run.known:
-                    self._writer.remove(file.file)
+                    self._index.remove_document(file.file)
                     run.tally["removed"] += 1
             case _:
                 assert_never(outcome)
 
     def _write_text(self, read: FileRead, run: "_Run") -> None:
-        """The text with its chunks; a text that can't be cut counts as one that can't be read."""
+        """The text with its chunks, which are found by words from now on and lack vectors.
+
+        A text that can't be cut counts as one that can't be read.
+        """
         try:
             cut = self._cut(read.extracted)
         except Exception as error:
@@ -255,17 +271,29 @@ class Indexer:
             reason = f"can't be cut into chunks ({type(error).__name__})"
             self._write_failure(FileFailed(read.file, read.reading, reason, read.settled), run)
             return
-        entry = self._writer.write(read, cut.chunks, cut.note)
+        notes = [*read.extracted.notes, *([cut.note] if cut.note else [])]
+        if not cut.chunks and not notes:
+            notes.append(NO_TEXT)
+        if not read.settled:
+            notes.append(f"it was being written when it was read at {time.strftime('%H:%M:%S')}")
+        status: DocumentStatus = "indexed" if cut.chunks else "empty"
+        entry = _entry(read.file, read.reading, status, "; ".join(notes), read.extracted.title)
+        # Without a hash it is read once more, whatever its content is then.
+        content_hash = read.reading.content_hash if read.settled else ""
+        self._index.replace_document(entry, content_hash, read.extracted, cut.chunks)
         run.tally["unsettled"] += not read.settled
-        self._tell(run.wrote("changed" if entry.file in run.known else "added", entry))
+        run.tally["changed" if entry.file in run.known else "added"] += 1
+        self._tell(entry)
 
     def _write_failure(self, failed: FileFailed, run: "_Run") -> None:
         """Why it isn't searchable, unless that is what the index says already."""
         run.tally["unsettled"] += not failed.settled
-        entry = self._writer.failure(failed)
+        entry = _entry(failed.file, failed.reading, "failed", failed.reason)
         if entry != run.known.get(entry.file):
-            self._writer.mark(entry, failed)
-            self._tell(run.wrote("failed", entry))
+            content_hash = "" if failed.reading is None else failed.reading.content_hash
+            self._index.replace_document(entry, content_hash)
+            run.tally["failed"] += 1
+            self._tell(entry)
 
     def _tell(self, entry: DocumentEntry) -> None:
         """A line for the status, if there is anything to say."""
@@ -273,37 +301,28 @@ class Indexer:
             self._progress.tell(FileNoted(entry.file, entry.status, entry.note))
 
 
+@dataclass(slots=True)
 class _Run:
-    """One run: what was known when it began, and what came of it."""
+    """One run: what was known when it began, whether all is read anew, and what came of it."""
 
-    def __init__(self, known: Mapping[str, DocumentEntry], force: Collection[str]) -> None:
-        self.known = known
-        self.force = force
-        self.tally = Counter[str]()
-
-    def wrote(self, what: str, entry: DocumentEntry) -> DocumentEntry:
-        """Count an entry that was written, and give it back."""
-        self.tally[what] += 1
-        return entry
-
-    @property
-    def has_written(self) -> bool:
-        """Whether any text was."""
-        return bool(self.tally["added"] or self.tally["changed"])
-
-    def report(self, *, complete: bool) -> SyncReport:
-        """The sums."""
-        return SyncReport(**self.tally, complete=complete)
+    known: Mapping[str, DocumentEntry]
+    anew: bool
+    tally: Counter[str] = field(default_factory=Counter[str])
 
 
-def _changed_meanwhile(outcome: Outcome) -> bool:
-    """Whether a file wants another look soon; one that can't be opened doesn't, but later."""
-    match outcome:
-        case FileRead(settled=settled):
-            return not settled
-        case FileFailed(reading=reading, settled=settled):
-            return reading is not None and not settled
-        case FileUnchanged() | FileGone():
-            return False
-        case _:
-            assert_never(outcome)
+def _entry(
+    file: FoundFile, reading: Reading | None, status: DocumentStatus, note: str, title: str = ""
+) -> DocumentEntry:
+    """The entry of a file; one that could not be opened gets a time that can't be right."""
+    return DocumentEntry(
+        file=file.file,
+        path=file.path,
+        status=status,
+        size_bytes=file.size_bytes if reading is None else reading.size_bytes,
+        modified_ns=(
+            file.modified_ns - DOUBTFUL_BY_NS if reading is None else reading.trusted_modified_ns
+        ),
+        chunks=0,
+        title=one_line(title, TITLE_CHARACTERS_MAX),
+        note=one_line(note, NOTE_CHARACTERS_MAX),
+    )

@@ -146,6 +146,12 @@ class FileGone:
 Outcome: TypeAlias = FileRead | FileUnchanged | FileFailed | FileGone
 
 
+def changed_meanwhile(outcome: Outcome) -> bool:
+    """Whether a file wants another look soon; one that can't be opened doesn't, but later."""
+    read = isinstance(outcome, FileRead | FileFailed)
+    return read and outcome.reading is not None and not outcome.settled
+
+
 @dataclass(frozen=True, slots=True)
 class FileReader:
     """Reads files one by one, whatever happens to them meanwhile."""

@@ -8,7 +8,7 @@ in the background, and words find what there is meanwhile.
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from servers.rag.chunking.chunker import CHUNKER_VERSION, CutDocument, cut_by_structure
 from servers.rag.embedding.opening import open_embedder
-from servers.rag.errors import EmbedderUnavailable, RagError, VectorsUnavailable
+from servers.rag.errors import EmbedderUnavailable, VectorsUnavailable
 from servers.rag.folders.scan import IgnoreRules
 from servers.rag.folders.watching import Watcher
 from servers.rag.index.index import Index
@@ -57,10 +57,6 @@ begin when the library does, and take about 0.3 s."""
 
 STILL_STARTING = "the embedder is still starting; search again in a moment"
 STILL_LOADING = "the vectors are still being loaded; search again in a moment"
-
-
-class UnknownDocument(RagError):
-    """The index has no document of that name."""
 
 
 def tell_nobody(_: IndexEvent) -> None:
@@ -215,21 +211,16 @@ class DocumentLibrary:
         Raises:
             IndexUnusable: another process keeps the index up to date, or it can't be written.
         """
-        return self._sync(frozenset(), embed=embed)
+        self._writer.require(self.index)
+        return self._sync_and_embed(anew=False) if embed else self.indexer.sync()
 
-    def reindex(self, files: Collection[str] = ()) -> SyncReport:
-        """Read documents again though their files are the same; all of them if none is named.
+    def reindex(self) -> SyncReport:
+        """Read all documents again though their files are the same; raises the same.
 
         Chunks whose text comes out the same keep their vectors.
-
-        Raises:
-            UnknownDocument: there is none of that name.
-            IndexUnusable: as in `sync`.
         """
-        known = {entry.file for entry in self.documents()}
-        if unknown := [file for file in files if file not in known]:
-            raise UnknownDocument(f"the index has no document {unknown[0]!r}")
-        return self._sync(frozenset(files) or known, embed=True)
+        self._writer.require(self.index)
+        return self._sync_and_embed(anew=True)
 
     def search(
         self, query: str, top_k: int = TOP_K, file: str | None = None, mode: SearchMode = "hybrid"
@@ -334,16 +325,13 @@ class DocumentLibrary:
         if self.index.notice != noticed:
             self._on_event(IndexNoted(self.index.notice))
 
-    def _sync(self, force: Collection[str], *, embed: bool) -> SyncReport:
-        """Compare and, if `embed`, embed side by side; returns when both are done."""
-        self._writer.require(self.index)
-        if not embed:
-            return self.indexer.sync(force)
+    def _sync_and_embed(self, *, anew: bool) -> SyncReport:
+        """Compare and embed side by side; returns when both are done."""
         with ThreadPoolExecutor(1, thread_name_prefix="embedding") as threads:
             compared = threading.Event()
             filling = threads.submit(self._fill_until, compared)
             try:
-                report = self.indexer.sync(force)
+                report = self.indexer.sync(anew=anew)
                 compared.set()
                 filling.result()
             except BaseException:

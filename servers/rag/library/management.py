@@ -10,15 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from core.base.text import size_text
-from servers.rag.errors import (
-    EXIT_DONE,
-    EXIT_NOTHING_FOUND,
-    EXIT_USAGE,
-    OutsideFolders,
-    RagError,
-)
+from servers.rag.errors import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, Refused
 from servers.rag.folders.access import resolve
-from servers.rag.folders.adding import NotAdded, add_files
+from servers.rag.folders.adding import add_files
 from servers.rag.indexing.progress import OnEvent
 from servers.rag.library.library import DocumentLibrary
 from servers.rag.library.library_protocol import Library, LibraryStatus
@@ -26,11 +20,6 @@ from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
 from servers.rag.library.wording import entry_line, passages_text
 from servers.rag.passages import DocumentEntry, Passage, SearchMode
-
-
-class Refused(RagError):
-    """The person has to say it otherwise."""
-
 
 OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], Library]
 
@@ -91,10 +80,7 @@ class _Commands:
 
     def add(self, paths: list[Path]) -> int:
         root = self._options.folders[0]
-        try:
-            copied = list(add_files(root, paths))
-        except NotAdded as error:
-            raise Refused(str(error)) from error
+        copied = list(add_files(root, paths))
         if any(one.state == "added" for one in copied):
             self._update(embed=True)
         rows = [(str(one.target.relative_to(root)), one.state, one.reason) for one in copied]
@@ -167,7 +153,8 @@ class _Commands:
         return EXIT_DONE
 
     def remove(self, file: str, *, is_sure: bool) -> int:
-        path = self._path_of(file)
+        entry = next((e for e in self._library.documents() if e.file == file), None)
+        path = resolve(self._options.folders, file if entry is None else entry.path)
         if not is_sure and not _agrees(f"delete {path}? [y/N] "):
             raise Refused(f"{path} stays; --yes deletes it without a question")
         try:
@@ -212,18 +199,6 @@ class _Commands:
     def _other_writer(self) -> int | None:
         holder = self._library.status().writer_process
         return holder if holder is not None and holder != os.getpid() else None
-
-    def _path_of(self, file: str) -> Path:
-        """The file of a document, which lies in a document folder.
-
-        Raises:
-            Refused: there is none of that name.
-        """
-        entry = next((e for e in self._library.documents() if e.file == file), None)
-        try:
-            return resolve(self._options.folders, file if entry is None else entry.path)
-        except OutsideFolders as error:
-            raise Refused(str(error)) from error
 
 
 def _agrees(question: str) -> bool:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from servers.rag.folders.adding import Added, NotAdded, add_files
+from servers.rag.errors import Refused
+from servers.rag.folders.adding import Added, add_files
 
 
 def added(folder: Path, *sources: Path) -> list[tuple[str, str]]:
@@ -56,7 +57,7 @@ def test_what_cannot_be_added_stops_all_before_anything_is_copied(tmp_path: Path
         (tmp_path / "all", "document folder itself"),
         (docs, "document folder itself"),
     ):
-        with pytest.raises(NotAdded, match=reason):
+        with pytest.raises(Refused, match=reason):
             list(add_files(docs, [good, bad]))
     assert list(docs.iterdir()) == []
 
@@ -64,5 +65,5 @@ def test_what_cannot_be_added_stops_all_before_anything_is_copied(tmp_path: Path
 def test_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
     file = tmp_path / "docs"
     file.write_text("x")
-    with pytest.raises(NotAdded, match="can't be made"):
+    with pytest.raises(Refused, match="can't be made"):
         list(add_files(file, [file]))

@@ -93,9 +93,9 @@ def test_a_renamed_document_keeps_its_chunks_and_replaces_the_one_of_that_name(
 
 def test_new_times_are_noted_without_touching_the_text(index: Index) -> None:
     ids = put(index, "a.md", "apples")
-    index.touch_document("a.md", 5, 9)
+    index.rename_document("a.md", "a.md", "/a.md", 9)
     (touched,) = index.documents()
-    assert (touched.size_bytes, touched.modified_ns) == (5, 9)
+    assert (touched.path, touched.modified_ns) == ("/a.md", 9)
     assert index.chunk_ids("a.md") == ids
 
 

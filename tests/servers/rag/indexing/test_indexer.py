@@ -48,10 +48,10 @@ class Bench:
             settle_seconds=0,
         )
 
-    def sync(self, *force: str, **others: object) -> SyncReport:
+    def sync(self, *, anew: bool = False, **others: object) -> SyncReport:
         self.extractor.read.clear()
         self.events.clear()
-        return self.indexer(options(self.home, **others)).sync(force)
+        return self.indexer(options(self.home, **others)).sync(anew=anew)
 
     def write(self, name: str, text: str, modified_ns: int = LONG_AGO_NS) -> Path:
         return write(self.home / "documents" / name, text, modified_ns)
@@ -312,12 +312,12 @@ def test_a_file_that_disappears_while_it_is_read_is_not_listed(bench: Bench) -> 
     assert bench.entries() == {}
 
 
-def test_what_is_forced_is_read_again_and_keeps_its_vectors(bench: Bench) -> None:
+def test_what_is_read_anew_keeps_its_vectors(bench: Bench) -> None:
     bench.write("apple.md", "An orchard of apples.")
     bench.sync()
     bench.indexer().fill_vectors()
 
-    assert bench.sync("apple.md") == SyncReport(changed=1)
+    assert bench.sync(anew=True) == SyncReport(changed=1)
     assert bench.extractor.read == ["apple.md"]
     assert bench.index.counts().chunks_without_vectors == 0
 

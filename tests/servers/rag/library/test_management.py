@@ -12,9 +12,9 @@ from core.base.clock import Clock
 from modules.cli.commands import parse_command
 from modules.cli.docs import task_of
 from servers.rag.command import read_task, run
-from servers.rag.errors import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE
+from servers.rag.errors import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, Refused
 from servers.rag.indexing.progress import FileNoted, IndexNoted, IndexProgress, OnEvent, SyncReport
-from servers.rag.library.management import Refused, manage
+from servers.rag.library.management import manage
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
 from servers.rag.passages import SearchResult
