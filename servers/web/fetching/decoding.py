@@ -25,50 +25,29 @@ class Undecodable(Exception):
     """The body is not what its Content-Encoding says; the message goes on from "its answer "."""
 
 
-class Decoder(Protocol):
-    """Undoes one coding."""
+class Decoder:
+    """Takes a body piece by piece; this one undoes nothing."""
+
+    has_begun = False
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """What a piece of the body gives; raises Undecodable."""
-        ...
+        self.has_begun = self.has_begun or bool(piece)
+        return self._undone(piece)
 
     def finish(self) -> None:
         """The body is over; raises Undecodable if it was cut."""
-        ...
+        if self.has_begun and not self._is_whole():
+            raise Undecodable("breaks off in the middle of its compressed data")
 
-
-def decoder_for(coding: str) -> Decoder:
-    """The decoder of a Content-Encoding header.
-
-    Raises:
-        Undecodable: of none that is known, or of a chain of them.
-    """
-    match coding.strip().lower():
-        case "" | "identity":
-            return Plain()
-        case "gzip" | "x-gzip":
-            return Gzip()
-        case "deflate":
-            return Deflate()
-        case "br":
-            return Brotli()
-        case other:
-            named = "".join(char for char in other if char.isprintable())[:40]
-            raise Undecodable(f"is compressed in a way that can't be undone ({named})")
-
-
-class Plain:
-    """No coding."""
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The piece itself."""
+    def _undone(self, piece: bytes) -> Iterator[bytes]:
         yield piece
 
-    def finish(self) -> None:
-        """Nothing to check: the length is the protocol's affair."""
+    def _is_whole(self) -> bool:
+        return True
 
 
-class Gzip:
+class Gzip(Decoder):
     """RFC 1952, with several members; what follows the last one is left out, as gzip does."""
 
     def __init__(self) -> None:
@@ -76,12 +55,9 @@ class Gzip:
         self._member: _Inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
         self._members = 1
         self._held = b""
-        self._has_begun = False
         self._is_over = False
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """What a piece gives; raises Undecodable."""
-        self._has_begun = self._has_begun or bool(piece)
+    def _undone(self, piece: bytes) -> Iterator[bytes]:
         data, self._held = self._held + piece, b""
         while data and not self._is_over:
             if self._member.eof:
@@ -93,10 +69,8 @@ class Gzip:
                 yield from _inflated(self._member, data)
                 data = self._member.unused_data
 
-    def finish(self) -> None:
-        """Raises Undecodable if a member is not at its end."""
-        if self._has_begun and not self._member.eof:
-            raise Undecodable("breaks off in the middle of its compressed data")
+    def _is_whole(self) -> bool:
+        return self._member.eof
 
     def _begin_another(self, data: bytes) -> None:
         """Go on to the next member, or to the end if what follows is none."""
@@ -109,7 +83,7 @@ class Gzip:
             self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
 
 
-class Deflate:
+class Deflate(Decoder):
     """RFC 1950, and the raw RFC 1951 that some servers send under the same name."""
 
     def __init__(self) -> None:
@@ -117,8 +91,7 @@ class Deflate:
         self._held = b""
         self._stream: _Inflater | None = None
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """What a piece gives; raises Undecodable."""
+    def _undone(self, piece: bytes) -> Iterator[bytes]:
         if self._stream is None:
             self._held += piece
             if len(self._held) < 2:
@@ -128,23 +101,18 @@ class Deflate:
         if not self._stream.eof:
             yield from _inflated(self._stream, piece)
 
-    def finish(self) -> None:
-        """Raises Undecodable if it is not at its end."""
-        if self._held and (self._stream is None or not self._stream.eof):
-            raise Undecodable("breaks off in the middle of its compressed data")
+    def _is_whole(self) -> bool:
+        return self._stream is not None and self._stream.eof
 
 
-class Brotli:
+class Brotli(Decoder):
     """RFC 7932, with the bounded output that the `brotli` package has since 1.2."""
 
     def __init__(self) -> None:
         """Nothing has come yet."""
         self._stream = brotli.Decompressor()
-        self._has_begun = False
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """What a piece gives; raises Undecodable."""
-        self._has_begun = self._has_begun or bool(piece)
+    def _undone(self, piece: bytes) -> Iterator[bytes]:
         while not self._stream.is_finished():
             try:
                 made = self._stream.process(piece, output_buffer_limit=PIECE_BYTES)
@@ -155,10 +123,31 @@ class Brotli:
             yield made
             piece = b""
 
-    def finish(self) -> None:
-        """Raises Undecodable if it is not at its end."""
-        if self._has_begun and not self._stream.is_finished():
-            raise Undecodable("breaks off in the middle of its compressed data")
+    def _is_whole(self) -> bool:
+        return self._stream.is_finished()
+
+
+DECODERS: dict[str, type[Decoder]] = {
+    "": Decoder,
+    "identity": Decoder,
+    "gzip": Gzip,
+    "x-gzip": Gzip,
+    "deflate": Deflate,
+    "br": Brotli,
+}
+
+
+def decoder_for(coding: str) -> Decoder:
+    """The decoder of a Content-Encoding header.
+
+    Raises:
+        Undecodable: of none that is known, or of a chain of them.
+    """
+    plain = coding.strip().lower()
+    if plain not in DECODERS:
+        named = "".join(char for char in plain if char.isprintable())[:40]
+        raise Undecodable(f"is compressed in a way that can't be undone ({named})")
+    return DECODERS[plain]()
 
 
 class _Inflater(Protocol):

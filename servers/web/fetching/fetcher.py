@@ -1,16 +1,13 @@
 """Fetches pages: redirects followed, busy servers asked again, robots.txt heeded, under guard."""
 
 import asyncio
-import random
 import ssl
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 import httpcore2
 
-from core.base.clock import Clock
 from core.base.http_status import PAUSE_STATUSES
 from core.base.timing import Timing
 from servers.web.cache import SharedCache
@@ -25,16 +22,7 @@ from servers.web.fetching.http_messages import (
     next_request,
     status_error,
 )
-from servers.web.fetching.retries import WHOLE_PER_ATTEMPT, Attempts
-from servers.web.fetching.robots import (
-    ALLOW_ALL,
-    REFUSE_ALL,
-    SITES_MAX,
-    TEXT_BYTES_MAX,
-    Ruling,
-    parse_robots,
-    seconds_of,
-)
+from servers.web.fetching.robots import SITES_MAX, TEXT_BYTES_MAX, Rules, parse_robots
 from servers.web.fetching.targets import Target, parse_target, shown_url
 from servers.web.fetching.transport import (
     BodyBounds,
@@ -50,6 +38,53 @@ REDIRECTS_MAX = 10
 ROBOTS_REDIRECTS_MAX = 5
 ROBOTS_SECONDS = 10.0
 
+RETRIES_MAX = 2
+"""Of one fetch, redirects included."""
+
+FIRST_PAUSE_SECONDS = 0.5
+PAUSE_SECONDS_MAX = 15.0
+"""A server that wants more is not waited for."""
+
+WHOLE_PER_ATTEMPT = 1.5
+"""The whole fetch may take so much of the time of one attempt: 45 s of 30, so that it has ended,
+and can say why, before a tool call is given up after 60 s."""
+
+
+class Attempts:
+    """What is left to one fetch."""
+
+    def __init__(self, attempt_seconds: float, timing: Timing) -> None:
+        """The time begins now."""
+        self._attempt_seconds = attempt_seconds
+        self._timing = timing
+        self._deadline = timing.now() + attempt_seconds * WHOLE_PER_ATTEMPT
+        self._retries = 0
+
+    def attempt_seconds(self) -> float:
+        """What one attempt that begins now may take."""
+        return max(0.0, min(self._attempt_seconds, self._deadline - self._timing.now()))
+
+    def pause(self, asked: float | None = None) -> float | None:
+        """How long to wait before the next try; None if there is none left, or no time for it.
+
+        Without a wish of the server, a window that doubles with each retry, of which at least half
+        is waited (exponential backoff with equal jitter: Brooker, AWS, 2015). A wish is kept, and
+        up to a tenth of it added, so that all who were sent off don't come back at once.
+        """
+        if self._retries == RETRIES_MAX:
+            return None
+        if asked is None or asked <= 0:
+            pause = FIRST_PAUSE_SECONDS * 2**self._retries * (0.5 + self._timing.draw() / 2)
+        else:
+            pause = asked * (1 + self._timing.draw() / 10)
+        left = self._deadline - self._timing.now()
+        return pause if pause <= min(PAUSE_SECONDS_MAX, left) else None
+
+    async def wait(self, seconds: float) -> None:
+        """Wait, and count a retry."""
+        self._retries += 1
+        await self._timing.sleep(seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class GuardedFetcher:
@@ -61,7 +96,7 @@ class GuardedFetcher:
     options: WebOptions
     guard: AddressGuard
     timing: Timing
-    robots: SharedCache[str, Ruling]
+    robots: SharedCache[str, Rules]
     trust: Callable[[], ssl.SSLContext]
     connector: Connector
 
@@ -74,19 +109,14 @@ class GuardedFetcher:
         form: Mapping[str, str] | None = None,
         json: object = None,
     ) -> Fetched:
-        """What the server at a URL answers with success, redirects followed.
+        """As `Fetcher.fetch`; one attempt takes at most `timeout_seconds`.
 
-        With `form` or `json` it is a POST. `headers` go to the first origin only. A request with
-        any of the three is a call of a service and no reading of a page: robots.txt, which is for
-        readers, is not asked then.
-
-        One attempt takes at most `timeout_seconds`, the whole one and a half of that.
+        A request with headers, a form or JSON is a call of a service and no reading of a page:
+        robots.txt, which is for readers, is not asked then.
 
         Raises:
-            AddressRefused: the address, or one it redirects to, may not be asked.
-            PageUnavailable: no answer, one without success, or one that is too large or too slow.
-            RateLimited: the server asks for a pause that is longer than the time left.
             ValueError: the caller's mistake: two bodies, or a header that can't be set.
+            WebError: as `Fetcher.fetch`.
         """
         request = first_request(parse_target(url), headers, form, json)
         request = replace(request, may_be_private=self.guard.opens(request.target))
@@ -157,13 +187,12 @@ class GuardedFetcher:
     async def _check_robots(self, page: Request, attempts: Attempts) -> None:
         """Raises PageUnavailable if the site wishes that programs leave a page out."""
         target = page.target
-
         first = Request(replace(target, path="/robots.txt"), {}, may_be_private=page.may_be_private)
-        ruling = await self.robots.get(target.origin, lambda: self._robots(first, attempts))
-        if ruling.rules.allow(target.path):
+        rules = await self.robots.get(target.origin, lambda: self._robots(first, attempts))
+        if rules.allow(target.path):
             return
-        if ruling.failure:
-            why = f"its site can't say whether programs may read it ({ruling.failure})"
+        if rules.failure:
+            why = f"its site can't say whether programs may read it ({rules.failure})"
         else:
             why = "its site asks programs not to read it (robots.txt)"
         raise PageUnavailable(
@@ -171,7 +200,7 @@ class GuardedFetcher:
             "the address"
         )
 
-    async def _robots(self, first: Request, attempts: Attempts) -> Ruling:
+    async def _robots(self, first: Request, attempts: Attempts) -> Rules:
         """Ask a site for its rules (RFC 9309, 2.3.1).
 
         Refused with a status of 400 to 499 means that there are none; in trouble, or not to be
@@ -190,15 +219,15 @@ class GuardedFetcher:
             except AddressRefused as error:
                 if request is first:
                     raise  # the page itself could not be asked for either
-                return Ruling(REFUSE_ALL, str(error))
+                return Rules(failure=str(error))
             except PageUnavailable as error:
-                return Ruling(REFUSE_ALL, str(error))
+                return Rules(failure=str(error))
             if answer.is_success:
-                return Ruling(parse_robots(answer.body, PRODUCT))
+                return parse_robots(answer.body, PRODUCT)
             if 300 <= answer.status < 500:
-                return Ruling(ALLOW_ALL)
-            return Ruling(REFUSE_ALL, f"robots.txt answered with status {answer.status}")
-        return Ruling(ALLOW_ALL)  # sent on too often: as if there were none (2.3.1.2)
+                return Rules()
+            return Rules(failure=f"robots.txt answered with status {answer.status}")
+        return Rules()  # sent on too often: as if there were none (2.3.1.2)
 
 
 def open_fetcher(
@@ -207,23 +236,22 @@ def open_fetcher(
     resolver: Resolver = system_resolver,
     connector: Connector = system_connector,
     trust: Callable[[], ssl.SSLContext] = httpcore2.default_ssl_context,
-    clock: Clock = time.monotonic,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    draw: Callable[[], float] = random.random,
+    timing: Timing | None = None,
 ) -> GuardedFetcher:
     """A fetcher for one event loop; nothing is connected yet.
 
-    All but `options` are for tests, and none of them passes by the guard: a
-    `connector` is given addresses that were checked.
+    All but `options` are for tests, and none of them passes by the guard: a `connector` is given
+    addresses that were checked.
 
     Raises:
         OptionsError: `allow_private` holds something that is no host.
     """
+    timing = timing or Timing()
     return GuardedFetcher(
         options,
         AddressGuard(options.allow_private, resolver),
-        Timing(clock, sleep, draw),
-        SharedCache(seconds_of, SITES_MAX, clock=clock),
+        timing,
+        SharedCache(lambda rules: rules.fresh_seconds, SITES_MAX, clock=timing.now),
         cache(trust),
         connector,
     )

@@ -14,6 +14,14 @@ TEXT_BYTES_MAX = 500 * 1024
 
 LINE_CHARS_MAX = 2_000
 
+FRESH_SECONDS = 60 * 60.0
+"""RFC 9309, 2.4, allows a day; within a long session a site may change its mind."""
+
+FAILURE_SECONDS = 60.0
+"""A site that couldn't say anything is asked again sooner."""
+
+SITES_MAX = 256
+
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 
 
@@ -47,9 +55,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules that hold for us; with none, everything is allowed."""
+    """The rules of a site that hold for us; with none, everything is allowed.
+
+    `failure` tells why the site could not say any, in which case nothing is.
+    """
 
     rules: tuple[Rule, ...] = ()
+    failure: str = ""
 
     def allow(self, path: str) -> bool:
         """Whether a path (with its query) may be read: the longest pattern decides, Allow in a tie.
@@ -59,13 +71,16 @@ class Rules:
         compared = _compared(path)
         if compared == "/robots.txt":
             return True
+        if self.failure:
+            return False
         matching = (rule for rule in self.rules if rule.matches(compared))
         best = max(matching, key=lambda rule: (len(rule.pattern), rule.is_allowing), default=None)
         return best is None or best.is_allowing
 
-
-ALLOW_ALL = Rules()
-REFUSE_ALL = Rules((Rule(is_allowing=False, pattern="/"),))
+    @property
+    def fresh_seconds(self) -> float:
+        """How long they count."""
+        return FAILURE_SECONDS if self.failure else FRESH_SECONDS
 
 
 def parse_robots(text: bytes, product: str) -> Rules:
@@ -126,25 +141,3 @@ def _octet(encoded: str) -> str:
     char = unquote_to_bytes(encoded).decode("latin-1")
     is_unreserved = char.isascii() and (char.isalnum() or char in "-._~")
     return char if is_unreserved else encoded.upper()
-
-
-FRESH_SECONDS = 60 * 60.0
-"""RFC 9309, 2.4, allows a day; within a long session a site may change its mind."""
-
-FAILURE_SECONDS = 60.0
-"""A site that couldn't say anything is asked again sooner."""
-
-SITES_MAX = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """What a site's robots.txt said; `failure` tells why that could not be read, or is empty."""
-
-    rules: Rules
-    failure: str = ""
-
-
-def seconds_of(ruling: Ruling) -> float:
-    """How long a ruling is kept."""
-    return FAILURE_SECONDS if ruling.failure else FRESH_SECONDS

@@ -19,9 +19,8 @@ from core.base.causes import causes
 from core.base.text import size_text
 from servers.web.errors import PageUnavailable
 from servers.web.fetching.decoding import Undecodable, decoder_for
-from servers.web.fetching.guard import with_port
 from servers.web.fetching.http_messages import Answer, Request
-from servers.web.fetching.targets import Target, shown_url
+from servers.web.fetching.targets import DEFAULT_PORTS, Target, shown_url
 from servers.web.progress import tell
 
 CONNECT_SECONDS = 8.0
@@ -193,7 +192,8 @@ def _too_large(target: Target, bounds: BodyBounds) -> PageUnavailable:
 
 def _connect_error(target: Target, error: Exception) -> str:
     """Why there is no connection, from the errors behind the error."""
-    where = with_port(target)
+    is_usual_port = target.port == DEFAULT_PORTS[target.scheme]
+    where = shown_url(target.host if is_usual_port else target.authority)
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (

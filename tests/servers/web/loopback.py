@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from core.base.clock import Clock
+from core.base.timing import Timing
 
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
@@ -141,8 +142,7 @@ class LoopbackWeb:
             options or WebOptions(),
             resolver=self.resolve,
             connector=self.connect,
-            clock=clock,
-            sleep=_at_once,
+            timing=Timing(clock, _at_once),
         )
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

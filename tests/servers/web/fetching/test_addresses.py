@@ -4,7 +4,7 @@ from ipaddress import IPv6Address
 
 import pytest
 
-from servers.web.fetching.addresses import inner_addresses, is_metadata, private_name, refusal
+from servers.web.fetching.guard import inner_addresses, is_metadata, private_name, refusal
 
 PUBLIC = [
     "1.1.1.1", "8.8.8.8", "93.184.215.14", "9.255.255.255", "11.0.0.0", "100.63.255.255",

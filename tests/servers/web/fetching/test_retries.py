@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from core.base.timing import Timing
 from servers.web.errors import PageUnavailable, RateLimited
 from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
 from servers.web.options import WebOptions
@@ -37,9 +38,7 @@ def fetcher(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher
         WebOptions(),
         resolver=web.resolve,
         connector=web.connect,
-        clock=hours.clock,
-        sleep=hours.sleep,
-        draw=lambda: draw,
+        timing=Timing(hours.clock, hours.sleep, lambda: draw),
     )
 
 
