@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.context import AgentContext
-from core.ports import PerceptionInputs
+from core.ports import ModelRequest, PerceptionInputs
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -99,16 +99,19 @@ async def _perception_of(model: ReplyingModel, inputs: PerceptionInputs) -> Perc
     catalogue = "\n".join(f"- {name}: {text}" for name, text in inputs.servers.items()) or "(none)"
     values = {"servers_text": catalogue, "user_input": inputs.user_input}
     prompt = fill_from(load_prompt(PROMPT_PATH), values, "user_input")
+    request = ModelRequest(
+        "perception",
+        prompt.text,
+        inputs,
+        prefix_characters=prompt.prefix_characters,
+        max_output_tokens=PERCEPTION_OUTPUT_TOKENS,
+    )
     result = await ask_model(
         model,
-        prompt.text,
+        request,
         PerceptionResult,
         lenient=_without_nulls,
-        purpose="perception",
-        inputs=inputs,
-        prefix_characters=prompt.prefix_characters,
         retries=PERCEPTION_RETRIES,
-        max_output_tokens=PERCEPTION_OUTPUT_TOKENS,
         show_schema=False,
     )
     return _of_known_servers(result, inputs.servers)

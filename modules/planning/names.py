@@ -71,7 +71,7 @@ class PlanNames:
                 self._scopes[child] = inner
                 waiting.append(child)
         for node in self.nodes:
-            for name in _bound_names(node):
+            for name in bound_names(node):
                 self._bound_by[name].append(node)
             self._note(node)
         self.servers = {as_identifier(tool.server) for tool in tools.known}
@@ -127,6 +127,10 @@ class PlanNames:
             case _:
                 return False
 
+    def is_module(self, name: str) -> bool:
+        """Whether nothing but imports binds a name."""
+        return all(isinstance(node, ast.Import) for node in self.bound_by(name))
+
     def is_raw_call(self, call: ast.Call) -> bool:
         """Whether it is `mcp.call_tool(…)`."""
         match call.func:
@@ -175,7 +179,7 @@ class PlanNames:
             case ast.Name() | ast.Global() | ast.Nonlocal():
                 pass
             case _:
-                self.own.update(_bound_names(node))
+                self.own.update(bound_names(node))
 
     def _gets_plain_value(self, name: ast.Name) -> bool:
         """Whether what a name is bound to here is certainly no function."""
@@ -293,16 +297,16 @@ def takes_nothing(function: FunctionNode) -> bool:
 
 
 def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below `root` that run with it: not those of functions defined inside."""
-    waiting = list(ast.iter_child_nodes(root))
+    """The nodes below `root` that run with it, in their order: not those of functions inside."""
+    waiting = [*reversed([*ast.iter_child_nodes(root)])]
     while waiting:
         node = waiting.pop()
         yield node
         if not isinstance(node, ScopeNode | ast.ClassDef):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(reversed([*ast.iter_child_nodes(node)]))
 
 
-def _bound_names(node: ast.AST) -> list[str]:
+def bound_names(node: ast.AST) -> list[str]:
     """The names that a node binds; a `del` and a `global` count too, and `*` of an import."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):

@@ -8,12 +8,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
-from typing import assert_never, cast
+from typing import cast
 
 from core.base.text import shorten
 from core.errors import CallRefused, WorldError
 from core.ports import CallTool
-from core.tools.content import ContentBlock, TextBlock, ToolResult, block_json, block_texts
+from core.tools.content import TextBlock, ToolResult, block_json, block_texts
 from core.turn import ToolCall
 from core.values import Json
 from modules.sandbox.limits import (
@@ -31,7 +31,6 @@ END_TIMEOUT_SECONDS = 5.0
 UNFINISHED_CALL = "not finished: the plan ended before this call did"
 """Recorded as the error of a call that was cancelled with its plan."""
 
-
 SMALL_RESULT_BYTES = 8 * KIB
 """Results up to this size are rebuilt on the event loop. The densest, a list of digits, takes a few
 milliseconds, and a handful of them may arrive at once."""
@@ -46,7 +45,7 @@ class PlanCalls:
         """Send through `call`; of `limits` those on calls at once and on results apply."""
         self._call = call
         self._limits = limits or SandboxLimits()
-        self._turns = asyncio.Semaphore(self._limits.tool_calls_at_once)
+        self._slots = asyncio.Semaphore(self._limits.tool_calls_at_once)
         self._rebuilding = asyncio.Lock()  # threads at work in turn leave the event loop its own
         self._large: set[int] = set()
         self._tasks: dict[int, asyncio.Task[CallOutcome]] = {}
@@ -55,7 +54,7 @@ class PlanCalls:
     def send(self, requested: Iterable[RequestedCall]) -> None:
         """Start the calls, as many at once as may be; the others as soon as one ends, in order."""
         for request in requested:
-            self._tasks[request.call_id] = asyncio.create_task(self._one(request))
+            self._tasks[request.call_id] = asyncio.create_task(self._in_slot(request))
 
     async def any_of(self, pending: Iterable[int]) -> dict[int, CallOutcome]:
         """Wait until at least one of these calls has ended; gives all that have.
@@ -83,9 +82,8 @@ class PlanCalls:
         """Every call that was sent, in order of start; one whose turn never came is none."""
         return tuple(record for record in self._records if record is not None)
 
-    async def _one(self, request: RequestedCall) -> CallOutcome:
-        """Send one call when its turn has come."""
-        async with self._turns:
+    async def _in_slot(self, request: RequestedCall) -> CallOutcome:
+        async with self._slots:
             return await self._recorded(request)
 
     async def _recorded(self, request: RequestedCall) -> CallOutcome:
@@ -120,7 +118,8 @@ class PlanCalls:
         if result.is_error:
             raise _CallFailed(result.text or f"{request.tool.name} failed without a message")
         max_bytes = self._limits.tool_result_bytes
-        if sum(map(_characters, result.content)) > max_bytes:
+        texts = (text for block in result.content for text in block_texts(block))
+        if sum(len(text) for text in texts if text is not None) > max_bytes:
             raise _CallFailed(f"{_UNUSABLE}: it is larger than {max_bytes:,} bytes")
         return result
 
@@ -136,8 +135,12 @@ class PlanCalls:
                 self._large.add(request.call_id)
                 async with self._rebuilding:
                     return await asyncio.to_thread(_plain, value, max_bytes)
-        except (NotJson, NotFinite, TooLarge) as reason:
-            raise _CallFailed(f"{_UNUSABLE}: {_as_clause(reason)}") from reason
+        except NotJson as kind:
+            raise _CallFailed(f"{_UNUSABLE}: it holds {kind}") from kind
+        except NotFinite as reason:
+            raise _CallFailed(f"{_UNUSABLE}: it {reason}") from reason
+        except TooLarge as reason:
+            raise _CallFailed(f"{_UNUSABLE}: {reason}") from reason
 
 
 class _CallFailed(Exception):
@@ -147,24 +150,6 @@ class _CallFailed(Exception):
 def _plain(value: Json, max_bytes: int) -> Json:
     """A server's value rebuilt; raises what `to_json` does."""
     return to_json(value, max_bytes=max_bytes, finite=True)
-
-
-def _as_clause(reason: NotJson | NotFinite | TooLarge) -> str:
-    """What is wrong with a result, as the rest of a sentence."""
-    match reason:
-        case NotJson():
-            return f"it holds {reason}"
-        case NotFinite():
-            return f"it {reason}"
-        case TooLarge():
-            return str(reason)
-        case _:
-            assert_never(reason)
-
-
-def _characters(block: ContentBlock) -> int:
-    """How much a block holds, its labels included."""
-    return sum(len(text) for text in block_texts(block) if text is not None)
 
 
 async def _raw_content(result: ToolResult) -> Json:

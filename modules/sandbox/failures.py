@@ -49,7 +49,6 @@ _NOT_IN_MODULE = re.compile(
 _NOT_IN_TYPE = re.compile(r"(?:type object )?'([\w.]+)'(?: object)? has no attribute '(\w+)'")
 _ONE_TEXT = "RuntimeError: Internal error in monty: exceptions can only"
 
-
 _TOO_MANY_DIGITS = re.compile(r"(Exceeds the limit \(\d+ digits\) for integer string conversion).*")
 """Python's own words go on with a setting that no plan can change."""
 

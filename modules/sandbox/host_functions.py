@@ -1,7 +1,7 @@
 """What a plan may call on the host: which tool a call means, and with what arguments."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
@@ -33,6 +33,22 @@ _LOOK_LATIN: Final = str.maketrans(
     "aeopcxyijshqwdaopviktux",
 )
 
+RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
+"""What a call of `mcp.call_tool` in another form is told."""
+
+SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
+"""What a search in another form is told."""
+
+TOOLS_NAMED = 8
+"""How many tools a refusal names where none on offer looks like what was called."""
+
+MAX_PROPOSALS = 5
+"""For how many wrong names of a plan the nearest are looked for: half a second of host time each
+among a thousand tools, which no limit on the plan's own time counts."""
+
+TOOLS_FOUND = 10
+"""How many tools a search gives that doesn't say."""
+
 
 def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
     """The names of tools on offer that look most like `name`, as `mcp.call_tool` takes them."""
@@ -59,30 +75,14 @@ def shown_name(name: str) -> str:
 
 def _as_read(name: str) -> str:
     """The name as it looks to someone who reads over it."""
-    return "".join(_letters(name[:MAX_NAME_CHARACTERS]))
-
-
-def _letters(name: str) -> Iterator[str]:
-    for letter in unicodedata.normalize("NFKD", name).casefold().translate(_LOOK_LATIN):
-        if unicodedata.category(letter) not in ("Mn", "Cf") and not letter.isspace():
-            yield letter
-
-
-RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
-"""What a call of `mcp.call_tool` in another form is told."""
-
-SEARCH_FORM = f'write await {SEARCH}("words that say what is needed", limit=10)'
-"""What a search in another form is told."""
-
-TOOLS_NAMED = 8
-"""How many tools a refusal names where none on offer looks like what was called."""
-
-MAX_PROPOSALS = 5
-"""For how many wrong names of a plan the nearest are looked for: half a second of host time each
-among a thousand tools, which no limit on the plan's own time counts."""
-
-TOOLS_FOUND = 10
-"""How many tools a search gives that doesn't say."""
+    cut = name[:MAX_NAME_CHARACTERS]
+    letters = unicodedata.normalize("NFKD", cut).casefold().translate(_LOOK_LATIN)
+    unseen = ("Mn", "Cf")
+    return "".join(
+        letter
+        for letter in letters
+        if unicodedata.category(letter) not in unseen and not letter.isspace()
+    )
 
 
 class UnknownFunction(Exception):

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
@@ -64,7 +65,7 @@ class Sandbox:
         self._limits = limits or SandboxLimits()
         self._require = require
         self._second_wall = second_wall
-        self._turns = asyncio.Semaphore(MAX_PARALLEL_PLANS)
+        self._slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)
         self._deadlines = Deadlines()
         self._executor: ThreadPoolExecutor | None = None
         self._workers: Future[Workers] | None = None
@@ -128,16 +129,18 @@ class Sandbox:
         finished = Finished(failure=PlanFailure("crash", "the plan was interrupted"))
         deadline: asyncio.Timeout | None = None
         try:
-            async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._turns:
+            async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._slots:
                 run = await self._prepare(tools, calls, texts)
                 finished = await run.to_end(plan)
         except TimeoutError:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
                 raise
-            finished = Finished(failure=self._too_late())
+            seconds = f"{self._limits.wall_seconds:g} s"
+            message = f"the plan took longer than {seconds}, tool calls included"
+            finished = Finished(failure=PlanFailure("limit", message))
         finally:
             await _end(calls, run)
-        printed, found = (run.printed, run.found) if run is not None else ("", ())
+        printed, found = ("", ()) if run is None else (run.session.printed, run.session.found)
         return SandboxResult(finished.value, printed, calls.finished(), finished.failure, found)
 
     def unreadable(self, plan: str) -> PlanFailure | None:
@@ -151,10 +154,6 @@ class Sandbox:
                 "limit", f"the plan is longer than {self._limits.source_bytes:,} bytes"
             )
         return None
-
-    def _too_late(self) -> PlanFailure:
-        seconds = f"{self._limits.wall_seconds:g} s"
-        return PlanFailure("limit", f"the plan took longer than {seconds}, tool calls included")
 
     def _started(self) -> tuple[ThreadPoolExecutor, "Future[Workers]"]:
         """The executor and the workers, started if they aren't; a failed start is tried again."""
@@ -184,31 +183,21 @@ class Sandbox:
         return _PlanRun(PlanSession(workers.pool, tools, self._limits, texts), executor, calls)
 
 
+@dataclass(frozen=True, slots=True)
 class _PlanRun:
     """One plan: its session in threads of the executor, its calls on the event loop."""
 
-    def __init__(
-        self, session: "PlanSession", executor: ThreadPoolExecutor, calls: PlanCalls
-    ) -> None:
-        self._session = session
-        self._executor = executor
-        self._calls = calls
-
-    @property
-    def printed(self) -> str:
-        return self._session.printed
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        return self._session.found
+    session: "PlanSession"
+    executor: ThreadPoolExecutor
+    calls: PlanCalls
 
     async def to_end(self, plan: str) -> Finished:
         """Drive the plan until it ends; cancelling kills its worker."""
-        state: PlanState = await self._in_thread(partial(self._session.start, plan))
+        state: PlanState = await self._in_thread(partial(self.session.start, plan))
         while isinstance(state, Waiting):
-            self._calls.send(state.calls)
-            outcomes = await self._calls.any_of(state.pending)
-            state = await self._in_thread(partial(self._session.settle, outcomes))
+            self.calls.send(state.calls)
+            outcomes = await self.calls.any_of(state.pending)
+            state = await self._in_thread(partial(self.session.settle, outcomes))
         return state
 
     async def close(self) -> None:
@@ -216,16 +205,16 @@ class _PlanRun:
 
         A plan that came to its end has given its worker back.
         """
-        if self._session.has_worker:
+        if self.session.has_worker:
             loop = asyncio.get_running_loop()
-            await asyncio.shield(loop.run_in_executor(self._executor, self._session.close))
+            await asyncio.shield(loop.run_in_executor(self.executor, self.session.close))
 
     async def _in_thread(self, step: Callable[[], PlanState]) -> PlanState:
-        thread = asyncio.get_running_loop().run_in_executor(self._executor, step)
+        thread = asyncio.get_running_loop().run_in_executor(self.executor, step)
         try:
             return await asyncio.shield(thread)
         except asyncio.CancelledError:
-            self._session.kill()
+            self.session.kill()
             await asyncio.wait({thread}, timeout=END_TIMEOUT_SECONDS)
             raise
 

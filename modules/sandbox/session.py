@@ -55,7 +55,6 @@ from modules.sandbox.workers import PlanWorker
 MAX_SUSPENSIONS = 200
 """Halts of one plan (calls, refused calls, undefined names) before it is stopped."""
 
-
 TOKEN_BYTES = 8
 """Randomness in the names that guard a plan."""
 
@@ -151,10 +150,14 @@ class PlanSession:
         )
 
     def _run(self, step: Callable[[], SyncSnapshot]) -> PlanState:
-        """Run the plan from `step` to its next halt; at its end the worker is given back."""
+        """Run the plan from `step` to its next halt; at its end the worker is given back.
+
+        After a limit or a crash it serves no other plan.
+        """
         state = self._to_halt(step)
         if isinstance(state, Finished):
-            self.close(keep_worker=_is_harmless(state))
+            failed = state.failure is not None and state.failure.kind in ("limit", "crash")
+            self.close(keep_worker=not failed)
         return state
 
     def _to_halt(self, step: Callable[[], SyncSnapshot]) -> PlanState:
@@ -278,8 +281,9 @@ class PlanSession:
 
     def _completed(self, snapshot: MontyComplete) -> Finished:
         try:
-            output = _output(snapshot)
-            value = to_json(output, max_bytes=self._limits.result_bytes, sets_as_lists=True)
+            value = to_json(
+                _output(snapshot), max_bytes=self._limits.result_bytes, sets_as_lists=True
+            )
         except (TooLarge, ValueError) as reason:  # ValueError: an integer of too many digits
             return Finished(failure=PlanFailure("limit", f"{ENTRY_POINT}()'s result: {reason}"))
         except NotJson as kind:
@@ -330,12 +334,6 @@ class _Printed:
         if self._left_bytes < 0 and not self.overflown:
             self.overflown = True
             self._stop()
-
-
-def _is_harmless(finished: Finished) -> bool:
-    """Whether the worker may serve another plan; not after a limit or a crash."""
-    failure = finished.failure
-    return failure is None or failure.kind not in ("limit", "crash")
 
 
 def _arguments(snapshot: FunctionSnapshot) -> tuple[tuple[object, ...], dict[str, object]]:

@@ -240,14 +240,9 @@ def limit_cpu(pid: int | None, seconds: float) -> None:
     if sys.platform != "linux" or pid is None:
         return
     with suppress(OSError, ValueError):
-        used = time.clock_gettime(_cpu_clock(pid))
+        used = time.clock_gettime((~pid << 3) | 2)  # as `clock_getcpuclockid(3)` gives it
         _, highest = resource.prlimit(pid, resource.RLIMIT_CPU)
         allowed = ceil(used + seconds) + CPU_GRACE_SECONDS
         if highest != resource.RLIM_INFINITY:
             allowed = min(allowed, highest)
         resource.prlimit(pid, resource.RLIMIT_CPU, (allowed, highest))
-
-
-def _cpu_clock(pid: int) -> int:
-    """The clock that counts a process's CPU time, as `clock_getcpuclockid(3)` gives it."""
-    return (~pid << 3) | 2

@@ -23,11 +23,22 @@ _JOINT_CONDITIONS: Final = frozenset(
 )
 """Conditions on an object as a whole: nothing certain can be said of one argument alone."""
 
-
 MAX_LITERAL_BYTES: Final = 64 * 1024
 """Larger than any literal of a plan that is looked at."""
 
 _Key = TypeVar("_Key", int, str)
+
+SHOWN_NAME_CHARACTERS = 100
+"""How much of a tool's name a message quotes, where the plan made it up."""
+
+NO_TOOL_FITS = (
+    "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
+    "know after FINAL_ANSWER:"
+)
+"""What is added where a plan made up a tool that is like no other."""
+
+TOOLS_BY_MEANING = 2
+"""How many tools a message names for what a made-up name says."""
 
 
 def check_literals(
@@ -91,19 +102,6 @@ def _literals(expressions: Iterable[tuple[_Key, ast.expr]]) -> Iterator[tuple[_K
             continue  # no literal
         except (NotJson, TooLarge):
             continue  # the sandbox has words for it
-
-
-SHOWN_NAME_CHARACTERS = 100
-"""How much of a tool's name a message quotes, where the plan made it up."""
-
-NO_TOOL_FITS = (
-    "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
-    "know after FINAL_ANSWER:"
-)
-"""What is added where a plan made up a tool that is like no other."""
-
-TOOLS_BY_MEANING = 2
-"""How many tools a message names for what a made-up name says."""
 
 
 def tool_mistake(node: ast.AST, names: PlanNames) -> str | None:
@@ -192,10 +190,10 @@ def _attribute_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
             return None
 
 
-def _named_in_call(node: ast.Attribute, names: PlanNames) -> str | None:
+def _named_in_call(called: ast.expr, names: PlanNames) -> str | None:
     """The call that `tools.call("add", …)` means: its first argument names a tool on offer."""
-    match names.parents[node]:
-        case ast.Call(func=func, args=[ast.Constant(value=str() as name), *_]) if func is node:
+    match names.parents[called]:
+        case ast.Call(func=func, args=[ast.Constant(value=str() as name), *_]) if func is called:
             tool = names.tools.get(name)
             return _call_of(tool, names) if tool is not None else None
         case _:
@@ -233,18 +231,11 @@ def _call_mistake(call: ast.Call, names: PlanNames) -> str | None:
                 return names.tools.not_offered(tool)
             _check(call, tool)
         elif isinstance(call.func, ast.Name) and call.func.id == TOOLS and names.is_ours(TOOLS):
-            return f"{TOOLS} is no function; write await {_meant_by(call, names)}"
+            meant = _named_in_call(call.func, names) or _example(names)
+            return f"{TOOLS} is no function; write await {meant}"
     except CallRefused as refused:
         return str(refused)
     return None
-
-
-def _meant_by(call: ast.Call, names: PlanNames) -> str:
-    match call.args:
-        case [ast.Constant(value=str() as name), *_] if (tool := names.tools.get(name)) is not None:
-            return _call_of(tool, names)
-        case _:
-            return _example(names)
 
 
 def _check(call: ast.Call, tool: ToolSpec) -> None:

@@ -98,10 +98,8 @@ def _value_of(name: str, scope: ast.AST | None, names: PlanNames) -> tuple[ast.e
         if names.scope_of(binding) is not scope:
             continue
         match names.parents[binding]:
-            case ast.Assign(value=value) | ast.NamedExpr(value=value):
-                return value, False
-            case ast.AnnAssign(value=value):
-                return value, False
+            case ast.Assign(value=v) | ast.NamedExpr(value=v) | ast.AnnAssign(value=v):
+                return v, False
             case ast.For(iter=values) | ast.comprehension(iter=values):
                 return values, True
             case _:

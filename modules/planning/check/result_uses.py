@@ -80,13 +80,11 @@ def misused_result(names: PlanNames) -> tuple[int, str] | None:
     for node in names.nodes:
         for use in _uses(node, names):
             known = results.known(use.value)
-            if known is not None and _fails(use, known) and results.is_certain(use.value):
+            if known is None or not results.is_certain(use.value):
+                continue
+            if not (use.works_raw if known.types is None else known.types & use.works_with):
                 found.append((use.value.lineno, _message(use, known)))
     return min(found, default=None)
-
-
-def _fails(use: _Use, known: Known) -> bool:
-    return not (use.works_raw if known.types is None else known.types & use.works_with)
 
 
 def _message(use: _Use, known: Known) -> str:

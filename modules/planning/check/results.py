@@ -10,7 +10,7 @@ from core.tools.content import RESULT, TEXT_RESULT
 from core.tools.json_schema import Contradiction, as_object, merge, wrapped_result
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
-from modules.planning.names import PlanNames
+from modules.planning.names import FunctionNode, PlanNames
 from modules.sandbox.language.prelude import ENTRY_POINT
 
 JsonType: TypeAlias = Literal["number", "boolean", "string", "array", "object", "null"]
@@ -43,6 +43,18 @@ _WORDS: Final[dict[JsonType, str]] = {
 }
 
 _OBJECT: Final[frozenset[JsonType]] = frozenset({"object"})
+
+FOLLOWED_NAMES = 8
+"""How many names are followed from one that is used to the call that gave its value."""
+
+BINDINGS_LOOKED_AT = 20
+"""Of a name that is bound more often nothing is known."""
+
+_TYPE_QUESTIONS = frozenset({"isinstance", "type", "hasattr", "getattr", "callable", "dir", "vars"})
+"""Builtins that a plan asks what a value is."""
+
+_LOOKS_INTO = (ast.Call, ast.keyword, ast.FormattedValue)
+"""Where a name stands in a condition that finds out more of a value, whatever its type."""
 
 
 def result_types(tool: ToolSpec) -> ResultTypes:
@@ -114,19 +126,6 @@ def _names(value: Json) -> list[str]:
     return [name for name in items if isinstance(name, str)]
 
 
-FOLLOWED_NAMES = 8
-"""How many names are followed from one that is used to the call that gave its value."""
-
-BINDINGS_LOOKED_AT = 20
-"""Of a name that is bound more often nothing is known."""
-
-_TYPE_QUESTIONS = frozenset({"isinstance", "type", "hasattr", "getattr", "callable", "dir", "vars"})
-"""Builtins that a plan asks what a value is."""
-
-_LOOKS_INTO = (ast.Call, ast.keyword, ast.FormattedValue)
-"""Where a name stands in a condition that finds out more of a value, whatever its type."""
-
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """A value of which something is known; `types` is None for the answer of `mcp.call_tool`."""
@@ -167,12 +166,8 @@ class Results:
         ):
             return False
         scope = self._names.scope_of(node)
-        return self._is_solve(scope) or not self._handles_errors
-
-    def _is_solve(self, scope: ast.AST | None) -> bool:
-        return (
-            isinstance(scope, ast.AsyncFunctionDef | ast.FunctionDef) and scope.name == ENTRY_POINT
-        )
+        is_solve = isinstance(scope, FunctionNode) and scope.name == ENTRY_POINT
+        return is_solve or not self._handles_errors
 
     @cached_property
     def _handles_errors(self) -> bool:
@@ -240,9 +235,7 @@ class Results:
         match parent:
             case ast.Assign(value=value, targets=targets) if binding in targets:
                 return self.known(value, names_left)
-            case ast.AnnAssign(value=ast.expr() as value):
-                return self.known(value, names_left)
-            case ast.NamedExpr(value=value):
+            case ast.AnnAssign(value=ast.expr() as value) | ast.NamedExpr(value=value):
                 return self.known(value, names_left)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 return self._unpacked(parent, elts.index(binding), len(elts), names_left)
@@ -254,20 +247,18 @@ class Results:
     ) -> Known | None:
         """`a, b = await asyncio.gather(tools.x(…), tools.y(…))`, and tuples of values."""
         match self._names.parents[target]:
-            case ast.Assign(targets=[only], value=value) if only is target:
-                pass
-            case _:
-                return None
-        match value:
-            case ast.Await(
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id="asyncio"), attr="gather"),
-                    args=calls,
-                    keywords=[],
-                )
+            case ast.Assign(
+                targets=[_],
+                value=ast.Await(
+                    value=ast.Call(
+                        func=ast.Attribute(value=ast.Name(id="asyncio"), attr="gather"),
+                        args=calls,
+                        keywords=[],
+                    )
+                ),
             ) if _are_all(calls, count) and isinstance(call := calls[position], ast.Call):
                 return self._awaited(call)
-            case ast.Tuple(elts=values) if _are_all(values, count):
+            case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if _are_all(values, count):
                 return self.known(values[position], names_left)
             case _:
                 return None

@@ -2,50 +2,34 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
-from modules.planning.names import FunctionNode, ParsedPlan, PlanNames, takes_nothing
+from modules.planning.names import FunctionNode, ParsedPlan, PlanNames, own_nodes, takes_nothing
 from modules.sandbox.language.parsing import line_text, may_be_newer
 from modules.sandbox.language.prelude import ENTRY_POINT, NO_SOLVE
 
 NAME_CHARACTERS = 60
 """How much of a function's name a message quotes."""
 
-_HINTS: tuple[tuple[Callable[[str], bool], str], ...] = (
-    (lambda line: line.startswith(("```", "~~~")), "leave out the fences: give only Python"),
+_HINTS = (
+    (r"```|~~~", "leave out the fences: give only Python"),
+    (r".*[\u201c\u201d\u2018\u2019]", "write straight quotes, ' or \""),
     (
-        lambda line: any(c in line for c in "\u201c\u201d\u2018\u2019"),
-        "write straight quotes, ' or \"",
-    ),
-    (
-        lambda line: (
-            re.match(r"(return|yield)?\s*(FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED):", line)
-            is not None
-        ),
+        r"(return|yield)?\s*(FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED):",
         'write the whole text in quotes: return f"FINAL_ANSWER: {value}"',
     ),
+    (r"(const|let|var)( |$)", "Python declares no variables: write name = value"),
+    (r"function ", "write def name(): for a function"),
     (
-        lambda line: line.split(" ", 1)[0] in ("const", "let", "var"),
-        "Python declares no variables: write name = value",
-    ),
-    (lambda line: line.startswith("function "), "write def name(): for a function"),
-    (
-        lambda line: (
-            re.match(r"(async\s+def|def|for|while|if|elif|else|try|except|with)\b[^:]*$", line)
-            is not None
-        ),
+        r"(async\s+def|def|for|while|if|elif|else|try|except|with)\b[^:]*$",
         "end the line with a colon",
     ),
-    (lambda line: line.endswith("{"), "Python has no braces around blocks: use a colon and indent"),
-    (
-        lambda line: re.match(r"[A-Z][\w,']*( [\w,']+){2,}[.:]?$", line) is not None,
-        "give only Python: put a # before remarks",
-    ),
+    (r".*\{$", "Python has no braces around blocks: use a colon and indent"),
+    (r"[A-Z][\w,']*( [\w,']+){2,}[.:]?$", "give only Python: put a # before remarks"),
 )
-"""Which advice suits a line that no parser takes; the first that does is given."""
+"""How a line begins that no parser takes, and advice that suits it; the first is given."""
 
 
 def syntax_failure(error: SyntaxError, source: str) -> PlanFailure | None:
@@ -60,17 +44,22 @@ def with_syntax_hint(failure: PlanFailure) -> PlanFailure:
     line = failure.line_text
     if failure.kind != "syntax" or not line:
         return failure
-    for suits, advice in _HINTS:
-        if suits(line):
+    for beginning, advice in _HINTS:
+        if re.match(beginning, line):
             return replace(failure, message=f"{failure.message}; {advice}")
     return failure
 
 
 def check_entry_point(plan: ParsedPlan) -> PlanFailure | None:
     """`solve` must be bound at top level (also under `if` or `try`) and take no arguments."""
-    outside = list(_top_level(plan.tree))
-    if any(map(_binds_entry_point, outside)) or any(map(_declares_it_global, plan.names.nodes)):
-        return None
+    outside = list(own_nodes(plan.tree))
+    is_value = any(
+        isinstance(n, ast.Name) and n.id == ENTRY_POINT and isinstance(n.ctx, ast.Store)
+        for n in outside
+    )
+    is_global = any(isinstance(n, ast.Global) and ENTRY_POINT in n.names for n in plan.names.nodes)
+    if is_value or is_global:
+        return None  # nothing more is known of it here
     functions = [
         node for node in outside if isinstance(node, FunctionNode) and node.name == ENTRY_POINT
     ]
@@ -117,23 +106,3 @@ def _no_entry_point(plan: ParsedPlan) -> PlanFailure:
         message = f"{NO_SOLVE}, with these lines indented in it, and return the answer"
         return failure_at("syntax", message, plan.tree.body[0].lineno, plan.source)
     return PlanFailure("syntax", NO_SOLVE)
-
-
-def _binds_entry_point(node: ast.AST) -> bool:
-    """Whether it gives the name to a value, of which nothing more is known here."""
-    return isinstance(node, ast.Name) and node.id == ENTRY_POINT and isinstance(node.ctx, ast.Store)
-
-
-def _declares_it_global(node: ast.AST) -> bool:
-    """Whether it lets a function bind `solve` for the module."""
-    return isinstance(node, ast.Global) and ENTRY_POINT in node.names
-
-
-def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
-    """Everything outside of functions and classes."""
-    waiting: list[ast.AST] = [*reversed(tree.body)]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, FunctionNode | ast.ClassDef | ast.Lambda):
-            waiting.extend(reversed(list(ast.iter_child_nodes(node))))

@@ -59,11 +59,26 @@ NO_TOOL_NEAR = (
 )
 """Follows a request that shares no words with any tool; small models heed what stands last."""
 
-_ENGLISH_TEXT = (
-    "the what who whom whose which how does of and you your these this that with hello hi hey "
-    "please thank thanks into for"
+ENGLISH_WORDS = frozenset(
+    (
+        *(
+            "the",
+            "what",
+            "who",
+            "whom",
+            "whose",
+            "which",
+            "how",
+            "does",
+            "of",
+            "and",
+            "you",
+            "your",
+        ),
+        *("these", "this", "that", "with", "hello", "hi", "hey", "please", "thank", "thanks"),
+        *("into", "for"),
+    )
 )
-ENGLISH_WORDS = frozenset(_ENGLISH_TEXT.split())
 """One of them shows that a request is in the language that most tools are described in: that it
 shares no words with them says nothing in any other."""
 
@@ -78,15 +93,8 @@ only repeat the verdict of their last plan when they are told in words what to d
 
 PRESENT_WORDS = frozenset(
     (
-        "now",
-        "today",
-        "today's",
-        "tonight",
-        "yesterday",
-        "tomorrow",
-        "current",
-        "currently",
-        "latest",
+        *("now", "today", "today's", "tonight", "yesterday", "tomorrow"),
+        *("current", "currently", "latest"),
     )
 )
 """One of them asks for what no model knows by heart."""

@@ -6,7 +6,7 @@ prompt stays the same and providers' caches hold.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.tools.catalog import ToolCatalog
@@ -55,9 +55,11 @@ def parse_examples(text: str) -> tuple[str, list[Example]]:
     """What stands before the first example, and the examples."""
     found = list(_EXAMPLE.finditer(text))
     introduction = text[: found[0].start()] if found else text
-    return introduction.strip(), [
-        Example(match[0], frozenset(_called(match["code"]))) for match in found
-    ]
+    examples: list[Example] = []
+    for match in found:
+        called = (bare or named for bare, named in _CALLED.findall(match["code"]))
+        examples.append(Example(match[0], frozenset(called)))
+    return introduction.strip(), examples
 
 
 def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Example]:
@@ -83,8 +85,3 @@ def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Exa
     fitting = sum(order < UNFIT for order, _ in ranked)
     best = [example for _, example in ranked[: min(EXAMPLES_MAX, max(EXAMPLES_MIN, fitting))]]
     return [example for example in examples if example in best]
-
-
-def _called(code: str) -> Iterator[str]:
-    for match in _CALLED.finditer(code):
-        yield match[1] or match[2]

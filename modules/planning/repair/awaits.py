@@ -98,8 +98,7 @@ class _Uses:
     def _is_gather(self, call: ast.Call) -> bool:
         match call.func:
             case ast.Attribute(value=ast.Name(id="asyncio"), attr="gather"):
-                bound_by = self._names.bound_by("asyncio")
-                return all(isinstance(node, ast.Import) for node in bound_by)
+                return self._names.is_module("asyncio")
             case _:
                 return False
 

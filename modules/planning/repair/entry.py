@@ -160,7 +160,7 @@ def _reads_only(node: ast.AST, names: PlanNames, known: set[str]) -> bool:
     return all(
         name in known
         or (is_builtin(name) and not names.binds(name))
-        or (name in AVAILABLE_MODULES and _is_module(name, names))
+        or (name in AVAILABLE_MODULES and names.is_module(name))
         for name in _names(node, ast.Load)
     )
 
@@ -177,10 +177,6 @@ def _is_used_elsewhere(bound: set[str], runs: Sequence[ast.stmt], names: PlanNam
         and (n.id, names.scope_of(n)) not in local
         for n in names.nodes
     )
-
-
-def _is_module(name: str, names: PlanNames) -> bool:
-    return all(isinstance(bound, ast.Import) for bound in names.bound_by(name))
 
 
 def _names(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:

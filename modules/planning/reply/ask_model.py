@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from core.base.json_text import json_start
 from core.errors import ModelUnavailable
-from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, PerceptionInputs
-from core.turn import ModelPurpose
+from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
 from modules.planning.reply.reply_schema import reply_schema
 from modules.tools import extract_json_block
@@ -75,17 +74,12 @@ class ReplyingModel(Protocol):
 
 async def ask_model(
     model: ReplyingModel,
-    prompt: str,
+    request: ModelRequest,
     shape: type[Shape],
     *,
     check: Callable[[Shape], str | None] | None = None,
     lenient: Callable[[JsonObject], JsonObject] | None = None,
-    purpose: ModelPurpose = "text",
-    inputs: PerceptionInputs | DecisionInputs | None = None,
-    prefix_characters: int = 0,
-    images: tuple[ImageInput, ...] = (),
     retries: int = RETRIES,
-    max_output_tokens: int | None = None,
     show_schema: bool = True,
 ) -> Shape:
     """Ask for an object of `shape`; ask again, with what was wrong, up to `retries` times.
@@ -96,16 +90,12 @@ async def ask_model(
 
     Args:
         model: Who is asked.
-        prompt: What for; with `show_schema`, the form of the reply is added at its end.
+        request: What for; it goes with the shape's schema, and with `show_schema` its prompt
+            ends with the form of the reply.
         shape: Objects with named fields, as `modules.planning.reply.reply_schema` takes them.
         check: Says in a sentence what is wrong with an object that fits the shape, else None.
         lenient: Puts an object right before it is held against the shape.
-        purpose: As in `ModelRequest`, and so are inputs, prefix_characters and images.
-        inputs: For the offline planner.
-        prefix_characters: The stable part of `prompt`.
-        images: Go with every try.
         retries: Further tries.
-        max_output_tokens: Bound on the reply; a reasoning model's thinking may count.
         show_schema: Off where the prompt describes the form itself.
 
     Raises:
@@ -115,16 +105,8 @@ async def ask_model(
     """
     reader = _Reader(shape, check, lenient)
     schema = reply_schema(shape)
-    first = ModelRequest(
-        purpose,
-        _with_form(prompt, schema) if show_schema else prompt,
-        inputs,
-        prefix_characters,
-        images,
-        schema,
-        max_output_tokens=max_output_tokens,
-    )
-    request = first
+    shown = _with_form(request.prompt, schema) if show_schema else request.prompt
+    first = request = replace(request, prompt=shown, schema=schema)
     problems: list[str] = []
     for attempt in range(1, retries + 2):
         reply = await model.generate(request)

@@ -22,6 +22,37 @@ NAME_CHARACTERS_MAX: Final = 200
 _PREFIXES: Final = ("functions.", "tools.", "mcp.")
 """What models write before a tool's name where nobody asked for it."""
 
+CALLS_MAX: Final = 50
+"""How many calls one reply may hold; a plan may make far fewer."""
+
+TRIES_MAX: Final = 200
+"""How many brackets of a reply are tried as the beginning of JSON."""
+
+READ_CHARACTERS_MAX: Final = 256 * 1024
+"""How many characters the JSON reader may go through in all, those of failed tries included."""
+
+CALL_TEXT_CHARACTERS_MAX: Final = 500
+"""Longest text in JSON that is read as a call."""
+
+CALL_TEXTS_MAX: Final = 10
+"""How many such texts are read."""
+
+LEVELS_MAX: Final = 5
+"""How many lists and wrappers may stand around a call."""
+
+_NAME_KEYS: Final = ("name", "tool", "tool_name", "function", "function_name", "action")
+
+_ARGUMENT_KEYS: Final = (
+    *("arguments", "args", "parameters", "params", "input", "inputs", "kwargs", "action_input"),
+    "tool_input",
+)
+
+_TEXT_KEYS: Final = ("call", "code", "expression", "tool_call", "function_call")
+
+_OTHER_KEYS: Final = frozenset({"id", "type", "description", "reason", "thought", "call_id"})
+
+_BRACKET: Final = re.compile(r"[{\[]")
+
 
 def plan_of_calls(calls: Sequence[NativeToolCall], tools: ToolCatalog) -> str | None:
     """A plan that makes these calls in their order; None without calls that Python can write.
@@ -103,35 +134,6 @@ def _literal(value: Json) -> str:
             return f"float({str(value)!r})"
         case _:
             return repr(value)
-
-
-CALLS_MAX: Final = 50
-"""How many calls one reply may hold; a plan may make far fewer."""
-
-TRIES_MAX: Final = 200
-"""How many brackets of a reply are tried as the beginning of JSON."""
-
-READ_CHARACTERS_MAX: Final = 256 * 1024
-"""How many characters the JSON reader may go through in all, those of failed tries included."""
-
-CALL_TEXT_CHARACTERS_MAX: Final = 500
-"""Longest text in JSON that is read as a call."""
-
-CALL_TEXTS_MAX: Final = 10
-"""How many such texts are read."""
-
-LEVELS_MAX: Final = 5
-"""How many lists and wrappers may stand around a call."""
-
-_NAME_KEYS: Final = ("name", "tool", "tool_name", "function", "function_name", "action")
-_ARGUMENT_KEYS: Final = (
-    *("arguments", "args", "parameters", "params", "input", "inputs", "kwargs", "action_input"),
-    "tool_input",
-)
-_TEXT_KEYS: Final = ("call", "code", "expression", "tool_call", "function_call")
-_OTHER_KEYS: Final = frozenset({"id", "type", "description", "reason", "thought", "call_id"})
-
-_BRACKET: Final = re.compile(r"[{\[]")
 
 
 def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:

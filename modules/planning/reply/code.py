@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.tools.catalog import ToolCatalog
-from modules.planning.names import CLIENT, TOOLS, FunctionNode, takes_nothing
+from modules.planning.names import CLIENT, TOOLS, FunctionNode, bound_names, takes_nothing
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
 
 _INDENT: Final = "    "
 
 _OURS_CALLED: Final = re.compile(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
+"""Something like the call of a tool; "there are no tools." is none."""
 
 _SHOWS: Final = frozenset({"print", "pprint"})
 """What shows a value and computes none."""
@@ -36,7 +37,7 @@ def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     try:
         tree = parse(source)
     except SyntaxError:
-        return source if _calls_ours(source) else None
+        return source if _OURS_CALLED.search(source) else None
     except (NotParsed, RecursionError):
         return None
     nodes = [*ast.walk(tree)]
@@ -46,11 +47,6 @@ def plan_of_code(source: str, tools: ToolCatalog, *, alone: bool) -> str | None:
     if _has_entry(tree) and not _works_outside(tree, tools):
         return source
     return None if all(map(_only_defines, tree.body)) else _wrapped(source, tree)
-
-
-def _calls_ours(source: str) -> bool:
-    """Whether something like the call of a tool stands in it: "there are no tools." is none."""
-    return _OURS_CALLED.search(source) is not None
 
 
 def _is_tool_call(node: ast.AST, tools: ToolCatalog) -> bool:
@@ -145,8 +141,15 @@ def _inserted(text: str, line: str, offset_bytes: int) -> str:
 
 
 def _is_value(statement: ast.stmt) -> bool:
-    """Whether it is an expression that is there for its value."""
-    return isinstance(statement, ast.Expr) and not _is_shown(statement.value)
+    """Whether it is an expression that is there for its value.
+
+    One that prints is not: what a plan prints is its answer if it returns none.
+    """
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name not in _SHOWS
+        case _:
+            return isinstance(statement, ast.Expr)
 
 
 def _result_name(last: ast.stmt) -> str | None:
@@ -161,15 +164,6 @@ def _result_name(last: ast.stmt) -> str | None:
             return ", ".join(names) if len(names) == len(targets) > 0 else None
         case _:
             return None
-
-
-def _is_shown(value: ast.expr) -> bool:
-    """Whether it prints something: what a plan prints is its answer if it returns none."""
-    match value:
-        case ast.Call(func=ast.Name(id=name)):
-            return name in _SHOWS
-        case _:
-            return False
 
 
 def _lines_of_texts(tree: ast.Module) -> Iterator[int]:
@@ -200,18 +194,9 @@ def read_block(text: str) -> CodeBlock:
         tree = parse(text)
     except (SyntaxError, NotParsed, RecursionError):
         return CodeBlock(text)
-    read: set[str] = set()
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()):
-                read.add(name)
-            case ast.Name(id=name) | ast.arg(arg=name):
-                bound.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                bound.add(name)
-            case _:
-                pass
+    nodes = [*ast.walk(tree)]
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    bound = {name for node in nodes for name in bound_names(node)}
     return CodeBlock(text, frozenset(_defined(tree)), frozenset(read - bound))
 
 

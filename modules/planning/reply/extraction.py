@@ -135,10 +135,6 @@ def _is_plan(code: str) -> bool:
     return any(isinstance(n, FunctionNode) and n.name == ENTRY_POINT for n in _statements(code))
 
 
-def _is_python(code: str) -> bool:
-    return bool(_statements(code))
-
-
 def _statements(code: str) -> list[ast.stmt]:
     """The statements of a text; none where it is no Python."""
     try:
@@ -186,7 +182,7 @@ def _unfenced(text: str, tools: ToolCatalog) -> str | None:
     """
     bare, lines = text.strip().strip("`").strip(), code_lines(text)
     for code in dict.fromkeys((bare, lines)):
-        if 0 < len(code) <= READ_CHARACTERS and (code == lines or _is_python(code)):
+        if 0 < len(code) <= READ_CHARACTERS and (code == lines or _statements(code)):
             source = plan_of_code(code, tools, alone=True)
             if source is not None:
                 return source

@@ -27,49 +27,36 @@ class NotRewritten(Exception):
 
 
 class _Rewriter(libcst.CSTTransformer):
-    """Replaces the f-strings, from the inside out."""
+    """Replaces f-strings as wholes; those inside of them are replaced where they are read."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._around: list[type[libcst.CSTNode]] = []
+    def visit_ConcatenatedString(self, node: libcst.ConcatenatedString) -> bool:
+        return False
 
-    def visit_ConcatenatedString(self, node: libcst.ConcatenatedString) -> None:
-        self._around.append(type(node))
-
-    def visit_FormattedString(self, node: libcst.FormattedString) -> None:
-        self._around.append(type(node))
+    def visit_FormattedString(self, node: libcst.FormattedString) -> bool:
+        return False
 
     def leave_ConcatenatedString(
         self, original_node: libcst.ConcatenatedString, updated_node: libcst.ConcatenatedString
     ) -> libcst.BaseExpression:
-        return self._left(updated_node)
+        return _readable(updated_node)
 
     def leave_FormattedString(
         self, original_node: libcst.FormattedString, updated_node: libcst.FormattedString
     ) -> libcst.BaseExpression:
-        return self._left(updated_node)
+        return _readable(updated_node)
 
-    def _left(
-        self, node: libcst.ConcatenatedString | libcst.FormattedString
-    ) -> libcst.BaseExpression:
-        self._around.pop()
-        is_part = self._around[-1:] == [libcst.ConcatenatedString]
-        if is_part or _is_readable(_code(node)):
-            return node
+
+def _readable(
+    node: libcst.ConcatenatedString | libcst.FormattedString,
+) -> libcst.BaseExpression:
+    """A text in a form that this Python reads; as it is, where that is one."""
+    try:
+        ast.parse(f"({_code(node)}\n)")
+    except SyntaxError:
         plain = node.with_changes(lpar=(), rpar=())
         call = libcst.parse_expression(_as_format_call(plain))
         return call.with_changes(lpar=node.lpar, rpar=node.rpar)
-
-    def visit_FormattedStringExpression(self, node: libcst.FormattedStringExpression) -> None:
-        self._around.append(type(node))
-
-    def leave_FormattedStringExpression(
-        self,
-        original_node: libcst.FormattedStringExpression,
-        updated_node: libcst.FormattedStringExpression,
-    ) -> libcst.FormattedStringExpression:
-        self._around.pop()
-        return updated_node
+    return node
 
 
 def _as_format_call(node: libcst.BaseExpression) -> str:
@@ -118,17 +105,16 @@ def _fields(
 def _field(
     part: libcst.FormattedStringExpression, values: list[str], start: str, end: str
 ) -> Iterator[str]:
-    before, after = (
-        _code(part.whitespace_before_expression),
-        _code(part.whitespace_after_expression),
-    )
+    before = _code(part.whitespace_before_expression)
+    after = _code(part.whitespace_after_expression)
     shown = f"{before}{_code(part.expression)}{after}"
     conversion = part.conversion
     if part.equal is not None:
         values.append(repr(f"{shown}{_code(part.equal)}"))
         yield "{}"
         conversion = conversion or ("r" if part.format_spec is None else None)
-    values.append(f"({shown})")
+    inner = libcst.ensure_type(part.expression.visit(_Rewriter()), libcst.BaseExpression)
+    values.append(f"({before}{_code(inner)}{after})")
     yield f"{{!{conversion}" if conversion else "{"
     if part.format_spec is not None:
         yield ":"
@@ -138,14 +124,6 @@ def _field(
 
 def _code(node: libcst.CSTNode) -> str:
     return libcst.Module([]).code_for_node(node)
-
-
-def _is_readable(code: str) -> bool:
-    try:
-        ast.parse(f"({code}\n)")
-    except SyntaxError:
-        return False
-    return True
 
 
 def older_form(source: str) -> str:

@@ -43,10 +43,8 @@ from modules.sandbox.language.rewriting import Edit, Expressions, GuardNames, Pl
 CONTINUED = "\\"
 """Joins a line to the next."""
 
-
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
-
 
 _OF_CONCERN = re.compile(
     rf"\b(?:try|with|class|eval|{PARSE_TIME}|{'|'.join(PROVIDED_MODULES)})\b"
@@ -64,6 +62,15 @@ _GUARDED = re.compile(
 
 PLAINER = "keep the plan short, and f-strings free of backslashes, comments and their own quotes"
 """What a plan is told that has something to guard and can't be read."""
+
+_MANAGER = """
+import decimal as __decimal__
+def {name}(manager, kind=type, own=type(__decimal__.localcontext())):
+    if kind(manager) is not own:
+        raise NotImplementedError("with takes only decimal.localcontext(); use try/finally")
+    return manager
+"""
+"""What a `with` passes its objects through. The defaults are bound before a plan can hide them."""
 
 
 class Unsupported(Exception):
@@ -143,16 +150,6 @@ def _unparsed(source: str, stop: str, error: SyntaxError | NotParsed) -> Guarded
     return GuardedPlan(source, text, "", stop, (line, *lines))
 
 
-_MANAGER = """
-import decimal as __decimal__
-def {name}(manager, kind=type, own=type(__decimal__.localcontext())):
-    if kind(manager) is not own:
-        raise NotImplementedError("with takes only decimal.localcontext(); use try/finally")
-    return manager
-"""
-"""What a `with` passes its objects through. The defaults are bound before a plan can hide them."""
-
-
 class _Guard:
     """Collects the edits of one plan."""
 
@@ -194,7 +191,10 @@ class _Guard:
             parts.append(_MANAGER.format(name=self._names.manager))
         if methods := frozenset(self._expressions.methods):
             parts.append(bound_methods(self._names.attribute, methods))
-        return "".join([*parts, *(self._provided(name) for name in sorted(self._modules))])
+        ours = self._names
+        for module in sorted(self._modules):
+            parts.append(provided_source(module, ours.recursion_error, ours.stop))
+        return "".join(parts)
 
     def epilogue(self) -> str:
         """What ends a plan that makes tasks; the plan's value is `__outcome__` before."""
@@ -204,9 +204,6 @@ class _Guard:
     @property
     def _has_tasks(self) -> bool:
         return "asyncio" in self._modules
-
-    def _provided(self, module: str) -> str:
-        return provided_source(module, self._names.recursion_error, self._names.stop)
 
     def _guard_try(self, node: ast.Try) -> None:
         """Put the guard before the first handler, and at the start of `finally`."""

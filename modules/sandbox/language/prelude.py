@@ -165,7 +165,8 @@ def _namespace(
     yield from ("class __Namespace:", "    pass", "", "tools = __Namespace()")
     taken: set[str] = set()
     for index, tool in shown:
-        yield from _tool_function(index)
+        yield f"async def __tool_{index}(*args, **kwargs):"
+        yield f"    return await {TOOL_CALL}({index}, list(args), kwargs)"
         if not tools.is_ambiguous(tool) and _is_plain(tool.identifier):
             taken.add(tool.identifier)
             yield f"tools.{tool.identifier} = __tool_{index}"
@@ -177,13 +178,6 @@ def _namespace(
         yield f"tools.{SEARCH} = {SEARCH}"
 
 
-def _tool_function(index: int) -> list[str]:
-    return [
-        f"async def __tool_{index}(*args, **kwargs):",
-        f"    return await {TOOL_CALL}({index}, list(args), kwargs)",
-    ]
-
-
 def _server_namespaces(
     tools: Iterable[tuple[int, ToolSpec]], taken: frozenset[str]
 ) -> Iterator[str]:
@@ -192,14 +186,10 @@ def _server_namespaces(
     for index, tool in tools:
         server = as_identifier(tool.server)
         path = f"tools.{server}.{tool.identifier}"
-        if server in taken or path in filled or not _names_are_plain(server, tool):
-            continue
-        filled.add(path)
-        yield f"{path} = __tool_{index}"
-
-
-def _names_are_plain(server: str, tool: ToolSpec) -> bool:
-    return _is_plain(server) and _is_plain(tool.identifier)
+        is_plain = _is_plain(server) and _is_plain(tool.identifier)
+        if is_plain and server not in taken and path not in filled:
+            filled.add(path)
+            yield f"{path} = __tool_{index}"
 
 
 def _is_plain(name: str) -> bool:

@@ -14,6 +14,12 @@ from modules.sandbox.language.builtin_functions import (
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.provided import provided_name
 
+FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
+"""Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
+
+MAX_FORMATTED = 10
+"""F-strings of a plan that are rewritten inside where the tree may say wrongly where that is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -107,14 +113,6 @@ class PlanText:
         yield self._encoded[done:], None
 
 
-FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
-"""Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
-
-
-MAX_FORMATTED = 10
-"""F-strings of a plan that are rewritten inside where the tree may say wrongly where that is."""
-
-
 @dataclass(frozen=True, slots=True)
 class GuardNames:
     """What the inserted code calls things."""
@@ -143,7 +141,6 @@ class Expressions:
         self.text = text
         self.methods: set[str] = set()
         self._names = names
-        self._edits: list[Edit] = []
         self._own_eval = False
         self._evals: list[ast.Name] = []
         self._attributes: list[ast.Attribute] = []
@@ -185,14 +182,18 @@ class Expressions:
 
     def _rewritten(self, nodes: Set[ast.AST]) -> list[Edit]:
         """What to change in these expressions."""
-        self._edits = []
-        if not self._own_eval:
-            self._unhide(name for name in self._evals if name in nodes)
-        self._wrap_awaits(node for node in self._awaits if node in nodes)
+        edits: list[Edit] = []
+        for name in () if self._own_eval else self._evals:
+            if name in nodes:  # calls are led to the true `eval`
+                edits += self.text.instead(name, self._names.eval)
+        for node in self._awaits:
+            if node in nodes:  # what is awaited passes through `asyncio`, which knows its tasks
+                before = f"{provided_name('asyncio')}.awaited("
+                edits += self.text.around(node.value, before, ")")
         for method in self._attributes:
             if method in nodes and method not in self._in_place:
-                self._bind(method)
-        return self._edits
+                edits += self._bound(method)
+        return edits
 
     def _are_right(self, edits: Sequence[Edit], tree: ast.Module) -> bool:
         """Whether edits at places that may be wrong do what they should, and nothing else."""
@@ -203,28 +204,17 @@ class Expressions:
         except (SyntaxError, NotParsed, RecursionError, ValueError):
             return False
 
-    def _unhide(self, evals: Iterable[ast.Name]) -> None:
-        """Lead calls to the true `eval`."""
-        for name in evals:
-            self._edits += self.text.instead(name, self._names.eval)
-
-    def _wrap_awaits(self, nodes: Iterable[ast.Await]) -> None:
-        """Have what is awaited pass through the provided `asyncio`, which knows its tasks."""
-        for node in nodes:
-            before = f"{provided_name('asyncio')}.awaited("
-            self._edits += self.text.around(node.value, before, ")")
-
-    def _bind(self, method: ast.Attribute) -> None:
+    def _bound(self, method: ast.Attribute) -> Sequence[Edit]:
         """Turn `value.name` into a call that gives the method as a function."""
         start, end = self.text.span(method)
         inside = self.text.span(method.value)[1]
         before, dot, name = self.text.between(inside, end).rpartition(b".")
         if not dot or name.strip() != method.attr.encode():
-            return  # a comment in between, or a name in other letters: it stays as it is
+            return ()  # a comment in between, or a name in other letters: it stays as it is
         breaks = name.count(b"\n") * "\n"
         self.methods.add(method.attr)
-        self._edits.append(Edit(start, start, f"{self._names.attribute}{method.attr}("))
-        self._edits.append(Edit(inside + len(before), end, f"{breaks})"))
+        opening = Edit(start, start, f"{self._names.attribute}{method.attr}(")
+        return opening, Edit(inside + len(before), end, f"{breaks})")
 
 
 class _Undoing(ast.NodeTransformer):

@@ -5,6 +5,7 @@ import json
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
+from core.turn import FailureKind
 from core.values import Json, JsonObject
 from modules.planning.preparation import prepare_plan
 
@@ -88,3 +89,16 @@ def repaired_plan(plan: str, tools: ToolCatalog) -> tuple[str, tuple[str, ...]]:
     """A plan after its repairs, and what was repaired."""
     prepared = prepare_plan(plan, tools)
     return prepared.source, prepared.repairs
+
+
+def assert_found(
+    plan: str, kind: FailureKind, line: int | None, words: str, tools: ToolCatalog = TYPED
+) -> None:
+    """The check finds this mistake in a plan, and quotes its line."""
+    failure = prepare_plan(plan, tools).failure
+    assert failure is not None
+    assert (failure.kind, failure.line) == (kind, line)
+    assert words in failure.message
+    if line is not None:
+        given = plan.split("\n")[line - 1].strip()
+        assert failure.line_text == (given if len(given) <= 200 else f"{given[:199]}…")

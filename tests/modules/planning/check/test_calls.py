@@ -6,51 +6,29 @@ from core.errors import CallRefused
 from core.tools.argument_check import argument_check
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.planning.preparation import prepare_plan
-from tests.modules.planning.plan_tools import NUMBER, TYPED, typed
+from tests.modules.planning.plan_tools import NUMBER, TEXT, TYPED, assert_found, typed
 from tests.modules.sandbox.sandbox_tools import CATALOG, solve
 
-INNER: JsonObject = {
-    "type": "object",
-    "properties": {"values": {"type": "array", "items": NUMBER}, "label": {"type": "string"}},
-    "required": ["values"],
-}
-WRAPPED = ToolSpec(
-    "math",
-    "mean",
-    "Mean.",
-    {"type": "object", "properties": {"input": INNER}, "required": ["input"]},
-)
-NESTED = ToolSpec(
-    "web",
-    "process",
-    "Process.",
-    {
-        "type": "object",
-        "properties": {
-            "input": {
-                "type": "object",
-                "properties": {"input": {"type": "string"}, "mode": {"type": "string"}},
-                "required": ["input", "mode"],
-            }
-        },
-        "required": ["input"],
-    },
-)
+
+def wrapped(name: str, properties: JsonObject, required: list[Json]) -> ToolSpec:
+    """A tool that takes its arguments in `input`."""
+    inner: JsonObject = {"type": "object", "properties": properties, "required": required}
+    schema: JsonObject = {"type": "object", "properties": {"input": inner}, "required": ["input"]}
+    return ToolSpec("web", name, f"{name}.", schema)
+
+
+MEAN = wrapped("mean", {"values": {"type": "array", "items": NUMBER}, "label": TEXT}, ["values"])
+NESTED = wrapped("process", {"input": TEXT, "mode": TEXT}, ["input", "mode"])
+ANY_OF: list[Json] = [{"required": ["b"], "properties": {"a": NUMBER}}, {"required": ["x"]}]
 CHOICE = ToolSpec(
     "web",
     "choice",
     "Choice.",
-    {
-        "type": "object",
-        "properties": {"a": {}, "b": {}},
-        "anyOf": [{"required": ["b"], "properties": {"a": NUMBER}}, {"required": ["x"]}],
-    },
+    {"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": ANY_OF},
 )
-TOOLS = ToolCatalog(
-    [*TYPED, WRAPPED, NESTED, CHOICE, typed("key-1", {"x-y": NUMBER}, server="web")]
-)
+TOOLS = ToolCatalog([*TYPED, MEAN, NESTED, CHOICE, typed("key-1", {"x-y": NUMBER}, server="web")])
 
 
 @pytest.mark.parametrize(
@@ -74,10 +52,7 @@ TOOLS = ToolCatalog(
     ],
 )
 def test_a_literal_of_the_wrong_type_is_found(call: str, words: str) -> None:
-    failure = prepare_plan(solve("x = 1", f"return await {call}"), TOOLS).failure
-    assert failure is not None
-    assert (failure.kind, failure.line) == ("tool", 3)
-    assert words in failure.message
+    assert_found(solve("x = 1", f"return await {call}"), "tool", 3, words, TOOLS)
 
 
 def test_the_words_are_those_of_the_run() -> None:

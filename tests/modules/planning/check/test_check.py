@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.tools.catalog import ToolCatalog
-from core.turn import PlanFailure
 from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
-from tests.modules.planning.plan_tools import TYPED, repaired_plan
+from tests.modules.planning.plan_tools import TYPED, assert_found, repaired_plan
 from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, run, solve, spec
 
 HEAD = "import asyncio\n"
@@ -137,11 +136,7 @@ def test_whatever_could_be_meant_otherwise_is_left_alone(plan: str) -> None:
     [
         (solve("x = 1", "return await tools.ad(1, 2)"), 3, "did you mean tools.add?"),
         (solve("return await tools.math.ad(1, 2)"), 2, "did you mean tools.add?"),
-        (
-            solve("return await tools.zzz(1)"),
-            2,
-            "on offer: tools.add, tools.remainder",
-        ),
+        (solve("return await tools.zzz(1)"), 2, "on offer: tools.add, tools.remainder"),
         (solve("return await tools.find('x')"), 2, "tools.web.find or tools.docs.find"),
         (solve("f = tools.nope", "return 1"), 2, "nope"),
         (solve("return await tools.add(a=1, c=2)"), 2, "no argument 'c'; its arguments are: a, b"),
@@ -158,11 +153,7 @@ def test_whatever_could_be_meant_otherwise_is_left_alone(plan: str) -> None:
 def test_a_certain_mistake_with_a_tool_is_found_with_its_line(
     plan: str, line: int, words: str
 ) -> None:
-    failure = prepare_plan(plan, CATALOG).failure
-    assert failure is not None
-    assert (failure.kind, failure.line) == ("tool", line)
-    assert words in failure.message
-    assert failure.line_text == plan.split("\n")[line - 1].strip()
+    assert_found(plan, "tool", line, words, CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +195,8 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
         ("def f(:\n    pass", 1, "SyntaxError"),
         ("x = 1", None, "no solve()"),
         ("", None, "no solve()"),
-        ("def f():\n    def solve():\n        pass", None, "no solve()"),
-        ("class C:\n    def solve(self):\n        pass", None, "no solve()"),
+        ("def f():\n    def solve():\n        pass", 2, "no solve()"),
+        ("class C:\n    def solve(self):\n        pass", 2, "no solve()"),
         ("async def solve(request):\n    return request", 1, "no arguments"),
         ("\n\nasync def solve(*, x):\n    pass", 3, "no arguments"),
         ("-" * 8_000 + "1", None, "too deeply"),
@@ -218,11 +209,7 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
 def test_a_text_that_cannot_be_a_plan_is_a_syntax_failure(
     plan: str, line: int | None, words: str
 ) -> None:
-    failure = prepare_plan(plan, CATALOG).failure
-    assert isinstance(failure, PlanFailure)
-    assert failure.kind == "syntax"
-    assert words in failure.message
-    assert line is None or failure.line == line
+    assert_found(plan, "syntax", line, words, CATALOG)
 
 
 ADD_ONLY = CATALOG.offering([CATALOG.resolve("add")])
@@ -293,10 +280,7 @@ def test_a_plan_that_searches_is_left_alone(plan: str) -> None:
     ],
 )
 def test_a_tool_that_was_not_offered_must_be_searched_for(plan: str, line: int, words: str) -> None:
-    failure = prepare_plan(plan, ADD_ONLY).failure
-    assert failure is not None
-    assert (failure.kind, failure.line) == ("tool", line)
-    assert words in failure.message
+    assert_found(plan, "tool", line, words, ADD_ONLY)
 
 
 async def test_an_import_of_a_tool_with_a_builtins_name_still_binds_it() -> None:

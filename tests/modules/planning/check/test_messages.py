@@ -12,7 +12,7 @@ from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
 from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, parse
 from tests.doubles import tool
-from tests.modules.planning.plan_tools import TYPED, call_typed
+from tests.modules.planning.plan_tools import TYPED, assert_found, call_typed
 from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve
 
 ADD = "r = await tools.add(a=1, b=2)"
@@ -154,6 +154,5 @@ def test_a_tool_that_was_made_up_for_a_use_of_another_leads_to_that_one() -> Non
         "power", description="A number to a power (square: b = 2).", a="number", b="number"
     )
     catalog = ToolCatalog([tool("add", description="The sum.", a="number"), power])
-    failure = prepare_plan(solve("return await tools.square(a=20)"), catalog).failure
-    assert failure is not None
-    assert "there is no tools.square; by its words it may be tools.power" in failure.message
+    told = "there is no tools.square; by its words it may be tools.power"
+    assert_found(solve("return await tools.square(a=20)"), "tool", 2, told, catalog)

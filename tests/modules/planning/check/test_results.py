@@ -6,7 +6,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.planning.preparation import prepare_plan
-from tests.modules.planning.plan_tools import NUMBER, TYPED, typed
+from tests.modules.planning.plan_tools import NUMBER, TYPED, assert_found, typed
 from tests.modules.sandbox.sandbox_tools import solve
 
 ADD = "r = await tools.add(a=1, b=2)"
@@ -76,11 +76,7 @@ MISUSES = [
 def test_a_result_of_the_wrong_type_is_found_before_the_plan_runs(
     plan: str, line: int, words: str
 ) -> None:
-    failure = prepare_plan(plan, TYPED).failure
-    assert failure is not None
-    assert (failure.kind, failure.line) == ("error", line)
-    assert words in failure.message
-    assert failure.line_text == plan.split("\n")[line - 1].strip()
+    assert_found(plan, "error", line, words)
 
 
 FINE = [
@@ -165,11 +161,9 @@ def test_only_schemas_that_say_a_type_make_a_result_known(schema: Json, known: b
 
 def test_results_of_several_tools_of_one_type_are_known_without_a_name() -> None:
     tools = ToolCatalog([typed("f", {}, NUMBER), typed("g", {}, NUMBER)])
-    failure = prepare_plan(
-        solve("r = await tools.f()", "if r > 1:", "    r = await tools.g()", "return r['x']"), tools
-    ).failure
-    assert failure is not None
-    assert failure.message == "the tool gives a number: write r instead of r['x']"
+    plan = solve("r = await tools.f()", "if r > 1:", "    r = await tools.g()", "return r['x']")
+    told = "the tool gives a number: write r instead of r['x']"
+    assert_found(plan, "error", 5, told, tools)
 
 
 def test_names_that_lead_to_one_another_end() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from modules.planning.reply.ask_model import (
 )
 from modules.planning.reply.reply_schema import reply_schema
 
+WHO = ModelRequest("text", "Who?")
 GOOD = '{"name": "Ann", "age": 30, "pets": []}'
 
 
@@ -64,30 +66,31 @@ class Replies:
 )
 async def test_the_object_is_found_wherever_a_model_puts_it(reply: str | ModelReply) -> None:
     model = Replies(reply)
-    assert await ask_model(model, "Who?", Person) == Person(name="Ann", age=30)
+    assert await ask_model(model, WHO, Person) == Person(name="Ann", age=30)
     assert len(model.seen) == 1
 
 
 async def test_the_request_carries_the_schema_and_the_prompt_its_text() -> None:
     model = Replies(GOOD)
-    await ask_model(model, "Who?", Person, purpose="summary", max_output_tokens=99)
-    (request,) = model.seen
-    assert request.schema == reply_schema(Person)
-    assert request.prompt.startswith("Who?\n")
-    assert request.prompt.endswith(json.dumps(request.schema))
-    assert (request.purpose, request.temperature, request.max_output_tokens) == ("summary", 0, 99)
+    request = ModelRequest("summary", "Who?", max_output_tokens=99)
+    await ask_model(model, request, Person)
+    (asked,) = model.seen
+    assert asked.schema == reply_schema(Person)
+    assert asked.prompt.startswith("Who?\n")
+    assert asked.prompt.endswith(json.dumps(asked.schema))
+    assert (asked.purpose, asked.temperature, asked.max_output_tokens) == ("summary", 0, 99)
 
 
 async def test_a_prompt_that_shows_the_form_itself_is_sent_as_it_is() -> None:
     model = Replies(GOOD)
-    await ask_model(model, "Who?", Person, show_schema=False, prefix_characters=2)
+    await ask_model(model, replace(WHO, prefix_characters=2), Person, show_schema=False)
     assert (model.seen[0].system, model.seen[0].user) == ("Wh", "o?")
 
 
 async def test_a_further_try_is_told_the_exact_errors_and_the_reply_that_has_them() -> None:
     wrong = '{"name": "Ann", "age": -1, "pets": [{"kind": "cow"}]}'
     model = Replies(wrong, GOOD)
-    await ask_model(model, "Who?", Person, prefix_characters=3)
+    await ask_model(model, replace(WHO, prefix_characters=3), Person)
     first, second = model.seen
     assert second.prompt.startswith(first.prompt), "what a provider has cached stays the beginning"
     assert second.prefix_characters == 3
@@ -116,7 +119,7 @@ async def test_every_kind_of_unusable_reply_has_its_own_words(
     reply: str | ModelReply, problem: str
 ) -> None:
     with pytest.raises(ReplyUnusable) as caught:
-        await ask_model(Replies(reply), "Who?", Person, retries=0)
+        await ask_model(Replies(reply), WHO, Person, retries=0)
     assert caught.value.problems[0].startswith(problem)
     assert "test:replies gave no usable reply in 1 try" in str(caught.value)
 
@@ -124,7 +127,7 @@ async def test_every_kind_of_unusable_reply_has_its_own_words(
 async def test_tries_are_counted_get_warmer_and_do_not_make_the_prompt_grow() -> None:
     model = Replies(*["no"] * 4)
     with pytest.raises(ReplyUnusable, match=r"in 4 tries.*it holds no JSON") as caught:
-        await ask_model(model, "Who?", Person)
+        await ask_model(model, WHO, Person)
     assert not caught.value.transient
     assert [request.temperature for request in model.seen] == [0.0, 0.2, 0.4, 0.6]
     assert len({len(request.prompt) for request in model.seen[1:]}) == 1
@@ -133,7 +136,7 @@ async def test_tries_are_counted_get_warmer_and_do_not_make_the_prompt_grow() ->
 async def test_what_a_hostile_reply_puts_into_the_next_prompt_is_bounded() -> None:
     many = json.dumps({"name": ["n" * 5_000], "age": 1, "pets": ["x" * 300] * 30})
     model = Replies(many, GOOD)
-    await ask_model(model, "", Person)
+    await ask_model(model, WHO, Person)
     told = len(model.seen[1].prompt) - len(model.seen[0].prompt)
     assert told < REPLY_CHARACTERS_SHOWN + PROBLEMS_SHOWN * 300 + 1_000
     assert "and 21 more errors" in model.seen[1].prompt
@@ -144,7 +147,7 @@ async def test_the_callers_own_check_counts_as_much_as_the_shape() -> None:
         return None if person.age >= 18 else f"{person.name} is no adult"
 
     model = Replies('{"name": "Bob", "age": 3}', GOOD)
-    assert (await ask_model(model, "Who?", Person, check=is_adult)).name == "Ann"
+    assert (await ask_model(model, WHO, Person, check=is_adult)).name == "Ann"
     assert "- Bob is no adult\n" in model.seen[1].prompt
 
 
@@ -152,24 +155,24 @@ async def test_the_callers_leniency_comes_before_the_shape() -> None:
     def with_age(document: JsonObject) -> JsonObject:
         return {"age": 1, **document}
 
-    assert (await ask_model(Replies('{"name": "B"}'), "Who?", Person, lenient=with_age)).age == 1
+    assert (await ask_model(Replies('{"name": "B"}'), WHO, Person, lenient=with_age)).age == 1
 
 
 async def test_a_limit_that_cut_a_reply_does_not_hold_for_the_next() -> None:
     model = Replies(ModelReply("", truncated=True), "no", GOOD)
-    await ask_model(model, "Who?", Person, max_output_tokens=10)
+    await ask_model(model, replace(WHO, max_output_tokens=10), Person)
     assert [request.max_output_tokens for request in model.seen] == [10, None, None]
 
 
 async def test_a_model_that_declines_is_not_asked_again() -> None:
     model = Replies(ModelReply("I write plans, not texts.", declined=True))
     with pytest.raises(ReplyUnusable, match="declined: I write plans"):
-        await ask_model(model, "Who?", Person)
+        await ask_model(model, WHO, Person)
 
 
 async def test_an_outage_is_not_taken_for_a_bad_reply() -> None:
     with pytest.raises(ModelUnavailable) as caught:
-        await ask_model(Replies(ModelUnavailable("down", transient=True)), "Who?", Person)
+        await ask_model(Replies(ModelUnavailable("down", transient=True)), WHO, Person)
     assert type(caught.value) is ModelUnavailable
 
 
