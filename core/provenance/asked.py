@@ -70,7 +70,7 @@ _ASKS_FOR_WORDS: Final = _words(
 _CONDITIONS: Final = _words("if when once after before as since while")
 """What follows the comma of a sentence that begins so is said as if it began there."""
 
-_OWN_DEEDS: Final = _words("i i'll i've we we'll he she they it")
+_OTHER_SUBJECTS: Final = _words("i i'll i've we we'll he she they it")
 _STARTS_OBJECT: Final = _words(
     "the a an this that these those it them him her me us my our your his their its all any every "
     "each some both one to for everything everyone anything there here"
@@ -119,12 +119,12 @@ _PLAIN_VERBS: Final = _words(
 
 
 _NO_VERBS: Final = (
-    _ADVERBS | _JOINTS | _STARTS_OBJECT | _AFTER_NOUN | _CONDITIONS | _OWN_DEEDS | _MODALS
+    _ADVERBS | _JOINTS | _STARTS_OBJECT | _AFTER_NOUN | _CONDITIONS | _OTHER_SUBJECTS | _MODALS
 ) | _words("my your i'd you not")
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class WantedAction:
     """Something asked for: the verb as it was said, and the stems of the words it is about."""
 
     verb: str
@@ -138,19 +138,19 @@ class Request:
     text: str
 
     @cached_property
-    def deeds(self) -> tuple[Deed, ...]:
+    def actions(self) -> tuple[WantedAction, ...]:
         """What it asks to be done, in order."""
-        return tuple(deeds_in(self.text))
+        return tuple(actions_in(self.text))
 
 
-def deeds_in(request: str) -> Iterator[Deed]:
+def actions_in(request: str) -> Iterator[WantedAction]:
     """What a request asks to be done, in order; takes time in proportion to its length."""
     if len(request) > REQUEST_CHARACTERS_MAX:
         half = REQUEST_CHARACTERS_MAX // 2
         request = f"{request[:half]}\n{request[-half:]}"
     whole = frozenset(_stems(_TOKEN.findall(request.lower())))
     for sentence in _sentences(request):
-        yield from _deeds(sentence, whole)
+        yield from _actions(sentence, whole)
 
 
 def is_assent(request: str) -> bool:
@@ -185,13 +185,13 @@ def _sentences(request: str) -> Iterator[list[str]]:
             yield words[:SENTENCE_WORDS_MAX]
 
 
-def _deeds(words: Sequence[str], whole: frozenset[str]) -> Iterator[Deed]:
+def _actions(words: Sequence[str], whole: frozenset[str]) -> Iterator[WantedAction]:
     lower = [word.lower() for word in words]
     if not lower or _PUT_OFF & {*lower}:
         return
     if lower[0] in _CONDITIONS and "," in lower:
         start = lower.index(",") + 1
-        yield from _deeds(words[start:], whole)
+        yield from _actions(words[start:], whole)
         return
     found = [(at, verb) for at in range(len(words)) if (verb := _verb_at(words, lower, at))]
     for number, (at, verb) in enumerate(found):
@@ -201,7 +201,7 @@ def _deeds(words: Sequence[str], whole: frozenset[str]) -> Iterator[Deed]:
         if verb in _ANSWERS and {*lower[at + 1 : at + 2]} & {"me", "us"}:
             continue
         for meant in _meant(verb, about):
-            yield Deed(meant, whole if points else frozenset(_stems(about)))
+            yield WantedAction(meant, whole if points else frozenset(_stems(about)))
 
 
 def _meant(verb: str, about: Sequence[str]) -> Iterator[str]:
@@ -228,7 +228,7 @@ def _verb_at(words: Sequence[str], lower: Sequence[str], at: int) -> str | None:
     if not before:
         is_verb = _is_verb_first(lower, at)
     elif last in _JOINTS:
-        is_told = not _is_question(lower) and before[0] not in _OWN_DEEDS
+        is_told = not _is_question(lower) and before[0] not in _OTHER_SUBJECTS
         is_verb = (word in _PLAIN_VERBS and is_told) or _has_object(words, lower, at)
     elif last == "to":
         is_verb = _is_verb_after_to(words, lower, at, before)
@@ -257,7 +257,7 @@ def _before(lower: Sequence[str], at: int) -> list[str]:
 def _is_verb_first(lower: Sequence[str], at: int) -> bool:
     """Whether a sentence's first word is its verb, and not what the sentence is about."""
     follower = lower[at + 1] if at + 1 < len(lower) else ""
-    if lower[at] in _ASKS_FOR_WORDS | _MODALS | _OWN_DEEDS:
+    if lower[at] in _ASKS_FOR_WORDS | _MODALS | _OTHER_SUBJECTS:
         return False
     return lower[at] in _PLAIN_VERBS or follower not in _AFTER_NOUN
 
@@ -285,7 +285,7 @@ def _has_object(words: Sequence[str], lower: Sequence[str], at: int) -> bool:
 
 
 def _is_question(lower: Sequence[str]) -> bool:
-    """Whether a sentence asks for words; "can you" and the like ask for a deed."""
+    """Whether a sentence asks for words; "can you" and the like ask for an action."""
     return lower[0] in _ASKS_FOR_WORDS | _CONDITIONS
 
 

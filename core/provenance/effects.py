@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from core.provenance.arguments import texts_of
-from core.provenance.asked import Deed, Request, names_in
+from core.provenance.asked import Request, WantedAction, names_in
 from core.provenance.checks import Doubt
 from core.provenance.known import Known
 from core.run.kept_results import call_key
@@ -174,17 +174,17 @@ def is_asked_for(
     objects = {stem(word) for word in named - _NOT_OBJECTS}
     if not others and (len(words) < 2 or action not in _GENERAL_STEMS):
         objects.add(action)  # nothing else is in its name
-    for deed in (deed for request in requests for deed in request.deeds):
-        verb = stem(deed.verb)
+    for wanted in (one for request in requests for one in request.actions):
+        verb = stem(wanted.verb)
         if verb != action and not _same(KINDS_OF_ACTION, verb, action):
             continue
-        if has_own_value or any(_is_about(deed, verb, thing) for thing in objects):
+        if has_own_value or any(_is_about(wanted, verb, thing) for thing in objects):
             return True
     return False
 
 
-def _is_about(deed: Deed, verb: str, thing: str) -> bool:
-    said = {*deed.about, verb, _IMPLIED_STEMS.get(verb, verb)}
+def _is_about(wanted: WantedAction, verb: str, thing: str) -> bool:
+    said = {*wanted.about, verb, _IMPLIED_STEMS.get(verb, verb)}
     return any(word == thing or _same(KINDS_OF_OBJECT, word, thing) for word in said)
 
 

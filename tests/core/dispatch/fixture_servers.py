@@ -9,6 +9,7 @@ from pathlib import Path
 from config.servers import ServerSpec
 from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.known_tools import ToolCache
+from core.dispatch.start_failures import StartFailures
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import StopGrace
 from core.session import MultiMCP
@@ -29,9 +30,11 @@ async def dispatcher(
     cache: ToolCache | None = None,
     logs: Path | None = None,
     spawned: dict[str, SpawnedServer] | None = None,
+    failures: StartFailures | None = None,
     grace: StopGrace = QUICK,
+    initialize: bool = True,
 ) -> AsyncGenerator[tuple[MultiMCP, list[str]]]:
-    """An initialized dispatcher, with the notices that it gave; all within 20 seconds."""
+    """A dispatcher, with the notices that it gave; all within 20 seconds."""
     notices: list[str] = []
 
     async def on_notice(text: str) -> None:
@@ -44,11 +47,13 @@ async def dispatcher(
             cache=cache,
             log_folder=logs,
             spawned=spawned,
+            start_failures=failures,
             hooks=DispatcherHooks(on_notice=on_notice),
             stop_grace=grace,
         ) as multi,
     ):
-        await multi.initialize()
+        if initialize:
+            await multi.initialize()
         yield multi, notices
 
 

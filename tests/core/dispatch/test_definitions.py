@@ -12,12 +12,6 @@ from core.dispatch.tool_pins import Admitted
 from core.values import Json, JsonObject
 from tests.core.dispatch.pinned_tools import READ, WRITE, admit
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "tool_pins.json"
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -31,12 +31,6 @@ from tests.core.dispatch.pinned_tools import (
     mode_of,
 )
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "tool_pins.json"
-
-
 PIN = Pin("0" * 64, "text")
 
 

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from core.errors import ServerStartError
 from core.session import MultiMCP
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.connections import flaky, starts
-from tests.core.dispatch.fixture_servers import QUICK, server
+from tests.core.dispatch.fixture_servers import QUICK, dispatcher, server
 
 HANGING = ServerSpec("slow", ("sleep", "9"), Path("/"), env={"KEY": "secret-value"})
 
@@ -165,20 +165,11 @@ def test_what_is_no_file_or_cannot_be_written_means_no_memory(tmp_path: Path) ->
     assert nowhere.resting(HANGING) is None
 
 
-@asynccontextmanager
-async def remembering(
+def remembering(
     failures: StartFailures, *specs: ServerSpec, cache: ToolCache | None = None
-) -> AsyncGenerator[tuple[MultiMCP, list[str]]]:
+) -> AbstractAsyncContextManager[tuple[MultiMCP, list[str]]]:
     """A dispatcher that remembers, and its notices; it has learned nothing yet."""
-    notices: list[str] = []
-
-    async def on_notice(text: str) -> None:
-        notices.append(text)
-
-    hooks = DispatcherHooks(on_notice=on_notice)
-    multi = MultiMCP(specs, cache=cache, start_failures=failures, hooks=hooks, stop_grace=QUICK)
-    async with asyncio.timeout(20), multi:
-        yield multi, notices
+    return dispatcher(*specs, cache=cache, failures=failures, initialize=False)
 
 
 async def test_a_failure_is_told_once_and_not_repeated_by_the_next_process(

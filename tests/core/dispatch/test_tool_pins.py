@@ -24,11 +24,6 @@ from tests.core.dispatch.pinned_tools import (
 )
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "tool_pins.json"
-
-
 class TestFirstUse:
     async def test_new_tools_pass_and_are_asked_about_by_nobody(self, file: Path) -> None:
         assert await admit(file, READ, WRITE, user=User()) == Admitted([READ, WRITE])
