@@ -136,21 +136,6 @@ class TestTheConfiguration:
         assert str(file) in str(found["servers"]["detail"])
         assert "none" not in found
 
-    def test_a_model_that_has_no_key_is_another(self, doctor: Doctor) -> None:
-        doctor.profile.write_text(f"{AGENT}llm: {{text_generation: gemini}}\n", encoding="utf-8")
-        code, found = doctor.find()
-        assert code == 2
-        assert found["answers"]["state"] == "broken"
-        assert "Gemini needs a key" in str(found["answers"]["detail"])
-
-    def test_keys_are_told_to_be_set_and_not_shown(self, doctor: Doctor) -> None:
-        code, found = doctor.find(environ={"GEMINI_API_KEY": "very-secret-key"})
-        assert code == 0
-        assert found["answers"]["detail"] == "gemini:gemini-3.8-flash: GEMINI_API_KEY is set"
-        told = str(found["keys"]["detail"])
-        assert told.startswith("GEMINI_API_KEY is set, ANTHROPIC_API_KEY is not set")
-        assert "very-secret-key" not in json.dumps(found)
-
     def test_servers_are_named_and_none_is_started(self, doctor: Doctor) -> None:
         given = {
             "on": {"command": "no-such-program"},

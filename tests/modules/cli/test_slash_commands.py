@@ -1,6 +1,7 @@
 """`/docs`, `/mcp`, `/tools` and `/usage` at the prompt."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def commands(
     dispatcher: MultiMCP,
     used: dict[str, Usage] | None = None,
     done: Activity | None = None,
+    disabled: Sequence[str] = (),
 ) -> tuple[PromptCommands, list[str]]:
     """The commands, and the texts that they say."""
     said: list[str] = []
@@ -31,8 +33,9 @@ def commands(
         say("docs", words)
         return ExitCode.NO_ANSWER
 
+    session_usage, activity = (lambda: used or {}), (lambda: done or Activity())
     return PromptCommands(
-        dispatcher, say, lambda: used or {}, lambda: done or Activity(), manage_documents
+        dispatcher, say, session_usage, activity, manage_documents, disabled
     ), said
 
 
@@ -93,22 +96,10 @@ async def test_servers_are_shown_without_starting_any(tmp_path: Path) -> None:
 
 async def test_servers_that_are_switched_off_are_named_with_how_to_switch_them_on() -> None:
     async with MultiMCP([]) as dispatcher:
-        said: list[str] = []
-
-        async def manage_documents(words: str) -> ExitCode:
-            return ExitCode.NO_ANSWER
-
-        prompt = PromptCommands(
-            dispatcher,
-            lambda _, text: said.append(text),
-            dict,
-            Activity,
-            manage_documents,
-            ["time", "gh"],
-        )
+        prompt, said = commands(dispatcher, disabled=["time", "gh"])
         await prompt.run("/mcp")
         assert said == [
-            "0 servers\nswitched off: time, gh; agent.py mcp enable NAME switches one on"
+            "mcp: 0 servers\nswitched off: time, gh; agent.py mcp enable NAME switches one on"
         ]
 
 

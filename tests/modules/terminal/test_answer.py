@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.terminal.answer import LABEL, outcome_document, print_answer, print_json, value_of
+from modules.terminal.answer import LABEL, print_answer, print_json, value_of
 from tests.doubles import Terminal
 
 
@@ -46,15 +47,15 @@ def refuse(constant: str) -> Json:
     raise AssertionError(f"{constant} is not JSON")
 
 
-def strictly(text: str) -> JsonObject:
+def strictly(text: str) -> dict[str, Any]:
     """The one document in a text, as a reader takes it that knows RFC 8259 and nothing else."""
     assert text.endswith("\n")
     assert text.count("\n") == 1
-    found: JsonObject = json.loads(text, parse_constant=refuse)
+    found: dict[str, Any] = json.loads(text, parse_constant=refuse)
     return found
 
 
-def printed(outcome: RunOutcome) -> JsonObject:
+def printed(outcome: RunOutcome) -> dict[str, Any]:
     stream = io.StringIO()
     print_json(outcome, "2026/11/21/session-1-abcdef", "offline", stream)
     return strictly(stream.getvalue())
@@ -249,33 +250,10 @@ class TestDocument:
     def test_numbers_that_json_readers_refuse_stand_as_text(
         self, value: Json, stands: Json
     ) -> None:
-        document = printed(with_result(value))
-        assert document == outcome_document(
-            with_result(value), "2026/11/21/session-1-abcdef", "offline"
-        )
-        assert document["steps"] == [
-            {
-                "step": 1,
-                "attempt": 1,
-                "perception": PerceptionResult().model_dump(),
-                "plan": "plan",
-                "repairs": [],
-                "result": "final_answer",
-                "text": "a",
-                "calls": [
-                    {
-                        "tool": "s.t",
-                        "arguments": {"input": {"x": stands}},
-                        "ok": True,
-                        "result": stands,
-                        "seconds": 0.123457,
-                        "kept": False,
-                        "refused": False,
-                    }
-                ],
-                "seconds": 0.5,
-            }
-        ]
+        (step,) = printed(with_result(value))["steps"]
+        (call,) = step["calls"]
+        assert (call["arguments"], call["result"]) == ({"input": {"x": stands}}, stands)
+        assert call["seconds"] == 0.123457
 
     @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii", "utf-16"])
     def test_it_survives_every_encoding_of_stdout(self, encoding: str) -> None:

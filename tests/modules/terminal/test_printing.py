@@ -1,13 +1,10 @@
 """Text, tables and JSON on stdout, for terminals and pipes."""
 
 import io
-import math
 
 import pytest
 
-from core.values import Json
 from modules.terminal.printing import (
-    json_safe,
     print_document,
     print_text,
     printable,
@@ -35,21 +32,6 @@ def test_a_document_is_one_line_that_the_stream_can_write() -> None:
     latin = io.TextIOWrapper(raw, encoding="latin-1")
     print_document({"a": "→"}, latin)
     assert raw.getvalue() == b'{"a": "\\u2192"}\n'
-
-
-@pytest.mark.parametrize(
-    ("value", "safe"),
-    [
-        (math.inf, "inf"),
-        ([math.nan, 1.5], ["nan", 1.5]),
-        ({"a": 2**20_000}, {"a": hex(2**20_000)}),
-        (True, True),
-        (None, None),
-    ],
-    ids=["infinity", "not a number", "digits", "truth", "nothing"],
-)
-def test_what_strict_readers_refuse_becomes_text(value: Json, safe: Json) -> None:
-    assert json_safe(value) == safe
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_end_without_spaces() -> None:

@@ -63,21 +63,12 @@ class Session:
 
 
 class TestCommands:
-    async def test_lines_are_requests_in_their_order(self) -> None:
+    async def test_lines_are_requests_in_their_order_and_empty_ones_nothing(self) -> None:
         session = Session()
-        assert await session.run("add 1 and 2", "now divide that by 2") == ExitCode.ANSWERED
+        lines = ("", "  ", "  add 1 and 2\r\n", "\n", "now divide that by 2", "\t\r\n")
+        assert await session.run(*lines) == ExitCode.ANSWERED
         assert session.asked == ["add 1 and 2", "now divide that by 2"]
         assert session.said == []
-
-    async def test_empty_lines_are_nothing(self) -> None:
-        session = Session()
-        assert await session.run("", "  ", "\n", "\t\r\n") == ExitCode.ANSWERED
-        assert session.asked == []
-
-    async def test_white_space_around_a_request_goes(self) -> None:
-        session = Session()
-        await session.run("  add 1\r\n")
-        assert session.asked == ["add 1"]
 
     @pytest.mark.parametrize("command", ["new", " NEW \n", "New", "/new"])
     async def test_new_begins_another_session_and_says_so(self, command: str) -> None:
@@ -148,9 +139,6 @@ class TestOutcomes:
             await session.run("bad", "good")
         assert session.asked == ["bad"]
         assert session.bugs == []
-
-    async def test_no_lines_at_all_are_a_success(self) -> None:
-        assert await Session().run() == ExitCode.ANSWERED
 
 
 async def lines_from(data: bytes) -> list[str]:
