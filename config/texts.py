@@ -26,7 +26,6 @@ class TextProblem(Exception):
     """The text is not what it should be; `line` is 1-based, None where it is not known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
-        """Keep the line beside the message."""
         super().__init__(message)
         self.line = line
 

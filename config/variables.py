@@ -33,7 +33,6 @@ class Expander:
     """
 
     def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
-        """Start with nothing met."""
         self.problems: list[str] = []
         self.secrets: set[str] = set()
         self._environ = environ

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Final
 
-from config.models_file import ModelsFile, Price
+from config.models_file import Price
 from core.base.text import size_text
 from core.errors import ExitCode, UserError
-from core.values import Json, JsonObject
+from core.values import JsonObject
 from modules.cli.doctor_models import KEYRING_SECONDS
 from modules.cli.models_pull import pull_model
 from modules.cli.models_rows import ModelRow, model_rows
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
-from modules.models.choosing.choice import Choice, choose_models
+from modules.models.choosing.choice import choose_models
 from modules.models.credentials.keyring_store import KeyringStore
 from modules.terminal.printing import shortened
 
@@ -55,33 +55,36 @@ def list_models(around: Surroundings) -> ExitCode:
 
     Raises:
         SettingsError: the profile or models.json can't be used.
-        StdoutLost: nobody reads the output.
     """
     options, environ, home = around.options, around.environ, around.places.home
     wanted, models = around.profile.llm.text_generation, around.models
-    choice: Choice | UserError
+    name: str | None = None
+    notes: tuple[str, ...] = ()
     with around.waits().during("models", "keys and services that may be there"):
         rows = model_rows(models, environ, home)
         try:
             keyring = KeyringStore(home, timeout_seconds=KEYRING_SECONDS)
             choice = choose_models(None, wanted, models, environ, home, keyring)
+            name, reason, notes = choice.models[0].model.name, choice.reason, tuple(choice.notes)
         except UserError as error:
-            choice = error
+            reason = str(error)
+    # It may be none of the rows: a script is not listed.
+    answering = next((row for row in rows if row.backend_name == name), None)
     if options.json:
-        around.print_json(around.redactor.object(_document(rows, choice, models)))
-    else:
-        answering = _answering(rows, choice)
-        cells = (_cells(row, row is answering, is_verbose=options.verbose) for row in rows)
-        around.print_table([_HEAD, *cells], ["", *_below(choice, models)])
+        answers: JsonObject = {"model": name, "reason": reason, "notes": [*notes]}
+        document: JsonObject = {
+            "answers": answers,
+            "models": [_row_document(row, is_answering=row is answering) for row in rows],
+            "prices_as_of": models.prices_as_of,
+        }
+        around.print_json(around.redactor.object(document))
+        return ExitCode.ANSWERED
+    cells = (_cells(row, row is answering, is_verbose=options.verbose) for row in rows)
+    none = "" if name is not None else "none, as things are set: "
+    day = f", as of {models.prices_as_of}" if models.prices_as_of is not None else ""
+    prices = f"prices: US dollars for a million tokens, read and written{day}"
+    around.print_table([_HEAD, *cells], ["", f"answers: {none}{reason}", *notes, prices])
     return ExitCode.ANSWERED
-
-
-def _answering(rows: Sequence[ModelRow], choice: Choice | UserError) -> ModelRow | None:
-    """The row of the model that would answer; None if it is none of them, such as a script."""
-    if isinstance(choice, UserError):
-        return None
-    name = choice.models[0].model.name
-    return next((row for row in rows if row.backend_name == name), None)
 
 
 def _cells(row: ModelRow, is_answering: bool, *, is_verbose: bool) -> Sequence[str]:
@@ -92,16 +95,6 @@ def _cells(row: ModelRow, is_answering: bool, *, is_verbose: bool) -> Sequence[s
         _cut(row.state, None if is_verbose else STATE_CHARACTERS),
         _price_text(row.price),
     )
-
-
-def _below(choice: Choice | UserError, models: ModelsFile) -> list[str]:
-    """What answers and why, and what the prices are."""
-    if isinstance(choice, UserError):
-        lines = [f"answers: none, as things are set: {choice}"]
-    else:
-        lines = [f"answers: {choice.reason}", *choice.notes]
-    day = f", as of {models.prices_as_of}" if models.prices_as_of is not None else ""
-    return [*lines, f"prices: US dollars for a million tokens, read and written{day}"]
 
 
 def _cut(text: str, characters: int | None) -> str:
@@ -127,35 +120,7 @@ def _price_text(price: Price | None) -> str:
     return f"{price.input:.2f} / {price.output:.2f}"
 
 
-def _document(
-    rows: Sequence[ModelRow], choice: Choice | UserError, models: ModelsFile
-) -> JsonObject:
-    answering = _answering(rows, choice)
-    answers: JsonObject
-    if isinstance(choice, UserError):
-        answers = {"model": None, "reason": str(choice), "notes": []}
-    else:
-        notes: list[Json] = [*choice.notes]
-        answers = {
-            "model": choice.models[0].model.name,
-            "reason": choice.reason,
-            "notes": notes,
-        }
-    return {
-        "answers": answers,
-        "models": [_row_document(row, is_answering=row is answering) for row in rows],
-        "prices_as_of": models.prices_as_of,
-    }
-
-
 def _row_document(row: ModelRow, *, is_answering: bool) -> JsonObject:
-    price: JsonObject | None = None
-    if row.price is not None:
-        price = {
-            "input": row.price.input,
-            "output": row.price.output,
-            "cached_input": row.price.cached_input,
-        }
     return {
         "name": row.name,
         "source": row.source,
@@ -164,7 +129,7 @@ def _row_document(row: ModelRow, *, is_answering: bool) -> JsonObject:
         "ready": row.is_ready,
         "state": row.state,
         "answers": is_answering,
-        "price": price,
+        "price": row.price.model_dump() if row.price is not None else None,
         "size_bytes": row.size_bytes,
         "parameters": row.parameters or None,
         "quantisation": row.quantisation or None,

@@ -104,7 +104,6 @@ class PullReport:
     """Tells a download's progress: as a line that is written over, or in a few lines for a log."""
 
     def __init__(self, live: LiveLine, log: Callable[[str], None]) -> None:
-        """Tell nothing yet."""
         self._live = live
         self._log = log
         self._sizes: dict[str, int] = {}

@@ -46,7 +46,8 @@ class Options(argparse.Namespace):
 class Surroundings:
     """Handed to every command; `stderr` is None where the process began without one.
 
-    The configuration is read when it is first asked for.
+    The configuration is read when it is first asked for. What prints raises `StdoutLost` where
+    nobody reads stdout any more.
     """
 
     options: Options
@@ -121,11 +122,7 @@ class Surroundings:
         return ExitCode.ANSWERED
 
     def print(self, text: str) -> None:
-        """Text to stdout.
-
-        Raises:
-            StdoutLost: nobody reads it.
-        """
+        """Text and a line end to stdout."""
         with writing_stdout():
             print_text(text, self.stdout)
 
@@ -133,9 +130,6 @@ class Surroundings:
         """Rows of cells to stdout, the heads of the columns first, and lines below them.
 
         Secrets are taken out of each cell: a terminal's width may break one in two.
-
-        Raises:
-            StdoutLost: nobody reads it.
         """
         redact = self.redactor.text
         with writing_stdout():
@@ -144,11 +138,7 @@ class Surroundings:
                 print_text(redact("\n".join(below)), self.stdout)
 
     def print_json(self, document: Json) -> None:
-        """A value to stdout, as one line.
-
-        Raises:
-            StdoutLost: nobody reads it.
-        """
+        """A value to stdout, as one line."""
         with writing_stdout():
             print_document(document, self.stdout)
 
@@ -160,9 +150,12 @@ class Surroundings:
         """
         everyone = self.servers.everyone
         found = next((spec for spec in everyone if spec.id == name), None)
-        if found is None:
-            raise UsageError(f"there is no server '{name}'{_nearest(name, everyone)}")
-        return found
+        if found is not None:
+            return found
+        meant = "`mcp list` shows those that there are" if everyone else "none is configured"
+        if near := near_names(name, (spec.id for spec in everyone)):
+            meant = f"did you mean {' or '.join(near)}?"
+        raise UsageError(f"there is no server '{name}'; {meant}")
 
     def waits(self) -> Waits:
         """Names on stderr what is waited for outside of an event loop."""
@@ -191,10 +184,3 @@ class Surroundings:
 
 Run: TypeAlias = Callable[[Surroundings], ExitCode]
 """Does what a command line says."""
-
-
-def _nearest(name: str, specs: Sequence[ServerSpec]) -> str:
-    """The end of a sentence that says which server may have been meant; others are of no help."""
-    if near := near_names(name, (spec.id for spec in specs)):
-        return f"; did you mean {' or '.join(near)}?"
-    return "; `mcp list` shows those that there are" if specs else "; none is configured"

@@ -75,7 +75,6 @@ class Complaints:
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        """Write nothing yet."""
         self.redactor = Redactor(environ)
 
     def fail(self, message: str, code: ExitCode) -> ExitCode:

@@ -72,7 +72,6 @@ class LiveLine:
         columns: Callable[[], int] = terminal_columns,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """Show nothing yet."""
         self._terminal = terminal
         self._columns = columns
         self._breaks_lines = breaks_lines(environ)
