@@ -24,10 +24,10 @@ from tests.benchmarks.executors import (
     TRIMMED_EXEC,
     Attacked,
     Executor,
-    ExecutorFailed,
 )
 from tests.benchmarks.peers import FLOORS, LANGCHAIN_DEFAULT, OURS, PEERS, SDK_CLIENT, YARDSTICK
 from tests.benchmarks.plan_texts import ONE_CALL, dense_plans
+from tests.benchmarks.processes import ProcessFailed
 from tests.benchmarks.sandbox_loop import heartbeat
 from tests.benchmarks.table import at_most
 from tests.modules.sandbox.escapes.attempts import Attempt
@@ -53,9 +53,9 @@ def test_every_contender_has_a_driver_and_a_listed_environment(contender: Conten
     assert contender.environment in {"", *LISTED}
 
 
-async def test_contenders_take_turns_and_each_call_of_a_turn_is_timed() -> None:
-    seldom = Contender(IN_A_LOOP.name, IN_A_LOOP.driver, every=2, turn=(0, 1))
-    outcomes = await Contest((BLOCKING, seldom), TEXT_SERVER, text_of(0)).run(rounds=3)
+def test_contenders_take_turns_and_each_call_of_a_turn_is_timed() -> None:
+    seldom = replace(IN_A_LOOP, every=2, turn=(0, 1))
+    outcomes = Contest((BLOCKING, seldom), TEXT_SERVER, text_of(0)).run(rounds=3)
     assert all(outcome.failure is None for outcome in outcomes.values())
     often, rare = outcomes[BLOCKING.name], outcomes[seldom.name]
     assert [len(batch.seconds) for batch in often.batches.values()] == [3, 3, 3]
@@ -63,17 +63,17 @@ async def test_contenders_take_turns_and_each_call_of_a_turn_is_timed() -> None:
     assert len(rare.ratios(often)) == 2
 
 
-async def test_a_wrong_result_is_a_failure_and_no_figure() -> None:
+def test_a_wrong_result_is_a_failure_and_no_figure() -> None:
     contest = Contest((BLOCKING,), TEXT_SERVER, text_of(0, expected="something else"))
-    outcome = (await contest.run(rounds=2))[BLOCKING.name]
+    outcome = contest.run(rounds=2)[BLOCKING.name]
     assert outcome.seconds == []
     assert outcome.failure is not None
     assert "text gave" in outcome.failure
 
 
-async def test_a_contender_that_does_not_start_costs_the_others_nothing() -> None:
+def test_a_contender_that_does_not_start_costs_the_others_nothing() -> None:
     broken = Contender("broken", "tests.benchmarks.drivers.not_there")
-    outcomes = await Contest((broken, BLOCKING), TEXT_SERVER, text_of(0)).run(rounds=1)
+    outcomes = Contest((broken, BLOCKING), TEXT_SERVER, text_of(0)).run(rounds=1)
     assert "not_there" in (outcomes["broken"].failure or "")
     assert len(outcomes[BLOCKING.name].seconds) == 3
 
@@ -90,10 +90,10 @@ def test_an_aim_is_held_against_the_figure_as_it_is_printed() -> None:
     assert at_most(0.906, 0.9) == "aim: at most 0.9: MISSED"
 
 
-async def test_the_same_plan_gives_the_same_in_our_sandbox_and_in_others() -> None:
+def test_the_same_plan_gives_the_same_in_our_sandbox_and_in_others() -> None:
     ours, *_, floor = sandbox.EXECUTORS
     order = Order("plan", {"source": ONE_CALL}, "8888888", count=2, warm_up=1)
-    outcomes = await Contest((ours, floor), Target(), order).run(rounds=1)
+    outcomes = Contest((ours, floor), Target(), order).run(rounds=1)
     assert {name: outcome.failure for name, outcome in outcomes.items()} == {
         ours.name: None,
         floor.name: None,
@@ -152,7 +152,7 @@ def test_what_gets_out_is_counted_and_what_is_held_is_not(tmp_path: Path) -> Non
 
 def test_an_executor_that_runs_nothing_is_not_said_to_hold_anything(tmp_path: Path) -> None:
     refusing = Executor("refusing", ("tests.benchmarks.drivers.not_there",))
-    with pytest.raises(ExecutorFailed, match="not_there"):
+    with pytest.raises(ProcessFailed, match="not_there"):
         attack(refusing, [READ], tmp_path)
 
 

@@ -13,7 +13,7 @@ from core.errors import ServerError
 from core.session import MultiMCP
 from tests.benchmarks import dense_server
 from tests.benchmarks.dense_server import FLOOD, KINDS, LOGGED
-from tests.benchmarks.drivers.multi_mcp import spec_of
+from tests.benchmarks.drivers.clients import spec_of
 from tests.benchmarks.drivers.turns import Target
 from tests.benchmarks.sandbox_loop import Gap, heartbeat
 from tests.benchmarks.table import Row, at_most

@@ -22,8 +22,9 @@ from config.schema import WALL_NAMES
 from modules.sandbox.walls.launcher import NoLauncher
 from tests.benchmarks.drivers.attempts import Trial
 from tests.benchmarks.environments import NotInstalled, installed_versions
-from tests.benchmarks.executors import EXECUTORS, Attacked, Executor, ExecutorFailed
+from tests.benchmarks.executors import EXECUTORS, Attacked, Executor
 from tests.benchmarks.plan_texts import ONE_LINE, USUAL_WORK
+from tests.benchmarks.processes import ProcessFailed
 from tests.benchmarks.table import Row, listed
 from tests.modules.sandbox.escapes.attempts import ATTEMPTS, Attempt, Proof
 from tests.modules.sandbox.escapes.planted import Planted
@@ -92,7 +93,7 @@ def _rows(executor: Executor, attempts: Sequence[Attempt], home: Path) -> list[R
         return [Row(executor.name, "not measured", f"not installed: {place.reason}")]
     try:
         tally = attack(executor, attempts, home)
-    except ExecutorFailed as failed:
+    except ProcessFailed as failed:
         return [Row(executor.name, "not measured", str(failed))]
     return [_row(executor.name, tally), *_details(tally)]
 
@@ -101,7 +102,7 @@ def attack(executor: Executor, attempts: Iterable[Attempt], home: Path) -> Tally
     """Run every attempt that means something to the executor; its environment must be there.
 
     Raises:
-        ExecutorFailed: it does not start.
+        ProcessFailed: it does not start.
     """
     place = executor.prepare()
     assert not isinstance(place, NotInstalled)
@@ -124,13 +125,13 @@ def _harmless(attacked: Attacked) -> str:
     """How a plan of the usual kind ended: it may be that an executor contains all by refusing all.
 
     Raises:
-        ExecutorFailed: it can't even return a text, so that nothing it contains means anything.
+        ProcessFailed: it can't even return a text, so that nothing it contains means anything.
     """
     least, usual = (
         attacked.run(Trial(source, PLAN_SECONDS, MEMORY_BYTES)) for source in (ONE_LINE, USUAL_WORK)
     )
     if "FINAL_ANSWER" not in least.output:
-        raise ExecutorFailed(f"a harmless plan gave {least.output[:ENDING_CHARACTERS_SHOWN]!r}")
+        raise ProcessFailed(f"a harmless plan gave {least.output[:ENDING_CHARACTERS_SHOWN]!r}")
     told = " ".join(usual.output.split())[:ENDING_CHARACTERS_SHOWN]
     return "" if "FINAL_ANSWER" in usual.output else told
 

@@ -21,8 +21,8 @@ from tests.benchmarks.executors import (
     SMOLAGENTS_OUR_IMPORTS,
     Attacked,
     Executor,
-    ExecutorFailed,
 )
+from tests.benchmarks.processes import ProcessFailed
 from tests.benchmarks.table import Row
 from tests.modules.sandbox.exhaustion import FAMILIES
 from tests.modules.sandbox.exhaustion_of_host import HOST_FAMILIES
@@ -63,7 +63,7 @@ def measure(home: Path, every: int = EVERY) -> list[Row]:
 def _row(chosen: Sequence[str], home: Path, executor: Executor) -> Row:
     try:
         endings = exhaust(executor, chosen, home)
-    except ExecutorFailed as failed:
+    except ProcessFailed as failed:
         return Row(executor.name, "not measured", str(failed))
     contained = [ending for ending in endings if is_contained(ending)]
     value = f"{len(contained)} of {len(endings)} contained"
@@ -79,11 +79,11 @@ def exhaust(executor: Executor, chosen: Sequence[str], home: Path) -> list[Endin
     """How each plan ended.
 
     Raises:
-        ExecutorFailed: the executor isn't there, or does not start.
+        ProcessFailed: the executor isn't there, or does not start.
     """
     place = executor.prepare()
     if isinstance(place, NotInstalled):
-        raise ExecutorFailed(f"not installed: {place.reason}")
+        raise ProcessFailed(f"not installed: {place.reason}")
     with (
         TemporaryDirectory(dir=home) as folder,
         Attacked(executor, place, Path(folder), {}) as attacked,

@@ -5,7 +5,6 @@ all that is left is ours. Requests go over a connection that is open, with the m
 """
 
 import asyncio
-import json
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -23,16 +22,15 @@ from core.dispatch.known_tools import ToolCache
 from core.events import Event, ModelAsked, ModelWriting, Perceived, RunStarted
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from core.session import MultiMCP
-from core.values import JsonObject
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.hosted.model import HostedModel
 from modules.sandbox import Sandbox
 from tests.benchmarks import prompt_tokens
 from tests.benchmarks.drivers.model_server import WITHOUT_END
-from tests.benchmarks.start_up import DRIVERS, run_driver
+from tests.benchmarks.processes import DRIVERS, JsonProcess, run_driver
 from tests.benchmarks.table import Row, at_most, middle_half
-from tests.command_line import ROOT, environment
+from tests.command_line import ROOT
 
 ROUNDS = 200
 STOPS = 40
@@ -115,7 +113,7 @@ class Bench:
     observed: Observed
     marks: Marks
     bare: HostedModel
-    server: asyncio.subprocess.Process
+    server: JsonProcess
 
     async def bare_first_token(self) -> float:
         """Seconds until the bare backend gives the first words of the run's last request."""
@@ -159,15 +157,8 @@ class Bench:
         return await self._left() - stopped
 
     async def _left(self) -> float:
-        async with asyncio.timeout(WAIT_SECONDS):
-            return cast("float", (await _said(self.server))["left"])
-
-
-async def _said(process: asyncio.subprocess.Process) -> JsonObject:
-    """The next object that a process writes as a line."""
-    assert process.stdout is not None
-    line = await process.stdout.readline()
-    return cast("JsonObject", json.loads(line))
+        answer = await asyncio.to_thread(self.server.answer, WAIT_SECONDS)
+        return cast("float", answer["left"])
 
 
 async def _streams(home: Path, rounds: int, stops: int) -> list[Row]:
@@ -212,7 +203,8 @@ def _stops(stopped: Sequence[float], closed: Sequence[float]) -> Iterator[Row]:
 
 @asynccontextmanager
 async def _bench(home: Path) -> AsyncGenerator[Bench]:
-    async with _model_server(home) as (server, port):
+    with JsonProcess(f"{DRIVERS}.model_server", home=home) as server:
+        port = server.first["port"]
         entry = ModelEntry(type="openai", model="loopback", base_url=f"http://127.0.0.1:{port}/v1")
         observed, marks = Observed(HostedModel(entry, None)), Marks()
         bare = HostedModel(entry, None)
@@ -227,30 +219,6 @@ async def _bench(home: Path) -> AsyncGenerator[Bench]:
         async with conversation:
             yield Bench(conversation, observed, marks, bare, server)
         await bare.aclose()
-
-
-@asynccontextmanager
-async def _model_server(home: Path) -> AsyncGenerator[tuple[asyncio.subprocess.Process, int]]:
-    """The server in its process, and its port."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        f"{DRIVERS}.model_server",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        cwd=home,
-        env=environment(home, PYTHONPATH=str(ROOT)),
-    )
-    try:
-        yield process, cast("int", (await _said(process))["port"])
-    finally:
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
 
 
 def _choices(home: Path) -> list[Row]:

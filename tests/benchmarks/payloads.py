@@ -4,7 +4,6 @@ The server is one on the standard library that has the reply ready, so that the 
 and the client's.
 """
 
-import asyncio
 import statistics
 import sys
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ def measure() -> list[Row]:
 
 def _contest(megabytes: int, contenders: Sequence[Contender]) -> list[Row]:
     target, order = long_results(megabytes)
-    outcomes = asyncio.run(Contest(contenders, target, order).run(ROUNDS))
+    outcomes = Contest(contenders, target, order).run(ROUNDS)
     return [_row(megabytes, outcome) for outcome in outcomes.values()]
 
 

@@ -3,7 +3,6 @@
 `ClientSession` of the SDK that we depend on is 1.0 by definition.
 """
 
-import asyncio
 import sys
 
 from tests.benchmarks.contest import Contender, Contest, Outcome
@@ -23,25 +22,28 @@ RATIO_AIM = 0.9
 ADDITION = Order("add", {"input": {"a": 1234567, "b": 7654321}}, "8888888", CALLS, WARM_UP_CALLS)
 """One turn."""
 
-OURS = Contender("MultiMCP (ours)", "tests.benchmarks.drivers.multi_mcp")
-YARDSTICK = Contender("mcp ClientSession", "tests.benchmarks.drivers.client_session")
+_DRIVERS = "tests.benchmarks.drivers"
+_CLIENTS, _PEERS = f"{_DRIVERS}.clients", f"{_DRIVERS}.peers.clients"
+
+OURS = Contender("MultiMCP (ours)", _CLIENTS, "multi_mcp")
+YARDSTICK = Contender("mcp ClientSession", _CLIENTS, "client_session")
 FLOORS = (
-    Contender("floor: blocking pipes", "tests.benchmarks.drivers.floor"),
-    Contender("floor: asyncio pipes", "tests.benchmarks.drivers.asyncio_floor"),
+    Contender("floor: blocking pipes", f"{_DRIVERS}.floor"),
+    Contender("floor: asyncio pipes", _CLIENTS, "pipes"),
 )
-SDK_CLIENT = Contender("mcp Client", "tests.benchmarks.drivers.sdk_client")
-_DRIVERS = "tests.benchmarks.drivers.peers"
+SDK_CLIENT = Contender("mcp Client", _CLIENTS, "sdk_client")
 PEERS = (
-    Contender("google-adk McpToolset", f"{_DRIVERS}.google_adk_toolset", "google-adk"),
-    Contender("openai-agents MCPServerStdio", f"{_DRIVERS}.openai_agents_server", "openai-agents"),
-    Contender("fastmcp Client", f"{_DRIVERS}.fastmcp_client", "fastmcp"),
-    Contender("pydantic-ai MCPToolset", f"{_DRIVERS}.pydantic_ai_toolset", "pydantic-ai"),
-    Contender("mcp-use MCPClient", f"{_DRIVERS}.mcp_use_session", "mcp-use"),
-    Contender("langchain adapters, session", f"{_DRIVERS}.langchain_session", "langchain"),
+    Contender("google-adk McpToolset", _PEERS, "google_adk", "google-adk"),
+    Contender("openai-agents MCPServerStdio", _PEERS, "openai_agents", "openai-agents"),
+    Contender("fastmcp Client", _PEERS, "fastmcp", "fastmcp"),
+    Contender("pydantic-ai MCPToolset", _PEERS, "pydantic_ai", "pydantic-ai"),
+    Contender("mcp-use MCPClient", _PEERS, "mcp_use", "mcp-use"),
+    Contender("langchain adapters, session", _PEERS, "langchain", "langchain"),
 )
 LANGCHAIN_DEFAULT = Contender(
     "langchain adapters, default",
-    f"{_DRIVERS}.langchain_default",
+    _PEERS,
+    "langchain_default",
     "langchain",
     every=SLOW_EVERY,
     turn=(0, 1),
@@ -67,7 +69,7 @@ def math_server() -> Target:
 def measure(rounds: int = ROUNDS) -> list[Row]:
     """All contenders in turn; medians of all calls, and of the rounds' ratios."""
     contenders = (OURS, YARDSTICK, SDK_CLIENT, *PEERS, LANGCHAIN_DEFAULT, *FLOORS)
-    outcomes = asyncio.run(Contest(contenders, math_server(), ADDITION).run(rounds))
+    outcomes = Contest(contenders, math_server(), ADDITION).run(rounds)
     yardstick = outcomes[YARDSTICK.name]
     rows = [call_row(outcome, yardstick) for outcome in outcomes.values()]
     return [*rows, *_aims(outcomes), *_versions()]

@@ -24,7 +24,7 @@ from core.turn import PerceptionResult
 from modules.models.choosing.discovery import LOCAL_MODEL_VARIABLE, can_run_local
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.prompt.stubs import summarize_tools
-from tests.benchmarks.start_up import DRIVERS, run_driver
+from tests.benchmarks.processes import DRIVERS, run_driver
 from tests.benchmarks.table import Row, at_most
 from tests.real.parts import STAMP, npm_server, python_server
 

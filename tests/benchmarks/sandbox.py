@@ -22,7 +22,7 @@ from tests.benchmarks.drivers.first_plan import WALLED
 from tests.benchmarks.drivers.turns import Order, Target
 from tests.benchmarks.environments import Environment, installed_versions
 from tests.benchmarks.plan_texts import ONE_CALL, ONE_LINE, USUAL_WORK
-from tests.benchmarks.start_up import DRIVERS, run_driver
+from tests.benchmarks.processes import DRIVERS, run_driver
 from tests.benchmarks.table import Row, at_most, listed, middle_half, quartiles
 
 ROUNDS, PLANS, WARM_UP_PLANS = 20, 20, 3
@@ -40,12 +40,12 @@ PACKAGES = ("smolagents", "RestrictedPython")
 
 OURS = Contender("Cortex-R", f"{DRIVERS}.sandbox_plans")
 YARDSTICK = Contender(
-    "smolagents LocalPythonExecutor", f"{DRIVERS}.peers.smolagents_plans", "smolagents"
+    "smolagents LocalPythonExecutor", f"{DRIVERS}.peers.smolagents", environment="smolagents"
 )
 EXECUTORS = (
     OURS,
     YARDSTICK,
-    Contender("RestrictedPython", f"{DRIVERS}.peers.restricted_plans", "restrictedpython"),
+    Contender("RestrictedPython", f"{DRIVERS}.peers.restricted", environment="restrictedpython"),
     Contender("floor: exec", f"{DRIVERS}.exec_plans"),
 )
 
@@ -84,7 +84,7 @@ def _with_aims(title: str, source: str, rounds: int) -> list[Row]:
 
 def _contest(source: str, rounds: int) -> dict[str, Outcome]:
     order = Order("plan", {"source": source}, "FINAL_ANSWER: ", PLANS, WARM_UP_PLANS)
-    return asyncio.run(Contest(EXECUTORS, Target(), order).run(rounds))
+    return Contest(EXECUTORS, Target(), order).run(rounds)
 
 
 def _plan_rows(title: str, outcomes: Mapping[str, Outcome]) -> list[Row]:

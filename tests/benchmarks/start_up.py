@@ -6,7 +6,6 @@ documentation shows; the dispatcher opens them together.
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,11 @@ from tests.benchmarks import stdlib_server
 from tests.benchmarks.drivers.turns import Target
 from tests.benchmarks.environments import NotInstalled, prepare
 from tests.benchmarks.peers import math_server
+from tests.benchmarks.processes import DRIVERS, run_driver
 from tests.benchmarks.table import Row, at_most, middle_half
-from tests.command_line import ROOT, environment
 
-DRIVERS = "tests.benchmarks.drivers"
 ROUNDS = 5
 CACHED_ROUNDS = 9
-START_TIMEOUT_SECONDS = 120
 THREE_SERVERS_AIM = 0.6
 """Our time for three servers against the SDK's serial time."""
 
@@ -51,28 +48,6 @@ def start(client: str, targets: Sequence[Target], home: Path, times: int = 1) ->
     arguments = (client, listed(targets))
     answers = run_driver(home, f"{DRIVERS}.start", *arguments, stdin="start\n" * times)
     return [Started(**cast("dict[str, int]", answer)) for answer in answers]
-
-
-def run_driver(
-    home: Path, module: str, *arguments: str, stdin: str = ""
-) -> list[Mapping[str, object]]:
-    """Run a driver of ours to its end; the objects that it printed, one a line.
-
-    Raises:
-        subprocess.SubprocessError: it failed or took too long.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        input=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-        cwd=home,
-        env=environment(home, PYTHONPATH=str(ROOT)),
-        timeout=START_TIMEOUT_SECONDS,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def listed(targets: Sequence[Target]) -> str:

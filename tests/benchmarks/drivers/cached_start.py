@@ -19,7 +19,7 @@ def main() -> None:
 
     from core.dispatch.known_tools import ToolCache
     from core.session import MultiMCP
-    from tests.benchmarks.drivers.multi_mcp import spec_of
+    from tests.benchmarks.drivers.clients import spec_of
     from tests.benchmarks.drivers.turns import Target, say
 
     async def learn() -> None:

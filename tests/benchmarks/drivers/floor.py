@@ -5,9 +5,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import IO, cast
 
-from tests.benchmarks.drivers.turns import Target, take_turns_blocking
-
-PROTOCOL_VERSION = "2025-11-25"
+from tests.benchmarks.drivers.turns import HANDSHAKE, INITIALIZED, Target, take_turns_blocking
 
 
 class PipeClient:
@@ -18,12 +16,8 @@ class PipeClient:
         self._stdin = cast("IO[bytes]", process.stdin)
         self._stdout = cast("IO[bytes]", process.stdout)
         self._last_id = 0
-        who = {"name": "floor", "version": "1"}
-        self.request(
-            "initialize",
-            {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": who},
-        )
-        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.request("initialize", HANDSHAKE)
+        self._write(INITIALIZED)
         self.request("tools/list", {})
 
     def request(self, method: str, params: Mapping[str, object]) -> object:

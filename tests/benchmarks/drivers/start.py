@@ -13,9 +13,10 @@ import resource
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from tests.benchmarks.drivers.clients import open_session, spec_of
 from tests.benchmarks.drivers.turns import Target, say
 
 StartAll = Callable[[Sequence[Target]], AbstractAsyncContextManager[int]]
@@ -25,20 +26,10 @@ StartAll = Callable[[Sequence[Target]], AbstractAsyncContextManager[int]]
 @asynccontextmanager
 async def client_session(targets: Sequence[Target]) -> AsyncGenerator[int]:
     """The SDK: open, initialize and list one server after the other, all staying open."""
-    from contextlib import AsyncExitStack
-
-    from mcp import ClientSession, StdioServerParameters
-    from mcp.client.stdio import stdio_client
-
     tools = 0
     async with AsyncExitStack() as scopes:
         for target in targets:
-            parameters = StdioServerParameters(
-                command=target.command[0], args=target.command[1:], cwd=target.cwd
-            )
-            streams = await scopes.enter_async_context(stdio_client(parameters))
-            session = await scopes.enter_async_context(ClientSession(*streams))
-            await session.initialize()
+            session = await scopes.enter_async_context(open_session(target))
             tools += len((await session.list_tools()).tools)
         yield tools
 
@@ -47,7 +38,6 @@ async def client_session(targets: Sequence[Target]) -> AsyncGenerator[int]:
 async def multi_mcp(targets: Sequence[Target]) -> AsyncGenerator[int]:
     """Ours, without a cache of tool lists."""
     from core.session import MultiMCP
-    from tests.benchmarks.drivers.multi_mcp import spec_of
 
     specs = [spec_of(target, f"server_{number}") for number, target in enumerate(targets)]
     async with MultiMCP(specs) as multi:

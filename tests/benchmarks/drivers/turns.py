@@ -60,8 +60,24 @@ class Batch:
     cpu_seconds: float
 
 
+PROTOCOL_VERSION = "2025-11-25"
+
+HANDSHAKE: dict[str, object] = {
+    "protocolVersion": PROTOCOL_VERSION,
+    "capabilities": {},
+    "clientInfo": {"name": "floor", "version": "1"},
+}
+"""What a client says of itself that speaks the protocol by hand."""
+
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
 Call = Callable[[str, dict[str, object]], Awaitable[object]]
 """Calls the tool of that name; the result in whatever form the client gives it."""
+
+
+def add(a: int, b: int) -> int:
+    """The tool of plans that run in the driver's own process."""
+    return a + b
 
 
 async def take_turns(call: Call) -> None:
