@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable
 
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
@@ -20,12 +18,12 @@ from tests.benchmarks.plan_texts import (
     dense_plans,
 )
 from tests.benchmarks.table import Row, at_most, middle_half, quartiles
+from tests.modules.sandbox.heartbeat import Heartbeat
 
 PARALLEL_ROUNDS = 15
 CALL_SECONDS = 0.2
 PARALLEL_MS_AIM = 230.0
 
-BEAT_SECONDS = 0.001
 SPIN_CPU_SECONDS = 2.0
 GAP_MS_AIM = 50.0
 DENSE_ROUNDS = 3
@@ -47,55 +45,6 @@ WAIT = ToolSpec(
     },
 )
 TOOLS = ToolCatalog([WAIT])
-
-
-@dataclass(frozen=True, order=True)
-class Gap:
-    """Between two beats: wall seconds, and CPU seconds that this process had in them.
-
-    Where the second is much less than the first, it was the machine that had no time.
-    """
-
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-
-    def __str__(self) -> str:
-        """Both, in milliseconds."""
-        return f"{self.seconds * 1000:.1f} ms, {self.cpu_seconds * 1000:.1f} ms of it ours"
-
-
-@dataclass
-class Heartbeat:
-    """Wakes up every millisecond, and knows the longest gap from one beat to the next."""
-
-    longest: Gap = Gap()
-    _last: tuple[float, float] = field(default_factory=lambda: _clocks())
-
-    async def beat(self) -> None:
-        """Go on until cancelled."""
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            now, before = _clocks(), self._last
-            self.longest = max(self.longest, Gap(now[0] - before[0], now[1] - before[1]))
-            self._last = now
-
-
-def _clocks() -> tuple[float, float]:
-    return time.perf_counter(), time.process_time()
-
-
-@asynccontextmanager
-async def heartbeat() -> AsyncGenerator[Heartbeat]:
-    """A heart that beats inside of the block, and a last time as it ends."""
-    heart = Heartbeat()
-    beating = asyncio.create_task(heart.beat())
-    await asyncio.sleep(0)
-    try:
-        yield heart
-    finally:
-        await asyncio.sleep(2 * BEAT_SECONDS)  # what blocked the loop just now counts too
-        beating.cancel()
-        await asyncio.wait({beating})
 
 
 async def measure() -> list[Row]:
@@ -132,24 +81,25 @@ async def _gaps() -> list[Row]:
     worst, name = max(dense)
     size = f"{SandboxLimits().source_bytes // 1024} KiB"
     return [
-        Row(f"longest gap of the loop, idle for {SPIN_CPU_SECONDS:g} s", str(idle)),
+        Row(f"longest gap of the loop, idle for {SPIN_CPU_SECONDS:g} s", f"{idle * 1000:.1f} ms"),
         _gap_row(f"longest gap, a plan spins for {SPIN_CPU_SECONDS:g} s", spinning),
         _gap_row(f"longest gap, {size} full of {name} checked, worst of {len(dense)}", worst),
     ]
 
 
-def _gap_row(what: str, gap: Gap) -> Row:
-    return Row(what, str(gap), at_most(gap.seconds * 1000, GAP_MS_AIM, " ms"))
+def _gap_row(what: str, seconds: float) -> Row:
+    milliseconds = seconds * 1000
+    return Row(what, f"{milliseconds:.1f} ms", at_most(milliseconds, GAP_MS_AIM, " ms"))
 
 
-async def _longest_gap(work: Awaitable[object]) -> Gap:
+async def _longest_gap(work: Awaitable[object]) -> float:
     """The longest while `work` is done."""
-    async with heartbeat() as heart:
+    async with Heartbeat() as heart:
         await work
-    return heart.longest
+    return heart.longest_gap_seconds
 
 
-async def _checking_gap(plan: str, sandbox: Sandbox) -> Gap:
+async def _checking_gap(plan: str, sandbox: Sandbox) -> float:
     """The longest gap while a plan is checked: always the same work, so the least of some."""
     gaps = [await _longest_gap(_checked_and_run(plan, sandbox)) for _ in range(DENSE_ROUNDS)]
     return min(gaps)
