@@ -122,6 +122,11 @@ async def run_plan(
     return _without_verdict(value, text, ran)
 
 
+def as_written(source: str, tools: ToolCatalog) -> PreparedPlan:
+    """The plan of a planner that makes no slips; what its user's values get wrong, calls tell."""
+    return PreparedPlan(source)
+
+
 async def run_python_sandbox(
     code: str, dispatcher: ToolCaller, *, sandbox: Sandbox | None = None
 ) -> str:

@@ -20,12 +20,13 @@ from core.provenance.known import Known, ProvenancePolicy
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
-from modules.action import run_plan
+from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
 from modules.model_manager import ModelManager
 from modules.offline.server_need import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
+from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
@@ -251,10 +252,13 @@ class Conversation:
         return record
 
     def _parts(self, texts: tuple[TextInput, ...]) -> Parts:
+        # Slips are what language models make: of a planner that reads no text they are bugs.
+        prepare = prepare_plan if self._model.traits.reads_text else as_written
+
         async def act(
             plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
         ) -> ActionResult:
-            return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts)
+            return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts, prepare)
 
         return Parts(
             perceive=self._perceive,

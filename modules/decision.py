@@ -7,7 +7,7 @@ from config.schema import AgentProfile
 from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
-from core.turn import Declined, Exchange, MemoryItem, PerceptionResult
+from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
 from modules.session.attachments import images_note, texts_note
@@ -41,6 +41,8 @@ class PlanWriter:
         reply = await self.model.generate(self.request(inputs, prompt_path))
         if reply.declined:
             return Declined(reply.text.strip() or f"{self.model.name} {NO_REASON}")
+        if not self.model.traits.reads_text:
+            return Plan(reply.text)  # it writes plans, and nothing around them
         return find_plan(reply, inputs.tools)
 
     def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:
