@@ -193,7 +193,8 @@ class Conversation:
         if provenance is not None:
             for text in texts:
                 provenance.known.given(text.text)
-        history = exchanges(memory.get_session_items())
+        items = memory.get_session_items()
+        history = exchanges(items) if items else ()
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         if unlearned := self._dispatcher.unlearned():

@@ -35,10 +35,10 @@ from modules.sandbox import Sandbox
 from modules.session.ids import resumed_session
 from modules.session.provenance import provenance_policy
 from modules.session.stdin import Beside, StdinReader
-from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
-from modules.terminal.repl import interrupting
+from modules.terminal.answer import one_line_of, print_failure_line, print_json
+from modules.terminal.printing import print_answer
 from modules.terminal.streams import Complaints, writing_stdout
-from modules.terminal.waits import Waits
+from modules.terminal.waits import Waits, interrupting
 
 marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""

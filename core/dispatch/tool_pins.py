@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -83,10 +84,14 @@ class ToolPins:
 
     def __init__(self, file: Path, *, allow_changes: bool = False) -> None:
         """Touch nothing yet; with `allow_changes`, changes are accepted without asking."""
-        self._store = PinStore(file)
+        self._file = file
         self._allow_changes = allow_changes
         self._declined: dict[tuple[str, str], set[str]] = {}
         self._refusals: Counter[str] = Counter()
+
+    @cached_property
+    def _store(self) -> PinStore:
+        return PinStore(self._file)
 
     async def admit(
         self, spec: ServerSpec, tools: Sequence[ToolSpec], approve: Approve

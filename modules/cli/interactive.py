@@ -13,8 +13,9 @@ from modules.cli.slash_commands import PromptCommands
 from modules.interaction import Interaction, Setting
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
-from modules.terminal.repl import GREETING, Repl, interrupting, piped_lines
+from modules.terminal.repl import GREETING, Repl, piped_lines
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
+from modules.terminal.waits import interrupting
 
 
 def converse(setting: Setting) -> ExitCode:

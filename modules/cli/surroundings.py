@@ -21,10 +21,9 @@ from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.terminal.printing import print_document, print_text
-from modules.terminal.repl import interrupting
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.tables import print_table
-from modules.terminal.waits import Waits
+from modules.terminal.waits import Waits, interrupting
 
 
 class Options(argparse.Namespace):

@@ -25,18 +25,6 @@ _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
-LABEL = "💡 Final Answer:"
-
-
-def print_answer(answer: str, stream: TextIO) -> None:
-    """Write an answer: labelled and made harmless for a terminal, bare for a pipe or file.
-
-    Raises:
-        BrokenPipeError: the reader has gone.
-    """
-    text = f"{LABEL} {printable(answer)}" if stream.isatty() else answer
-    write(f"{text}\n", stream)
-
 
 def print_failure_line(message: str, stream: TextIO) -> None:
     """Write why a request has no answer in an answer's place, as one line in brackets.

@@ -1,10 +1,8 @@
 """The interactive prompt: one line a request, over one session until `new`."""
 
 import asyncio
-import contextlib
 import os
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TextIO
 
 from core.errors import CortexError, ExitCode, exit_code_of
@@ -123,23 +121,3 @@ async def read_chunk(descriptor: int) -> bytes:
         finally:
             loop.remove_reader(descriptor)
     return os.read(descriptor, _CHUNK_BYTES)
-
-
-@contextlib.contextmanager
-def interrupting(action: Callable[[], None], *signals: signal.Signals) -> Generator[None]:
-    """While inside, the signals call `action` instead of stopping the program.
-
-    Afterwards they do what they did before; asyncio by itself would put Python's defaults there,
-    not the handler by which `asyncio.run` cancels its main task. Main thread only.
-    """
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in signals}
-    for number in before:
-        loop.add_signal_handler(number, action)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            if handler is not None:  # one that Python did not put there can't be put back
-                signal.signal(number, handler)

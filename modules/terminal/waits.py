@@ -2,11 +2,12 @@
 
 On a terminal it stands in a line that is written over, once it has taken 0.3 s. Elsewhere a
 verbose run gets a line every 10 s. The event loop's clock drives it; where no loop runs yet, a
-thread's does.
+thread's does. `interrupting` says what Ctrl-C does meanwhile.
 """
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 import time
@@ -251,3 +252,23 @@ class Waits:
             text = f"still waiting for {newest.text}, {seconds_text(seconds)} so far"
             self._log(newest.stage, text)
         return LOGGED_EVERY_SECONDS - seconds % LOGGED_EVERY_SECONDS + _LATE_SECONDS
+
+
+@contextmanager
+def interrupting(action: Callable[[], None], *signals: signal.Signals) -> Generator[None]:
+    """While inside, the signals call `action` instead of stopping the program.
+
+    Afterwards they do what they did before; asyncio by itself would put Python's defaults there,
+    not the handler by which `asyncio.run` cancels its main task. Main thread only.
+    """
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in signals}
+    for number in before:
+        loop.add_signal_handler(number, action)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            if handler is not None:  # one that Python did not put there can't be put back
+                signal.signal(number, handler)

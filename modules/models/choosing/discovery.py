@@ -116,7 +116,7 @@ def look_for_ollama(
         return None  # whoever chooses Ollama is told what is wrong with it
     deadline = time.monotonic() + timeout_seconds
     listing = get_json(f"{address}/api/tags", deadline)
-    if not is_listing(listing):
+    if listing is None or not is_listing(listing):
         return None  # another service may have that port
     models = installed_models(listing)
     if len(models) > 1:  # then it matters which of them is in memory

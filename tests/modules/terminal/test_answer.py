@@ -23,7 +23,8 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.terminal.answer import LABEL, print_answer, print_json, value_of
+from modules.terminal.answer import print_json, value_of
+from modules.terminal.printing import LABEL, print_answer
 from tests.doubles import Terminal
 
 
