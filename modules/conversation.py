@@ -23,7 +23,7 @@ from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
 from modules.model_manager import ModelManager
-from modules.offline.server_need import servers_to_ask
+from modules.offline.perception import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.preparation import prepare_plan

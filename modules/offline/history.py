@@ -1,10 +1,12 @@
-"""What "it" means at the start of a request: the last number that the session answered."""
+"""What a request means by what came before it: "it", "again", "what did I ask first?"."""
 
 import math
 import re
 from typing import Final
 
 from core.turn import Exchange
+from modules.offline.plan_source import literal
+from modules.offline.quotes.asking import bare
 from modules.offline.tools.pieces import number_of
 
 MAX_ANSWER_CHARACTERS: Final = 500
@@ -49,3 +51,47 @@ def number_in(answer: str) -> int | float | None:
     value = number_of(match["number"].replace("−", "-"))
     # Only a float can be infinite; `isinf` of an int beyond the range of floats raises.
     return None if isinstance(value, float) and math.isinf(value) else value
+
+
+_AGAIN: Final = re.compile(
+    r"(?:try )?again"
+    r"|(?:do|say|run|repeat|ask) (?:it|that|this|the (?:same|last (?:one|request|question)))"
+    r"(?: again| once more| one more time)?|once more|one more time|same again|repeat(?: please)?",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(
+    r"what (?:was|is) (?:the |my )(?P<which>first|last|previous|second|third)"
+    r" (?:thing|question|request)(?: (?:that )?i (?:asked|said|wanted|typed))?(?: you)?"
+    r"|what did i (?:ask|say|want)(?: you)?(?: (?P<when>first|last|before|just now))?"
+    r"|what (?:have|did) i just (?:asked|ask|said|say)",
+    re.IGNORECASE,
+)
+_ANSWERED: Final = re.compile(
+    r"what was (?:the |your )(?P<which>first|last|previous|second|third) (?:answer|result)"
+    r"|what did you (?:answer|say)(?: (?P<when>first|last|before|just now))?",
+    re.IGNORECASE,
+)
+NO_ANSWER: Final = "There was no answer."
+
+_PLACES: Final = {"first": 0, "second": 1, "third": 2}
+
+
+def repeated(request: str, history: tuple[Exchange, ...]) -> tuple[str, tuple[Exchange, ...]]:
+    """What "again" asks for once more, with what came before it; other requests as they are."""
+    while history and _AGAIN.fullmatch(bare(request)):
+        request, history = history[-1].request, history[:-1]
+    return request, history
+
+
+def recalled(text: str, history: tuple[Exchange, ...]) -> str | None:
+    """The lines of a plan that tells what was asked or answered; None for other requests."""
+    asked, answered = _ASKED.fullmatch(text), _ANSWERED.fullmatch(text)
+    found = asked or answered
+    if found is None or not history:
+        return None
+    place = _PLACES.get((found["which"] or found["when"] or "last").lower(), len(history) - 1)
+    if place >= len(history):
+        return None
+    exchange = history[place]
+    told = exchange.request if asked else exchange.answer
+    return f"answer = {literal(NO_ANSWER if told is None else told)}"

@@ -7,17 +7,19 @@ from core.ports import DecisionInputs
 from core.turn import Attempt
 from modules.offline.arithmetic.grammar import parse
 from modules.offline.arithmetic.plans import write_plan
-from modules.offline.everyday.given import with_given_numbers
-from modules.offline.everyday.plans import write_everyday_plan, write_plan_about_given
-from modules.offline.everyday.session import repeated
-from modules.offline.history import last_number
+from modules.offline.everyday.plans import (
+    with_given_numbers,
+    write_everyday_plan,
+    write_plan_about_given,
+)
+from modules.offline.history import last_number, repeated
 from modules.offline.quotes.document_plans import (
     check_observation,
     write_document_plan,
     write_listing_plan,
 )
 from modules.offline.quotes.document_questions import (
-    documents_tool,
+    DocumentQuestion,
     named_question,
     open_question,
     untold_subject,
@@ -83,51 +85,42 @@ def _plan(inputs: DecisionInputs) -> str:
     return write_plan(question, inputs)
 
 
-def is_surely_planned(inputs: DecisionInputs) -> bool:
-    """Whether the request is understood as a whole, so that other tools could only do the same.
-
-    A plain question that is put to the documents for want of anything better is not.
-    """
-    try:
-        source = plan(inputs)
-        if named_question(inputs.user_input, inputs.tools) is not None:
-            return True
-        question = open_question(inputs.user_input)
-        return question is None or source != write_document_plan(inputs, question)
-    except Refusal:
-        return False
-
-
 def _plan_for_tools(inputs: DecisionInputs) -> str | None:
     """What is no arithmetic: a question to the documents, any other tool, or a plain question.
 
     Raises:
         Refusal: tools fit, but the call can't be made; or it asks of a page what none can tell.
     """
-    question = named_question(inputs.user_input, inputs.tools)
-    named = write_document_plan(inputs, question) if question is not None else None
-    if question is not None and named is None:
-        raise Refusal(NO_DOCUMENT_TOOL, SEE_SERVERS)
+    request, doubt = inputs.user_input, None
+    if (question := named_question(request, inputs.tools)) is not None:
+        return _asked_of_documents(inputs, question, NO_DOCUMENT_TOOL)
     try:
-        source = named or write_listing_plan(inputs) or write_tool_plan(inputs)
+        source = write_listing_plan(inputs) or write_tool_plan(inputs)
     except Decided:
         raise
-    except Refusal:
-        if (everyday := write_everyday_plan(inputs)) is not None:
-            return everyday
-        check_web_request(inputs.user_input, inputs.tools)
-        raise
-    if source is None and (source := write_everyday_plan(inputs)) is None:
-        check_web_request(inputs.user_input, inputs.tools)
-    question = open_question(inputs.user_input) if source is None else None
-    if question is not None and documents_tool(inputs.tools) is None:
-        raise Refusal(f"it is no calculation, and {NO_DOCUMENT_TOOL}", SEE_SERVERS)
-    if source is None and question is None and (subject := untold_subject(inputs.user_input)):
+    except Refusal as refusal:
+        source, doubt = None, refusal
+    if source := source or write_everyday_plan(inputs):
+        return source
+    check_web_request(request, inputs.tools)
+    if doubt is not None:
+        raise doubt
+    if (question := open_question(request)) is not None:
+        return _asked_of_documents(
+            inputs, question, f"it is no calculation, and {NO_DOCUMENT_TOOL}"
+        )
+    if subject := untold_subject(request):
         is_on_the_web = subject == "the present" and SEARCH_TOOL in {t.name for t in inputs.tools}
-        advice = ASK_THE_WEB if is_on_the_web else ""
-        told = "of which no document and no connected tool tells"
-        raise Refusal(f"it asks about {subject}, {told}", advice)
-    return write_document_plan(inputs, question) if question is not None else source
+        reason = f"it asks about {subject}, of which no document and no connected tool tells"
+        raise Refusal(reason, ASK_THE_WEB if is_on_the_web else "")
+    return None
+
+
+def _asked_of_documents(inputs: DecisionInputs, question: DocumentQuestion, without: str) -> str:
+    source = write_document_plan(inputs, question)
+    if source is None:
+        raise Refusal(without, SEE_SERVERS)
+    return source
 
 
 def _plan_again(inputs: DecisionInputs) -> str:

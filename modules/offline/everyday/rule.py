@@ -6,18 +6,14 @@ such as `<number:n>` stand for values; lines name a slot as `@n@`, and get its v
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from modules.offline.arithmetic.numerals import NUMBER_WORDS, ORDINALS, TEENS, TENS, UNITS
+from modules.offline.arithmetic.numerals import NUMBER_WORDS, ORDINALS
 from modules.offline.plan_source import literal
 from modules.offline.tools.pieces import list_of
-
-ANSWER: Final = "answer"
-"""The name that the last line of every rule gives its value to."""
 
 AS_NUMBER: Final = "answer = int(answer) if answer == int(answer) else float(answer)"
 """The last line of a rule whose value is a decimal: it is printed as other numbers are."""
@@ -31,8 +27,7 @@ MAX_COUNT: Final = 10_000
 MAX_ITEMS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """Phrasings of one request, and the plan's lines for it.
 
     `words` are such that each phrasing has one of them: a request without them is passed over
@@ -43,16 +38,6 @@ class Rule:
     phrasings: tuple[str, ...]
     lines: str
 
-    def read(self, text: str, words: frozenset[str]) -> Mapping[str, str] | None:
-        """The slots' values as source text, where `text` is one of the phrasings."""
-        if words.isdisjoint(self.words.split()):
-            return None
-        for phrasing in self.phrasings:
-            found = re.fullmatch(_pattern(phrasing), text, re.IGNORECASE)
-            if found is not None and (values := _values(found)) is not None:
-                return values
-        return None
-
 
 def rule(words: str, *phrasings: str, lines: str) -> Rule:
     """A rule of a table."""
@@ -60,11 +45,13 @@ def rule(words: str, *phrasings: str, lines: str) -> Rule:
 
 
 def first_match(rules: Sequence[Rule], text: str) -> tuple[Rule, Mapping[str, str]] | None:
-    """The first rule whose phrasing `text` is, with the values of its slots."""
-    words = frozenset(re.findall(r"[^\W\d_]+", text.lower()))
+    """The first rule whose phrasing `text` is, with its slots' values as source text."""
+    said = frozenset(re.findall(r"[^\W\d_]+", text.lower()))
     for each in rules:
-        if (values := each.read(text, words)) is not None:
-            return each, values
+        for phrasing in each.phrasings if not said.isdisjoint(each.words.split()) else ():
+            found = re.fullmatch(_pattern(phrasing), text, re.IGNORECASE)
+            if found is not None and (values := _values(found)) is not None:
+                return each, values
     return None
 
 
@@ -74,7 +61,7 @@ _SLOT: Final = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z]+)>")
 def _pattern(phrasing: str) -> str:
     """The regular expression of a phrasing; " " is any white space, " ?" none too."""
     slots = _SLOT.sub(
-        lambda slot: f"(?P<{slot['kind']}_{slot['name']}>{_FORMS[slot['kind']]})", phrasing
+        lambda slot: f"(?P<{slot['kind']}_{slot['name']}>{_SLOTS[slot['kind']][0]})", phrasing
     )
     return slots.replace(" ?", r"\s*").replace(" ", r"\s+")
 
@@ -85,14 +72,14 @@ def _values(found: re.Match[str]) -> dict[str, str] | None:
         if text is None:
             continue
         kind, _, name = group.partition("_")
-        value = _READERS[kind](text)
+        value = _SLOTS[kind][1](text)
         if value is None:
             return None
         values[name] = value
     return values
 
 
-_SPELLED: Final = {**UNITS, **TEENS, **TENS, "a": 1, "an": 1}
+_SPELLED: Final = {**NUMBER_WORDS, "a": 1, "an": 1}
 _COUNTED: Final = {**_SPELLED, **ORDINALS}
 
 
@@ -120,26 +107,24 @@ def _count(text: str) -> str | None:
     return value if value is not None and int(value) <= MAX_COUNT else None
 
 
-def _word(text: str) -> str | None:
+def _word(text: str) -> str:
     return literal(_unquoted(text.strip()))
 
 
 def _text(text: str) -> str | None:
     """A text that is meant literally: in quotes, or neither a file nor a thing that has a text."""
     bare = text.strip()
-    named = _unquoted(bare) == bare and (_FILE.search(bare) or _THING.match(bare))
-    return None if named else _word(bare)
+    is_named = _FILE.search(bare) or _THING.match(bare)
+    return None if is_named and not _is_quoted(bare) else _word(bare)
 
 
 def _phrase(text: str) -> str | None:
     """A text whose words are counted: "English" has more than one."""
-    bare = text.strip()
-    return None if _unquoted(bare) == bare and len(bare.split()) < 2 else _text(bare)
+    return _text(text) if _is_quoted(text.strip()) or len(text.split()) > 1 else None
 
 
 def _quoted(text: str) -> str | None:
-    bare = text.strip()
-    return None if _unquoted(bare) == bare else _word(bare)
+    return _word(text) if _is_quoted(text.strip()) else None
 
 
 def _numbers(text: str) -> str | None:
@@ -155,19 +140,17 @@ def _list(text: str) -> str | None:
     return literal([*items]) if 1 < len(items) <= MAX_ITEMS else None
 
 
-def _day(text: str) -> str | None:
-    """A date, as the arguments of `datetime.date`."""
-    return next((f"{d.year}, {d.month}, {d.day}" for d in _dates(text.strip().lower())), None)
-
-
 def _items(text: str) -> Iterator[str]:
     listed = list_of(text if text.startswith("[") else f"[{_AND.sub(', ', text)}]")
     return (str(item) for item in listed)
 
 
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] + text[-1] in ('""', "''", "“”", "``")
+
+
 def _unquoted(text: str) -> str:
-    quoted = len(text) > 1 and text[0] + text[-1] in ('""', "''", "“”", "``")
-    return text[1:-1] if quoted else text
+    return text[1:-1] if _is_quoted(text) else text
 
 
 _FILE: Final = re.compile(r"[/\\~]|\w\.\w")
@@ -192,16 +175,19 @@ _DATE_FORMS: Final = (
 _DATE_FORM: Final = re.sub(r"\?P<[ymd]>", "?:", "|".join(_DATE_FORMS))
 
 
-def _dates(text: str) -> Iterator[date]:
+def _day(text: str) -> str | None:
+    """A date, as the arguments of `datetime.date`."""
     for form in _DATE_FORMS:
-        if (found := re.fullmatch(form, text)) is None:
+        if (found := re.fullmatch(form, text.strip().lower())) is None:
             continue
         month = found["m"]
         number = int(month) if month.isdigit() else 1 + [m[:3] for m in _MONTHS].index(month[:3])
         try:
-            yield date(int(found["y"]), number, int(found["d"]))
+            day = date(int(found["y"]), number, int(found["d"]))
         except ValueError:
-            return
+            return None
+        return f"{day.year}, {day.month}, {day.day}"
+    return None
 
 
 _DIGITS: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
@@ -211,35 +197,20 @@ _WHOLE: Final = rf"{_DIGITS}(?:st|nd|rd|th)?|{_SPELLED_FORM}|{'|'.join(ORDINALS)
 NUMBER_FORM: Final = rf"{_DIGITAL}|{_SPELLED_FORM}"
 """How a number is written, in digits or a word."""
 
-_FORMS: Final[Mapping[str, str]] = MappingProxyType(
+_SLOTS: Final[Mapping[str, tuple[str, Callable[[str], str | None]]]] = MappingProxyType(
     {
-        "number": NUMBER_FORM,
-        "whole": _WHOLE,
-        "count": _WHOLE,
-        "numbers": r"\[?[-−\d.,;\sand]+\]?",
-        "digit": r"\d",
-        "list": r"\S.*?",
-        "letter": r"\w",
-        "text": r"\S.*?",
-        "phrase": r"\S.*?",
-        "quoted": r"\S.*?",
-        "word": r"\"[^\"]*\"|“[^”]*”|'[^']*'|`[^`]*`|[\w’'-]+",
-        "date": _DATE_FORM,
+        "number": (NUMBER_FORM, read_number),
+        "whole": (_WHOLE, _whole),
+        "count": (_WHOLE, _count),
+        "numbers": (r"\[?[-−\d.,;\sand]+\]?", _numbers),
+        "digit": (r"\d", _whole),
+        "list": (r"\S.*?", _list),
+        "letter": (r"\w", _word),
+        "text": (r"\S.*?", _text),
+        "phrase": (r"\S.*?", _phrase),
+        "quoted": (r"\S.*?", _quoted),
+        "word": (r"\"[^\"]*\"|“[^”]*”|'[^']*'|`[^`]*`|[\w’'-]+", _word),
+        "date": (_DATE_FORM, _day),
     }
 )
-_READERS: Final[Mapping[str, Callable[[str], str | None]]] = MappingProxyType(
-    {
-        "number": read_number,
-        "whole": _whole,
-        "numbers": _numbers,
-        "list": _list,
-        "count": _count,
-        "text": _text,
-        "phrase": _phrase,
-        "quoted": _quoted,
-        "word": _word,
-        "letter": _word,
-        "digit": _whole,
-        "date": _day,
-    }
-)
+"""How each kind of slot is written, and what reads it as source text; None if it can't be one."""

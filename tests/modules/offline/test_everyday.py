@@ -6,7 +6,7 @@ import pytest
 
 from core.ports import TextInput
 from core.turn import Exchange
-from modules.offline.everyday.session import NO_ANSWER
+from modules.offline.history import NO_ANSWER
 from tests.modules.offline.everyday_cases import CASES
 from tests.modules.offline.plans import INTEGER, MATH_TOOLS, TEXT, Bench, plain
 
