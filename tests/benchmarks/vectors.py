@@ -12,13 +12,13 @@ from typing import TypedDict, cast
 
 import numpy as np
 
-from servers.rag.vectors.faiss_kinds import FLAT_MAX, FP16_MAX, KindName
+from servers.rag.vectors.faiss_index import ROWS_MAX
 from tests.benchmarks.table import Row, at_most, middle_half
 from tests.benchmarks.vector_sets import VectorSet, make_set
 from tests.command_line import ROOT, environment
 
 SIZES = (100_000, 1_000_000)
-KINDS: tuple[KindName, ...] = ("flat", "fp16", "ivf-sq8")
+KINDS = ("fp16", "ivf-sq8")
 DRIVER = "tests.benchmarks.drivers.vector_kinds"
 DRIVER_TIMEOUT_SECONDS = 900
 SEARCH_AIM_MS = 40.0
@@ -51,7 +51,7 @@ def measure(home: Path, sizes: tuple[int, ...] = SIZES) -> list[Row]:
     return rows
 
 
-def _measured(home: Path, vectors: VectorSet, kind: KindName, size: int) -> Measured:
+def _measured(home: Path, vectors: VectorSet, kind: str, size: int) -> Measured:
     arguments = [str(vectors.database), str(home / "queries.npy"), kind, str(size)]
     done = run(
         [sys.executable, "-m", DRIVER, *arguments],
@@ -65,7 +65,7 @@ def _measured(home: Path, vectors: VectorSet, kind: KindName, size: int) -> Meas
     return cast("Measured", json.loads(done.stdout))
 
 
-def _rows(size: int, kind: KindName, vectors: VectorSet, figures: Measured) -> list[Row]:
+def _rows(size: int, kind: str, vectors: VectorSet, figures: Measured) -> list[Row]:
     mark = " (its own kind)" if kind == _own_kind(size) else ""
     title = f"{size:,}, {kind}{mark}"
     median_ms = float(np.median(figures["searches"])) * 1000
@@ -88,7 +88,5 @@ def _recall(vectors: VectorSet, found: list[list[int]]) -> float:
     return float(np.mean([len({*truth} & {*ids}) / len(truth) for truth, ids in pairs]))
 
 
-def _own_kind(size: int) -> KindName:
-    if size <= FLAT_MAX:
-        return "flat"
-    return "fp16" if size <= FP16_MAX else "ivf-sq8"
+def _own_kind(size: int) -> str:
+    return "fp16" if size <= ROWS_MAX else "ivf-sq8"

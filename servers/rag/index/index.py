@@ -37,7 +37,6 @@ from servers.rag.index.document_rows import (
 )
 from servers.rag.index.opening import adopt, is_sound, prepare
 from servers.rag.index.word_table import (
-    Frequencies,
     WordTable,
     full_match,
     merge_words,
@@ -80,7 +79,6 @@ class Index:
         self.fingerprint = fingerprint
         """What vectors are made by; another one counts from the next `begin_writing` on."""
         self._recipe = recipe
-        self._frequencies = Frequencies()
         self.path = path
         self.notice = notice
         """What a person should be told about the opening; empty if nothing."""
@@ -244,12 +242,12 @@ class Index:
             document = None if file is None else find_document(connection, file)
             if file is not None and document is None:
                 return []
-            return search_words(connection, self._frequencies, query, count, document)
+            return search_words(connection, query, count, document)
 
     def full_match(self, query: str) -> float:
         """What a chunk of average length would score that holds every word of a text once."""
         with self._connections.reading_one_state() as connection:
-            return full_match(connection, self._frequencies, query)
+            return full_match(connection, query)
 
     # Vectors
 

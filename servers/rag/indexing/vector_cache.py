@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from servers.rag.errors import RagError
 from servers.rag.index.index import Index
+from servers.rag.passages import VectorChanges
 from servers.rag.vectors.store import VectorStore, fill
 
 BATCH_CHUNKS = 4_096
@@ -68,6 +69,8 @@ class VectorCache:
             self._tell(str(error))
             raise
         self._tell("")
+        if self._store is not None:
+            self._store.settle()  # searches are answered meanwhile, by the simpler kind
 
     def _follow(self) -> None:
         if self._store is None:
@@ -75,7 +78,7 @@ class VectorCache:
             return
         changes = self._index.changes_since(self._seen)
         if changes.complete:
-            self._take(self._store, changes.changed, changes.removed)
+            self._take(self._store, changes)
             self._seen = changes.counter
         elif changes.counter != self._seen or self._index.identity != self._identity:
             # Ids may mean other chunks now: nothing is better than something wrong.
@@ -94,14 +97,11 @@ class VectorCache:
         try:
             fill(store, self._index.all_vectors())
             changes = self._index.changes_since(seen)
-            with store.filling():
-                self._take(store, changes.changed, changes.removed)
+            self._take(store, changes)
         except BaseException:
             store.close()
             raise
         self._seen, self._identity, self._store = changes.counter, identity, store
-        self._tell("")
-        store.settle()  # searches are answered meanwhile, by the simpler kind
 
     def _tell(self, failure: str) -> None:
         """Wake those who wait: something has moved, or can't."""
@@ -109,11 +109,11 @@ class VectorCache:
             self._failure = failure
             self._moved.notify_all()
 
-    def _take(self, store: VectorStore, changed: tuple[int, ...], removed: tuple[int, ...]) -> None:
+    def _take(self, store: VectorStore, changes: VectorChanges) -> None:
         """Take up what changed, some at a time."""
-        if removed:
-            store.remove(removed)
-        for start in range(0, len(changed), BATCH_CHUNKS):
-            ids, vectors = self._index.vectors(changed[start : start + BATCH_CHUNKS])
+        if changes.removed:
+            store.remove(changes.removed)
+        for start in range(0, len(changes.changed), BATCH_CHUNKS):
+            ids, vectors = self._index.vectors(changes.changed[start : start + BATCH_CHUNKS])
             if ids:
                 store.add(ids, vectors)

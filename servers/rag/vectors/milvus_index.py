@@ -5,7 +5,7 @@ What one machine's memory no longer holds goes there. `pymilvus` is an extra, im
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -251,12 +251,8 @@ class MilvusIndex:
         found = [(int(hit["id"]), float(hit["distance"])) for hit in hits]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
-    def filling(self) -> AbstractContextManager[None]:
-        """Nothing is put off: Milvus builds by itself."""
-        return nullcontext()
-
     def settle(self) -> None:
-        """Nothing was put off."""
+        """Milvus builds by itself."""
 
     def chunk_ids(self) -> NDArray[np.int64]:
         """The ids of all that it holds, shape (n,)."""

@@ -1,7 +1,6 @@
 """An index of vectors: what each kind can do, what is checked, and how it is brought up to date."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +19,7 @@ class VectorStore(Protocol):
 
     @property
     def description(self) -> str:
-        """What is told to people: `faiss, flat`, `milvus at db.example.org:19530`."""
+        """What is told to people: `faiss, fp16`, `milvus at db.example.org:19530`."""
         ...
 
     def add(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
@@ -45,14 +44,10 @@ class VectorStore(Protocol):
         """The ids of all that it holds, in no order, shape (n,)."""
         ...
 
-    def filling(self) -> AbstractContextManager[None]:
-        """While it is filled: puts off what would take minutes of building, until `settle`."""
-        ...
-
     def settle(self) -> None:
-        """Build what was put off; searches go on meanwhile. Nothing happens where nothing was.
+        """Build what changes have made due, if anything; searches go on meanwhile.
 
-        It may take a minute at a million vectors; the next change would do it otherwise.
+        It may take a minute at a million vectors.
         """
         ...
 
@@ -61,17 +56,9 @@ class VectorStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """How many vectors an index lacked, and how many it held too many."""
-
-    added: int
-    removed: int
-
-
 def fill(
     store: VectorStore, batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], Vectors]]
-) -> Filled:
+) -> None:
     """Make a store hold exactly the vectors that come, those of all chunks in SQLite.
 
     An empty store takes them all; one that outlives the process (Milvus) only what it lacks, and
@@ -86,19 +73,15 @@ def fill(
     """
     held = np.sort(store.chunk_ids())
     came = np.zeros(len(held), dtype=np.bool_)
-    added = 0
-    with store.filling():
-        for given, vectors in batches:
-            ids = ids_array(given)
-            places = np.minimum(np.searchsorted(held, ids), max(len(held) - 1, 0))
-            known = held[places] == ids if len(held) else np.zeros(len(ids), dtype=np.bool_)
-            came[places[known]] = True
-            if not bool(known.all()):
-                store.add(ids[~known].tolist(), vectors[~known] if known.any() else vectors)
-            added += len(ids) - int(known.sum())
-        superfluous: list[int] = held[~came].tolist()
-        store.remove(superfluous)
-    return Filled(added, len(superfluous))
+    for given, vectors in batches:
+        ids = ids_array(given)
+        places = np.minimum(np.searchsorted(held, ids), max(len(held) - 1, 0))
+        known = held[places] == ids if len(held) else np.zeros(len(ids), dtype=np.bool_)
+        came[places[known]] = True
+        if not bool(known.all()):
+            store.add(ids[~known].tolist(), vectors[~known] if known.any() else vectors)
+    superfluous: list[int] = held[~came].tolist()
+    store.remove(superfluous)
 
 
 @dataclass(frozen=True, slots=True)

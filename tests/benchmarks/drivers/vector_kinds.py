@@ -9,12 +9,10 @@ import resource
 import sys
 import time
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
-from servers.rag.vectors.faiss_index import FaissIndex
-from servers.rag.vectors.faiss_kinds import CLUSTERS_SEARCHED, FLAT_MAX, FP16_MAX, KindName, Limits
+from servers.rag.vectors.faiss_index import CLUSTERS_SEARCHED, FaissIndex
 from servers.rag.vectors.store import fill
 from tests.benchmarks.vector_sets import DIMENSION, NEIGHBOURS, Vectors, stored_vectors
 
@@ -23,13 +21,13 @@ UNBOUNDED = 1 << 40
 PEAK_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
-def main(database: Path, queries: Vectors, kind: KindName, size: int, searched: int) -> None:
+def main(database: Path, queries: Vectors, kind: str, size: int, searched: int) -> None:
     """Read once without an index, then fill one, then search."""
     started = time.perf_counter()
     for _ in stored_vectors(database, ROWS_READ):
         pass
     read = time.perf_counter() - started
-    index = FaissIndex(DIMENSION, limits(kind, size, searched))
+    index = FaissIndex(DIMENSION, UNBOUNDED if kind == "fp16" else size // 2, searched)
     before = resident_bytes()
     started = time.perf_counter()
     fill(index, stored_vectors(database, ROWS_READ))
@@ -45,15 +43,6 @@ def main(database: Path, queries: Vectors, kind: KindName, size: int, searched: 
     seconds = [seconds for seconds, _ in searches]
     found = [ids for _, ids in searches]
     sys.stdout.write(json.dumps({**figures, "searches": seconds, "found": found}) + "\n")
-
-
-def limits(kind: KindName, size: int, searched: int) -> Limits:
-    """What makes an index of this size be of this kind, and grow into it as it would anyway."""
-    if kind == "flat":
-        return Limits(flat=UNBOUNDED)
-    if kind == "fp16":
-        return Limits(flat=min(FLAT_MAX, size - 1), fp16=UNBOUNDED)
-    return Limits(min(FLAT_MAX, size // 4), min(FP16_MAX, size // 2), searched)
 
 
 def searched_in(index: FaissIndex, query: Vectors) -> tuple[float, list[int]]:
@@ -73,5 +62,4 @@ def resident_bytes() -> int:
 
 if __name__ == "__main__":
     clusters = int(sys.argv[5]) if len(sys.argv) > 5 else CLUSTERS_SEARCHED
-    given = cast("KindName", sys.argv[3])
-    main(Path(sys.argv[1]), np.load(sys.argv[2]), given, int(sys.argv[4]), clusters)
+    main(Path(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], int(sys.argv[4]), clusters)

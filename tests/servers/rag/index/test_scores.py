@@ -15,7 +15,6 @@ from servers.rag.index.word_table import (
     CLASS_LIMITS_WORDS,
     K1,
     B,
-    Frequencies,
     Lengths,
     column_weights,
     count_words,
@@ -121,8 +120,8 @@ def test_the_rarest_words_decide_where_all_would_cost_too_much(index: Index) -> 
     put(index, "b.md", "rare thing", "rare and common common thing")
     assert len(index.search_words("common rare", 50)) == 22
     with closing(connect(index.path)) as connection:
-        few = search_words(connection, Frequencies(), "common rare", 50, rows_max=5)
-        lone = search_words(connection, Frequencies(), "common", 50, rows_max=5)
+        few = search_words(connection, "common rare", 50, rows_max=5)
+        lone = search_words(connection, "common", 50, rows_max=5)
     assert (len(few), len(lone)) == (2, 21)
 
 
@@ -131,5 +130,5 @@ def test_in_one_document_frequent_words_find_too(index: Index) -> None:
     put(index, "b.md", "rare thing")
     with closing(connect(index.path)) as connection:
         document = find_document(connection, "a.md")
-        found = search_words(connection, Frequencies(), "common rare", 50, document, rows_max=5)
+        found = search_words(connection, "common rare", 50, document, rows_max=5)
     assert len(found) == 20

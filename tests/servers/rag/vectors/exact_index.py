@@ -1,7 +1,6 @@
 """The reference: a dictionary of vectors, and every product computed."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 
 import numpy as np
@@ -42,9 +41,6 @@ class ExactIndex:
             ids = self._rows.keys() if among is None else self._rows.keys() & set(among)
             products = [(chunk_id, float(self._rows[chunk_id] @ row)) for chunk_id in ids]
         return sorted(products, key=lambda pair: (-pair[1], pair[0]))[: max(0, count)]
-
-    def filling(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def settle(self) -> None:
         pass
