@@ -12,7 +12,7 @@ from typing import Final
 
 from core.errors import CallRefused
 from core.tools.findings import MISSING, Fault, Place, quoted
-from core.tools.json_schema import as_object
+from core.tools.json_schema import as_object, value_at
 from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -77,12 +77,8 @@ class ArgumentCheck:
     def _may_be_left_out(self, arguments: JsonObject, place: Place) -> bool:
         """Whether an optional argument, itself and not a part of it, was given as None."""
         inner = self._inner(place)
-        if len(inner) != 1 or inner[0] not in self._optional:
-            return False
-        value: Json = arguments
-        for part in place:
-            value = value.get(str(part)) if isinstance(value, dict) else value
-        return value is None
+        is_optional = len(inner) == 1 and inner[0] in self._optional
+        return is_optional and value_at(arguments, place) is None
 
     def _inner(self, place: Place) -> Place:
         """A place without the wrapper."""

@@ -19,7 +19,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from core.base.json_text import json_start
 from core.base.text import listed, near_names, shorten
 from core.tools.formats import FORMAT_WORDS
-from core.tools.json_schema import as_object
+from core.tools.json_schema import as_object, value_at
 from core.values import Json, JsonObject
 
 FAULTS_MAX: Final = 100
@@ -123,7 +123,7 @@ def _told(error: ValidationError, schema: JsonObject) -> Iterable[Fault]:
     place = (*error.instance_path,)
     value = cast("Json", error.instance)
     keyword = error.kind.name
-    said = _schema_at(schema, error.schema_path[:-1])
+    said = as_object(value_at(schema, error.schema_path[:-1]))
     match error.kind:
         case Kind.Required(name):
             return [Fault((*place, name), MISSING)]
@@ -171,16 +171,6 @@ def _is_of_type(error: ValidationError) -> bool:
 def _schema_place(error: ValidationError) -> Place:
     """The way to the schema whose keyword is broken, references included."""
     return (*error.evaluation_path[:-1],)
-
-
-def _schema_at(schema: Json, path: Sequence[str | int]) -> JsonObject:
-    """The schema at a place in another; an empty one where there is none."""
-    for part in path:
-        if isinstance(schema, list) and isinstance(part, int):
-            schema = schema[part]
-        else:
-            schema = as_object(schema).get(str(part))
-    return as_object(schema)
 
 
 def _wrong(place: Place, value: Json, expected: str) -> Fault:

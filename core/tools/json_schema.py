@@ -5,7 +5,7 @@ their references say themselves. Whoever wrote a schema isn't trusted: reference
 nowhere or in a circle, and every walk is bounded.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,11 +52,22 @@ def follow(ref: str, root: JsonObject) -> Json:
         return None
     if len(ref) > REFERENCE_CHARACTERS_MAX:
         return None
-    target: Json = root
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        target = _inside(target, name)
-    return target
+    parts = pointer.split("/")[1:]
+    return value_at(root, [part.replace("~1", "/").replace("~0", "~") for part in parts])
+
+
+def value_at(value: Json, path: Sequence[str | int]) -> Json:
+    """What lies at a place in a value; None where nothing does."""
+    for part in path:
+        if isinstance(value, list):
+            value = value[int(part)] if _is_index(str(part), len(value)) else None
+        else:
+            value = as_object(value).get(str(part))
+    return value
+
+
+def _is_index(name: str, length: int) -> bool:
+    return name.isascii() and name.isdigit() and len(name) < 7 and int(name) < length
 
 
 def resolve(schema: Json, root: JsonObject) -> JsonObject:
@@ -236,14 +247,3 @@ def _names(kinds: Json) -> list[str]:
 
 def _items(value: Json) -> Iterable[Json]:
     return value if isinstance(value, list) else []
-
-
-def _inside(value: Json, name: str) -> Json:
-    """One step of a pointer; None where there is nothing."""
-    if isinstance(value, list):
-        return value[int(name)] if _is_index(name, len(value)) else None
-    return as_object(value).get(name)
-
-
-def _is_index(name: str, length: int) -> bool:
-    return name.isascii() and name.isdigit() and len(name) < 7 and int(name) < length

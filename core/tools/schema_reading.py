@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from core.tools.formats import FORMATS
-from core.tools.json_schema import ValueSize, as_object, follow, is_larger, measure_value
+from core.tools.json_schema import ValueSize, as_object, follow, is_larger, measure_value, value_at
 from core.values import Json, JsonObject
 
 SCHEMA_PARTS_MAX: Final = 20_000
@@ -49,6 +49,9 @@ _INSIDE_BY_NAME: Final = MappingProxyType[str, int](
     }
 )
 """The same, with a schema for each name."""
+
+_NAMED_EACH: Final = frozenset(_INSIDE_BY_NAME) - {"patternProperties"}
+"""Those whose schemas say nothing by themselves where one of them is malformed."""
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _REPEATING: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
@@ -193,26 +196,19 @@ def without(schema: JsonObject, keywords: Collection[str]) -> JsonObject:
 
 def drop_malformed(schema: JsonObject, path: Sequence[str | int]) -> bool:
     """Take the keyword at a path out of a schema that validators refuse; whether there is one."""
-    node: JsonObject = schema
-    rest = [*path]
-    while rest:
-        keyword = str(rest.pop(0))
-        inner = node.get(keyword)
-        if keyword in _INSIDE_BY_NAME and isinstance(inner, dict) and rest:
-            name = str(rest.pop(0))
-            if not isinstance(inner.get(name), dict) and keyword != "patternProperties":
-                inner[name] = True
-                return True
-            inner = inner.get(name)
-        elif keyword in _INSIDE and isinstance(inner, list) and rest:
-            inner = inner[int(rest.pop(0))]
-        is_schema = keyword in _INSIDE or keyword in _INSIDE_BY_NAME
-        if not (is_schema and isinstance(inner, dict) and rest):
-            _drop(node, keyword)
-            _drop_negations(schema)
-            return True
-        node = inner
-    return False
+    if not path:
+        return False
+    nodes = {id(node) for node in _nodes(schema)}
+    holders = ((value_at(schema, path[:end]), end) for end in reversed(range(len(path))))
+    node, end = next((as_object(one), end) for one, end in holders if id(one) in nodes)
+    keyword, inside = str(path[end]), path[end + 1 :]
+    named = node.get(keyword)
+    if keyword in _NAMED_EACH and isinstance(named, dict) and len(inside) == 1:
+        named[str(inside[0])] = True  # the others count
+    else:
+        _drop(node, keyword)
+    _drop_negations(schema)
+    return True
 
 
 def _nodes(schema: JsonObject) -> list[JsonObject]:
