@@ -3,8 +3,8 @@
 YAML: safe types only, bounded in depth, no key twice.
 
 libyaml's loader recurses in C, so some 25,000 open brackets would end the process without a
-word, and of two equal keys it silently keeps the last (YAML 1.2.2, section 3.2.1.1, forbids
-them). Both are looked for in the flat stream of events before anything is built.
+word: depth is looked for in the flat stream of events before anything is built. Of two equal keys
+PyYAML silently keeps the last (YAML 1.2.2, section 3.2.1.1, forbids them).
 
 JSON: no key twice, no NaN, and on request with comments. Editors allow `//` and `/* */` comments
 and a comma behind the last item in the JSON that people write by hand (VS Code calls it "JSON
@@ -14,7 +14,8 @@ columns in error messages stay those of the file.
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from typing import Any
 
 import yaml
 
@@ -30,13 +31,31 @@ class TextProblem(Exception):
         self.line = line
 
 
-@dataclass(slots=True)
-class _Open:
-    """A collection whose end has not come yet; in a mapping, keys and values take turns."""
+_FastLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""That of libyaml where PyYAML was built with it, ten times faster than the other."""
 
-    is_mapping: bool
-    at_key: bool = True
-    keys: set[str] = field(default_factory=set[str])
+
+class _Loader(_FastLoader):
+    """Says where a key stands twice, and where a value stands that can't be built."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping of a node; asked before merge keys are looked into."""
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in keys:
+                    problem = f"key {key.value!r} stands twice in one section; keep one"
+                    raise TextProblem(problem, key.start_mark.line + 1)
+                keys.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        """The value of a node: no 32nd of May, no integer of 5,000 digits."""
+        try:
+            # The stub leaves out the type of `node`.
+            return super().construct_object(node, deep)  # pyright: ignore[reportUnknownMemberType]
+        except ValueError as error:
+            raise TextProblem(str(error), node.start_mark.line + 1) from error
 
 
 def load_yaml(text: str) -> object:
@@ -46,8 +65,8 @@ def load_yaml(text: str) -> object:
         TextProblem: not one YAML document, nested too deeply, or a key stands twice.
     """
     try:
-        _check_events(text)
-        return yaml.load(text, Loader=_fast_loader())  # noqa: S506 — both are safe loaders
+        _check_depth(text)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 — a safe loader
     except yaml.reader.ReaderError as error:
         # `position` counts bytes or characters, as the reader likes; a line early at worst.
         line = text.count("\n", 0, error.position) + 1
@@ -57,69 +76,27 @@ def load_yaml(text: str) -> object:
         mark: yaml.Mark | None = getattr(error, "problem_mark", None)
         problem = str(getattr(error, "problem", None) or error)
         raise TextProblem(problem, mark.line + 1 if mark is not None else None) from error
-    except ValueError as error:  # the 32nd of May, an integer of 5,000 digits
-        raise TextProblem(str(error), _line_of_unusable_scalar(text)) from error
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
     """The nodes of a YAML or JSON text with their positions; None where they can't be had."""
     try:
-        _check_events(text)
-        return yaml.compose(text, Loader=_fast_loader())
+        _check_depth(text)
+        return yaml.compose(text, Loader=_FastLoader)
     except (TextProblem, yaml.YAMLError, ValueError):
         return None
 
 
-def _check_events(text: str) -> None:
-    opened: list[_Open] = []
-    for event in yaml.parse(text, Loader=_fast_loader()):
-        if isinstance(event, yaml.CollectionEndEvent):
-            opened.pop()
-        elif isinstance(event, yaml.NodeEvent):
-            if opened and opened[-1].is_mapping:
-                _note_key(opened[-1], event)
-            if isinstance(event, yaml.CollectionStartEvent):
-                opened.append(_Open(isinstance(event, yaml.MappingStartEvent)))
-                if len(opened) > MAX_NESTING_LEVELS:
-                    raise TextProblem(
-                        f"nested deeper than {MAX_NESTING_LEVELS} levels", _line(event)
-                    )
-
-
-def _note_key(mapping: _Open, event: yaml.NodeEvent) -> None:
-    if mapping.at_key and isinstance(event, yaml.ScalarEvent):
-        key: str = event.value
-        if key in mapping.keys:
-            raise TextProblem(f"key {key!r} stands twice in one section; keep one", _line(event))
-        mapping.keys.add(key)
-    mapping.at_key = not mapping.at_key
-
-
-def _fast_loader() -> type[yaml.SafeLoader]:
-    """The loader of libyaml where PyYAML was built with it, ten times faster than the other."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _line_of_unusable_scalar(text: str) -> int | None:
-    """Where the first value stands that looks like a date or number, and can't be one."""
-    events = yaml.parse(text, Loader=_fast_loader())
-    return next((_line(event) for event in events if _is_unusable(event)), None)
-
-
-def _is_unusable(event: yaml.Event) -> bool:
-    if not isinstance(event, yaml.ScalarEvent) or not event.implicit[0]:
-        return False
-    try:
-        yaml.safe_load(event.value)
-    except yaml.YAMLError:  # wrong in another way
-        return False
-    except ValueError:
-        return True
-    return False
-
-
-def _line(event: yaml.Event) -> int | None:
-    return event.start_mark.line + 1 if event.start_mark is not None else None
+def _check_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_FastLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_NESTING_LEVELS:
+                line = event.start_mark.line + 1 if event.start_mark is not None else None
+                raise TextProblem(f"nested deeper than {MAX_NESTING_LEVELS} levels", line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _character(error: yaml.reader.ReaderError) -> str:
