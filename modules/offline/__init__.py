@@ -8,5 +8,5 @@ has two readings, is declined with the reason (`refusal`).
 | decide | `planner` (web, arithmetic, documents, other tools, everyday), `perception` (servers) |
 | understand | `arithmetic/`, `everyday/`, `web/`, `quotes/` (documents), `tools/` (any other) |
 | decline | `refusal` (what is said) |
-| share | `plan_source` (how a plan is written), `history` ("it", "again"), `welcome` (the page that helps) |
+| share | `plan_source` (how a plan is written), `history` (what came before), `welcome` (help) |
 """

@@ -65,10 +65,12 @@ def _plan(inputs: DecisionInputs) -> str:
     inputs = replace(inputs, user_input=request, history=history)
     if inputs.failed:
         return _plan_again(inputs)
-    check_observation(inputs)
-    if inputs.texts and (source := write_plan_about_given(inputs)) is not None:
-        return source
-    inputs = with_given_numbers(inputs) or inputs
+    if inputs.observation:
+        check_observation(inputs.observation)
+    if inputs.texts:
+        if (source := write_plan_about_given(inputs)) is not None:
+            return source
+        inputs = with_given_numbers(inputs) or inputs
     # First, because addresses are full of what looks like arithmetic.
     if (source := write_web_plan(inputs)) is not None:
         return source

@@ -99,7 +99,7 @@ _NUMBERS_CHARACTERS_MAX: Final = 4_000
 def write_plan_about_given(inputs: DecisionInputs) -> str | None:
     """A plan for a question about a text that came with the request; None for any other."""
     request = bare(inputs.user_input)
-    if not inputs.texts or len(request) > QUESTION_CHARACTERS_MAX or _STAND_IN in request:
+    if len(request) > QUESTION_CHARACTERS_MAX or _STAND_IN in request:
         return None
     about = literal(_STAND_IN)
     for text in (*_with_reference(request, f'"{_STAND_IN}"'), f'{request} in "{_STAND_IN}"'):
@@ -113,7 +113,8 @@ def write_plan_about_given(inputs: DecisionInputs) -> str | None:
 
 def with_given_numbers(inputs: DecisionInputs) -> DecisionInputs | None:
     """The same with the numbers of the text in the request, where it holds nothing else."""
-    if not inputs.texts or (listed := _numbers(inputs.texts[0])) is None:
+    listed = _numbers(inputs.texts[0])
+    if listed is None:
         return None
     request = next(_with_reference(inputs.user_input, listed), None)
     return None if request is None else replace(inputs, user_input=request)

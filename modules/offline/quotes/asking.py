@@ -45,6 +45,11 @@ def bare(request: str) -> str:
     return text[polite.end() :] if polite is not None else text
 
 
+def matched(pattern: str, text: str) -> re.Match[str] | None:
+    """The match of the whole text; `re` keeps the pattern, which few runs need."""
+    return re.fullmatch(pattern, text, re.IGNORECASE)
+
+
 def asks_more(text: str) -> bool:
     """Whether something else may be asked for behind what is looked for."""
     return (SECOND_REQUEST.search(text) or _ANOTHER_VERB.search(text)) is not None

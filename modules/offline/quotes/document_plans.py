@@ -9,12 +9,13 @@ from typing import Final
 
 from core.ports import DecisionInputs
 from core.turn import FURTHER_PROCESSING
-from modules.offline.plan_source import AS_IT_IS, call_lines, filled, literal, whole_plan
+from modules.offline.plan_source import AS_IT_IS, call_lines, filled, indented, literal, whole_plan
 from modules.offline.quotes.answering import NEAREST, NOTHING_NEAR, answer_lines
 from modules.offline.quotes.document_questions import DocumentQuestion, documents_tool, listing_tool
 from modules.offline.quotes.questions import read_question
 from modules.offline.quotes.sentences import sentence_lines
 from modules.offline.refusal import Refusal, Unsure
+from modules.offline.tools.schemas import takes
 
 NOTHING_THERE: Final = f"{NOTHING_NEAR} nothing in your documents fits it."
 
@@ -65,9 +66,9 @@ def write_document_plan(inputs: DecisionInputs, question: DocumentQuestion) -> s
     if question.kind == "passages":
         return whole_plan([*call, AS_IT_IS])
     again: list[str] = []
-    if inputs.max_tool_calls > 1 and any(p.name == "mode" for p in tool.parameters):
+    if inputs.max_tool_calls > 1 and takes(tool, "mode"):
         lines = call_lines(inputs, tool, {"query": question.query, "mode": "words"})
-        again = [_IF_NOTHING, *(f"    {line}" for line in lines)]
+        again = [_IF_NOTHING, *indented(lines)]
     return whole_plan([*call, *again, *_picking_lines(question)])
 
 
@@ -77,13 +78,12 @@ def write_listing_plan(inputs: DecisionInputs) -> str | None:
     return None if tool is None else whole_plan([*call_lines(inputs, tool, {}), AS_IT_IS])
 
 
-def check_observation(inputs: DecisionInputs) -> None:
+def check_observation(found: str) -> None:
     """Tell what the step before found, where no sentence of it answers.
 
     Raises:
         Refusal: that was so.
     """
-    found = inputs.observation or ""
     if found.startswith(NEAREST):
         raise Unsure(found)
     if found.startswith(NO_DOCUMENTS):

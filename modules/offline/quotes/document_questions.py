@@ -20,6 +20,7 @@ from modules.offline.quotes.asking import (
 )
 from modules.offline.tools.arguments import SECOND_REQUEST
 from modules.offline.tools.pieces import pieces_of
+from modules.offline.tools.schemas import tool_that_needs
 
 SEARCH_TOOL: Final = "search_stored_documents"
 LIST_TOOL: Final = "list_documents"
@@ -113,11 +114,7 @@ _OPEN_MARKS: Final = frozenset("?.,’'-()")
 
 def documents_tool(tools: ToolCatalog) -> ToolSpec | None:
     """The tool that searches documents: one text to look for is all it needs."""
-    for tool in tools:
-        needed = [parameter.name for parameter in tool.parameters if parameter.required]
-        if tool.name == SEARCH_TOOL and needed == ["query"]:
-            return tool
-    return None
+    return tool_that_needs(tools, [SEARCH_TOOL], "query")
 
 
 def listing_tool(request: str, tools: ToolCatalog) -> ToolSpec | None:
@@ -125,10 +122,7 @@ def listing_tool(request: str, tools: ToolCatalog) -> ToolSpec | None:
     found = _LISTING.fullmatch(bare(request))
     if found is None or (found["noun"] and _is_others(found["noun"], tools)):
         return None
-    for tool in tools:
-        if tool.name == LIST_TOOL and not any(p.required for p in tool.parameters):
-            return tool
-    return None
+    return tool_that_needs(tools, [LIST_TOOL])
 
 
 def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:

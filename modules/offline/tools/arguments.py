@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
@@ -52,44 +51,26 @@ _PATH_NAME: Final = re.compile(r"path|file|folder|dir|directory|document_name", 
 _FOLDER_NAME: Final = re.compile(r"repo|dir|folder|root|workspace|cwd", re.IGNORECASE)
 
 
-@dataclass
 class Filling:
-    """One tool's arguments while they are filled.
+    """One tool's arguments, as far as the request gives them.
 
     `missing` are required parameters without a value, `doubt` says why a value's place is not
     beyond doubt, `unknown` are the words that the tool has no use for, `matched` the tool's own.
     """
 
-    arguments: JsonObject = field(default_factory=dict[str, Json])
-    missing: list[str] = field(default_factory=list[str])
-    unknown: list[str] = field(default_factory=list[str])
-    matched: set[str] = field(default_factory=set[str])
-    doubt: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the call can be made."""
-        return not (self.missing or self.unknown or self.doubt)
-
-
-def fill(vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]) -> Filling:
-    """The arguments of the tool, as far as the request gives them."""
-    return _Filler(vocabulary, request, pieces).fill()
-
-
-class _Filler:
     def __init__(self, vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]) -> None:
+        """Fill them."""
+        self.arguments: JsonObject = {}
+        self.unknown: list[str] = []
+        self.matched: set[str] = set()
+        self.doubt = ""
         self._vocabulary = vocabulary
         self._request = request
         self._pieces = pieces
         self._free: list[Piece] = [p for p in pieces if p.kind not in ("word", "mark")]
         self._words: list[Piece] = [p for p in pieces if p.kind == "word"]
-        self._parameters = vocabulary.tool.parameters
-        self._filling = Filling()
         self._taken: list[Piece] = []
         self._text_from: int | None = None
-
-    def fill(self) -> Filling:
         self._take_pairs()
         self._take_named()
         self._take_flags()
@@ -101,14 +82,18 @@ class _Filler:
         self._each_open(self._number_beside_name, optional=True)
         self._each_open(self._other_literal, optional=False)
         self._take_text()
-        self._filling.missing = [p.name for p in self._open() if p.required]
+        self.missing = [p.name for p in self._open() if p.required]
         self._check_left_over()
         self._check_order()
         self._match_words()
-        return self._filling
+
+    @property
+    def complete(self) -> bool:
+        """Whether the call can be made."""
+        return not (self.missing or self.unknown or self.doubt)
 
     def _open(self) -> list[Parameter]:
-        return [p for p in self._parameters if p.name not in self._filling.arguments]
+        return [p for p in self._vocabulary.tool.parameters if p.name not in self.arguments]
 
     def _each_open(
         self, choose: Callable[[Parameter], tuple[Piece, Json] | None], *, optional: bool
@@ -116,26 +101,25 @@ class _Filler:
         for parameter in self._open():
             if not (parameter.required or optional):
                 continue
-            found = choose(parameter)
-            if found is not None:
-                self._filling.arguments[parameter.name] = found[1]
-                self._taken.append(found[0])
-                self._free = [piece for piece in self._free if piece is not found[0]]
-                self._words = [piece for piece in self._words if piece is not found[0]]
+            if (found := choose(parameter)) is not None:
+                piece, self.arguments[parameter.name] = found
+                self._taken.append(piece)
+                self._free = [p for p in self._free if p is not piece]
+                self._words = [p for p in self._words if p is not piece]
 
     # -- what is said outright ---------------------------------------------------------------
 
     def _take_pairs(self) -> None:
-        by_name = {p.name.lower(): p for p in self._parameters}
+        by_name = {p.name.lower(): p for p in self._vocabulary.tool.parameters}
         for piece in [p for p in self._free if p.kind == "pair"]:
             parameter = by_name.get(piece.name.lower())
             value = None if parameter is None else _coerced(piece.text, parameter)
             if parameter is None:
-                self._filling.unknown.append(piece.name)
-            elif value is None or parameter.name in self._filling.arguments:
-                self._filling.doubt = f"{quoted(piece.text)} is no value for '{parameter.name}'"
+                self.unknown.append(piece.name)
+            elif value is None or parameter.name in self.arguments:
+                self.doubt = f"{quoted(piece.text)} is no value for '{parameter.name}'"
             else:
-                self._filling.arguments[parameter.name] = value
+                self.arguments[parameter.name] = value
             self._free.remove(piece)
 
     def _take_named(self) -> None:
@@ -148,7 +132,7 @@ class _Filler:
             if piece.kind == "quoted" or types_of(fitting[0].schema) & {"number", "integer"}:
                 value = _coerced(piece.text, fitting[0])
                 if value is not None:
-                    self._filling.arguments[fitting[0].name] = value
+                    self.arguments[fitting[0].name] = value
                     self._free.remove(piece)
 
     def _take_flags(self) -> None:
@@ -159,7 +143,7 @@ class _Filler:
             for number, piece in enumerate(self._words):
                 if terms(piece.text) and terms(piece.text) == terms(parameter.name):
                     before = self._words[number - 1].text.lower() if number else ""
-                    self._filling.arguments[parameter.name] = before not in _NEGATIONS
+                    self.arguments[parameter.name] = before not in _NEGATIONS
                     self._words = [
                         p
                         for p in self._words
@@ -173,7 +157,7 @@ class _Filler:
         choices = {str(value).lower(): value for value in choices_of(parameter.schema)}
         pieces = [p for p in (*self._words, *self._free) if p.text.lower() in choices]
         if len({p.text.lower() for p in pieces}) > 1:
-            self._filling.doubt = f"several values fit its argument '{parameter.name}'"
+            self.doubt = f"several values fit its argument '{parameter.name}'"
             self._words = [p for p in self._words if p not in pieces]
         return (pieces[0], choices[pieces[0].text.lower()]) if len(pieces) == 1 else None
 
@@ -185,7 +169,7 @@ class _Filler:
         if _PATH_NAME.search(parameter.name):
             found = self._only("path") or self._only("quoted")
             if found is not None and self._is_place_of_it(found[0], parameter):
-                self._filling.doubt = f"{quoted(found[0].text)} may be where it is, not it itself"
+                self.doubt = f"{quoted(found[0].text)} may be where it is, not it itself"
             return found
         return None
 
@@ -260,8 +244,8 @@ class _Filler:
             return  # there is no text, or part of it is an argument already
         text = _POLITE_END.sub("", self._request[start:])
         if text:
-            self._filling.doubt = self._filling.doubt or _text_doubt(text, wanted[0])
-            self._filling.arguments[wanted[0].name] = text
+            self.doubt = self.doubt or _text_doubt(text, wanted[0])
+            self.arguments[wanted[0].name] = text
             self._text_from = start
             self._free = [p for p in self._free if p.start < start]
 
@@ -296,11 +280,11 @@ class _Filler:
         known = self._vocabulary.name | self._vocabulary.other
         for piece in said:
             text = {"word": piece.text, "url": "url"}.get(piece.kind, piece.text.rpartition(".")[2])
-            self._filling.matched |= terms(text) & known
+            self.matched |= terms(text) & known
         before = [p for p in self._words if p.end <= end]
-        self._filling.unknown += [p.text for p in before if self._is_unknown(p)]
+        self.unknown += [p.text for p in before if self._is_unknown(p)]
         marks = [p for p in self._pieces if p.kind == "mark" and p.end <= end]
-        self._filling.unknown += [p.text for p in marks if not self._is_punctuation(p)]
+        self.unknown += [p.text for p in marks if not self._is_punctuation(p)]
 
     def _is_punctuation(self, mark: Piece) -> bool:
         """Whether a mark has no meaning of its own; any other (90°, 50%, 5!) must be read."""
@@ -308,9 +292,9 @@ class _Filler:
         return mark.text in _PUNCTUATION and not factorial
 
     def _check_left_over(self) -> None:
-        if self._free and not self._filling.doubt:
+        if self._free and not self.doubt:
             text = self._request[self._free[0].start : self._free[0].end]
-            self._filling.doubt = f"it is unclear what {quoted(text)} is for"
+            self.doubt = f"it is unclear what {quoted(text)} is for"
 
     def _check_order(self) -> None:
         """Values fill parameters in order only where nothing but commas stands between them."""
@@ -318,7 +302,7 @@ class _Filler:
             places = [n for n, p in enumerate(self._pieces) if p.kind == kind and p in self._taken]
             between = self._pieces[places[0] : places[-1]] if len(places) > 1 else ()
             if any(p.kind != kind and p.text.lower() not in _BETWEEN_VALUES for p in between):
-                self._filling.doubt = f"it is unclear which {called} is which"
+                self.doubt = f"it is unclear which {called} is which"
 
 
 def _text_doubt(text: str, parameter: Parameter) -> str:

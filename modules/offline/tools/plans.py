@@ -10,7 +10,7 @@ from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.offline.arithmetic.operations import OPERATIONS
 from modules.offline.plan_source import AS_IT_IS, call_lines, indented, whole_plan
 from modules.offline.refusal import Ambiguous, Refusal
-from modules.offline.tools.arguments import Filling, fill
+from modules.offline.tools.arguments import Filling
 from modules.offline.tools.pieces import Piece, pieces_of
 from modules.offline.tools.ranking import CALL_WORDS, ToolIndex, Vocabulary
 
@@ -119,7 +119,7 @@ def _candidate(
         return None  # plain words for these are the grammar's; what it refuses is refused
     if not (vocabulary.only_reads or _is_asked(vocabulary, request, pieces)):
         return None
-    filling = fill(vocabulary, request, pieces)
+    filling = Filling(vocabulary, request, pieces)
     score = index.score(vocabulary, filling.matched)
     if outright is not None:
         return Candidate(vocabulary.tool, score + NAMED_OUTRIGHT_BONUS, filling)

@@ -1,4 +1,6 @@
-"""What a tool's parameter takes, read from its JSON Schema (2020-12, the common part)."""
+"""Tools by what their parameters take, read from JSON Schemas (2020-12, the common part)."""
+
+from collections.abc import Iterable
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import Parameter, ToolSpec
@@ -35,24 +37,32 @@ def choices_of(schema: JsonObject) -> tuple[Json, ...]:
     return tuple(values) if isinstance(values, list) else ()
 
 
-def fits(parameter: Parameter, kind: Kind) -> bool:
-    """Whether a parameter takes a value of this kind; one without a type takes any."""
-    types = types_of(parameter.schema)
-    return not types or bool(types & _FITTING[kind])
-
-
 def find_tool(tools: ToolCatalog, name: str, kinds: tuple[Kind, ...]) -> ToolSpec | None:
     """The first tool called `name` whose first parameters take `kinds` and need no more."""
     for tool in tools:
-        if tool.name == name and _takes(tool, kinds):
+        first, others = tool.parameters[: len(kinds)], tool.parameters[len(kinds) :]
+        fits = len(first) == len(kinds) and all(map(_fits, first, kinds))
+        if tool.name == name and fits and not any(p.required for p in others):
             return tool
     return None
 
 
-def _takes(tool: ToolSpec, kinds: tuple[Kind, ...]) -> bool:
-    parameters = tool.parameters
-    return (
-        len(parameters) >= len(kinds)
-        and all(fits(p, kind) for p, kind in zip(parameters, kinds, strict=False))
-        and not any(p.required for p in parameters[len(kinds) :])
-    )
+def tool_that_needs(tools: ToolCatalog, names: Iterable[str], *needed: str) -> ToolSpec | None:
+    """The first tool that requires just these arguments; the names come best first."""
+    for name in names:
+        for tool in tools:
+            required = [parameter.name for parameter in tool.parameters if parameter.required]
+            if tool.name == name and required == [*needed]:
+                return tool
+    return None
+
+
+def takes(tool: ToolSpec, name: str) -> bool:
+    """Whether the tool has a parameter of this name."""
+    return any(parameter.name == name for parameter in tool.parameters)
+
+
+def _fits(parameter: Parameter, kind: Kind) -> bool:
+    """Whether a parameter takes a value of this kind; one without a type takes any."""
+    types = types_of(parameter.schema)
+    return not types or bool(types & _FITTING[kind])

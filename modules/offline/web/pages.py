@@ -4,8 +4,7 @@ The address is put aside first, so that the request's words are read without it.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from core.tools.ranking import stem
 from modules.offline.quotes.asking import (
@@ -13,6 +12,7 @@ from modules.offline.quotes.asking import (
     QUESTION_CHARACTERS_MAX,
     asks_more,
     bare,
+    matched,
     question_terms,
     whole_number,
 )
@@ -27,8 +27,7 @@ PAGE_MARK: Final = "\x00"
 PageForm: TypeAlias = Literal["text", "markdown", "source"]
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
+class PageText(NamedTuple):
     """A page as it is; `verb` is how the request asks for it."""
 
     url: str
@@ -36,16 +35,14 @@ class PageText:
     verb: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageSummary:
+class PageSummary(NamedTuple):
     """The sentences of a page that say most; how many, if the request says it."""
 
     url: str
     sentences: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageQuestion:
+class PageQuestion(NamedTuple):
     """A question that a page is to answer, or a subject that it may say something about."""
 
     url: str
@@ -129,11 +126,9 @@ _QUESTIONS: Final = (
     rf"(?:search|scan|look\s+through)\s+(?:in\s+|on\s+|through\s+)?{_PAGE}\s+for\s+(?P<query>.+)",
     rf"find\s+(?:out\s+)?(?P<query>.+?)\s+(?:on|at|in|from)\s+{_PAGE}",
     rf"{_PAGE}\s*[:,;–-]?\s+(?P<query>{_ASKING}\b.+)",
-)  # fmt: skip
-_MENTION: Final = (
     rf"(?:do|does|did)\s+{_PAGE}\s+(?:say|mention|contain|cover|discuss|state|talk|tell|explain)"
-    rf"\s+(?:(?:anything|something)\s+)?(?:(?:{_ABOUT}|of|that|whether|if)\s+)?(?P<query>.+)"
-)
+    rf"\s+(?:(?:anything|something)\s+)?(?:(?:{_ABOUT}|of|that|whether|if)\s+)?(?P<query>.+)",
+)  # fmt: skip
 
 _URL: Final = re.compile(r"https?://[^\s<>\"“”`]+", re.IGNORECASE)
 _TRAILING: Final = ".,;:!?'’…*_"
@@ -205,16 +200,14 @@ def _ending_well(url: str) -> str:
 
 def _text(text: str, url: str) -> PageText | None:
     for form, pattern in _TEXTS:
-        found = _matched(pattern, text)
-        if found is not None:
+        if (found := matched(pattern, text)) is not None:
             return PageText(url, form, found["verb"].lower())
     return None
 
 
 def _summary(text: str, url: str) -> PageSummary | None:
     for pattern in _SUMMARIES:
-        found = _matched(pattern, text)
-        if found is None:
+        if (found := matched(pattern, text)) is None:
             continue
         given = found.groupdict().get("count")
         count = whole_number(given) if given else None
@@ -224,8 +217,8 @@ def _summary(text: str, url: str) -> PageSummary | None:
 
 
 def _question(text: str, url: str) -> PageQuestion | None:
-    for pattern in (*_QUESTIONS, _MENTION):
-        found = _matched(pattern, text)
+    for pattern in _QUESTIONS:
+        found = matched(pattern, text)
         query = "" if found is None else found["query"].strip(" ,:\"'“”")
         if query and _can_be_quoted(query):
             return PageQuestion(url, query)
@@ -238,8 +231,3 @@ def _can_be_quoted(query: str) -> bool:
         return False
     terms = question_terms(query)
     return COUNTING.match(query) is None and bool({*terms} - _VAGUE)
-
-
-def _matched(pattern: str, text: str) -> re.Match[str] | None:
-    """The match of the whole text; `re` keeps the pattern, which few runs need."""
-    return re.fullmatch(pattern, text, re.IGNORECASE)

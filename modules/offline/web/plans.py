@@ -7,9 +7,7 @@ is named is the one that was asked for: what a page says of itself is not believ
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
@@ -23,6 +21,7 @@ from modules.offline.plan_source import (
     Source,
     call_lines,
     filled,
+    indented,
     literal,
     whole_plan,
 )
@@ -32,6 +31,7 @@ from modules.offline.quotes.questions import read_question
 from modules.offline.quotes.sentences import sentence_lines
 from modules.offline.refusal import Refusal
 from modules.offline.tools.ranking import terms
+from modules.offline.tools.schemas import takes, tool_that_needs
 from modules.offline.web.pages import (
     PAGE_MARK,
     PageQuestion,
@@ -42,7 +42,13 @@ from modules.offline.web.pages import (
     page_request,
     set_aside,
 )
-from modules.offline.web.searches import SearchRequest, SearchThenRead, WebSearch, search_request
+from modules.offline.web.searches import (
+    OF_THE_WEB,
+    SearchRequest,
+    SearchThenRead,
+    WebSearch,
+    search_request,
+)
 from modules.offline.web.summaries import summary_lines
 
 SEARCH_TOOL: Final = "duckduckgo_search_results"
@@ -138,14 +144,6 @@ return "@further@ " + told
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The tools that a request needs, in the order of their calls."""
-
-    request: WebRequest
-    tools: tuple[ToolSpec, ...]
-
-
 def write_web_plan(inputs: DecisionInputs) -> str | None:
     """A plan for a request to search the web or read a page; None where it is none of these.
 
@@ -154,82 +152,74 @@ def write_web_plan(inputs: DecisionInputs) -> str | None:
     Raises:
         Refusal: the plan would need more calls than a plan may make.
     """
-    steps = _steps(inputs.user_input, inputs.tools)
-    if steps is None:
+    request = _request(inputs.user_input)
+    tools = _tools_for(request, inputs.tools)
+    if request is None or not tools:
         return None
-    request, (first, *rest) = steps.request, steps.tools
     match request:
-        case WebSearch(query, None):
-            return whole_plan([*call_lines(inputs, first, {"query": query}), AS_IT_IS])
         case WebSearch(query, max_results):
-            given = {"query": query, "max_results": max_results}
-            return whole_plan([*call_lines(inputs, first, given), AS_IT_IS])
+            most: dict[str, Json] = {} if max_results is None else {"max_results": max_results}
+            lines = [*call_lines(inputs, tools[0], {"query": query, **most}), AS_IT_IS]
         case SearchThenRead():
-            return whole_plan(_search_then_read(inputs, request, first, rest[0]))
+            lines = _search_then_read(inputs, request, *tools)
         case PageText(url, form):
-            given: dict[str, Json] = {"url": url, "raw": True} if form == "source" else {"url": url}
-            return whole_plan([*call_lines(inputs, first, given), AS_IT_IS])
-        case PageSummary(url, count):
-            read = _page_lines(inputs, first, inputs.max_tool_calls)
-            address = f"address = {literal(url)}"
-            return whole_plan([address, *read, *summary_lines(count)])
-        case PageQuestion():
-            read = _page_lines(inputs, first, inputs.max_tool_calls)
-            address = f"address = {literal(request.url)}"
-            return whole_plan([address, *read, *_question_lines(request)])
-        case _:
-            assert_never(request)
+            raw: dict[str, Json] = {"raw": True} if form == "source" else {}
+            lines = [*call_lines(inputs, tools[0], {"url": url, **raw}), AS_IT_IS]
+        case PageSummary(url) | PageQuestion(url):
+            wanted = (
+                summary_lines(request.sentences)
+                if isinstance(request, PageSummary)
+                else _question_lines(request)
+            )
+            read = _page_lines(inputs, tools[0], inputs.max_tool_calls)
+            lines = [f"address = {literal(url)}", *read, *wanted]
+    return whole_plan(lines)
 
 
-def web_tools(request: str, tools: ToolCatalog) -> tuple[ToolSpec, ...]:
+def web_tools(request: str, tools: ToolCatalog) -> list[ToolSpec]:
     """The tools that the request's plan would call, in order; none if it gets no plan from here."""
-    steps = _steps(request, tools)
-    return () if steps is None else steps.tools
+    return _tools_for(_request(request), tools)
 
 
 def reading_tool(tools: ToolCatalog, *names: str) -> ToolSpec | None:
     """The first tool of these names that reads a page: an address is all it needs."""
-    for name in names or (READING_TOOL, MARKDOWN_TOOL):
-        if (tool := _tool(tools, name, "url")) is not None:
-            return tool
-    return None
+    return tool_that_needs(tools, names or (READING_TOOL, MARKDOWN_TOOL), "url")
 
 
-def _steps(text: str, tools: ToolCatalog) -> _Steps | None:
+def _request(text: str) -> WebRequest | None:
     if len(text) > MAX_REQUEST_CHARACTERS:
         return None
-    request = search_request(text) or page_request(text)
+    search = search_request(text) if OF_THE_WEB.search(text) else None
+    return search or (page_request(text) if "://" in text else None)
+
+
+def _tools_for(request: WebRequest | None, tools: ToolCatalog) -> list[ToolSpec]:
+    """The tools that a request needs, in the order of their calls; none where one is missing."""
     match request:
         case None:
-            return None
+            return []
         case WebSearch():
-            needed = (_searching_tool(request, tools),)
+            needed = [_searching_tool(request, tools)]
         case SearchThenRead():
-            needed = (_tool(tools, SEARCH_TOOL, "query"), reading_tool(tools))
-        case PageText():
-            needed = (_tool_for_text(request, tools),)
+            needed = [tool_that_needs(tools, [SEARCH_TOOL], "query"), reading_tool(tools)]
+        case PageText(form="source"):
+            tool = reading_tool(tools, READING_TOOL)
+            needed = [tool if tool is not None and takes(tool, "raw") else None]
+        case PageText(form="markdown"):
+            needed = [reading_tool(tools, MARKDOWN_TOOL, READING_TOOL)]
+        case PageText(verb=verb):
+            needed = [_own_reading_tool(verb, tools)]
         case PageSummary():
-            tool = reading_tool(tools)
-            theirs = tool is not None and _is_others("summar", tool, tools)
-            needed = (None if theirs else tool,)
+            needed = [_own_reading_tool("summar", tools)]
         case PageQuestion():
-            needed = (reading_tool(tools),)
-        case _:
-            assert_never(request)
-    found = tuple(tool for tool in needed if tool is not None)
-    return _Steps(request, found) if len(found) == len(needed) else None
-
-
-def _tool(tools: ToolCatalog, name: str, needs: str) -> ToolSpec | None:
-    for tool in tools:
-        if tool.name == name and [p.name for p in tool.parameters if p.required] == [needs]:
-            return tool
-    return None
+            needed = [reading_tool(tools)]
+    found = [tool for tool in needed if tool is not None]
+    return found if len(found) == len(needed) else []
 
 
 def _searching_tool(request: WebSearch, tools: ToolCatalog) -> ToolSpec | None:
-    tool = _tool(tools, SEARCH_TOOL, "query")
-    if tool is None or (request.max_results is not None and not _takes(tool, "max_results")):
+    tool = tool_that_needs(tools, [SEARCH_TOOL], "query")
+    if tool is None or (request.max_results is not None and not takes(tool, "max_results")):
         return None
     ours = {MARKDOWN_TOOL, SEARCH_TOOL, READING_TOOL}
     others = [other for other in tools if other.name not in ours and other.server != tool.server]
@@ -238,31 +228,16 @@ def _searching_tool(request: WebSearch, tools: ToolCatalog) -> ToolSpec | None:
     return None if pages else tool
 
 
-def _tool_for_text(request: PageText, tools: ToolCatalog) -> ToolSpec | None:
-    match request.form:
-        case "source":
-            tool = reading_tool(tools, READING_TOOL)
-            return tool if tool is not None and _takes(tool, "raw") else None
-        case "markdown":
-            return reading_tool(tools, MARKDOWN_TOOL, READING_TOOL)
-        case "text":
-            tool = reading_tool(tools)
-            return None if tool is None or _is_others(request.verb, tool, tools) else tool
-        case _:
-            assert_never(request.form)
-
-
-def _is_others(verb: str, tool: ToolSpec, tools: ToolCatalog) -> bool:
-    """Whether another server has a tool named so for addresses: a fetcher, a browser."""
-    return any(
-        any(term.startswith(stem(verb)) for term in terms(other.name)) and _takes(other, "url")
+def _own_reading_tool(verb: str, tools: ToolCatalog) -> ToolSpec | None:
+    """The tool that reads a page, unless another server has one named so: a fetcher, a browser."""
+    tool = reading_tool(tools)
+    if tool is None or any(
+        any(term.startswith(stem(verb)) for term in terms(other.name)) and takes(other, "url")
         for other in tools
         if other.server != tool.server and other.name not in (READING_TOOL, MARKDOWN_TOOL)
-    )
-
-
-def _takes(tool: ToolSpec, name: str) -> bool:
-    return any(parameter.name == name for parameter in tool.parameters)
+    ):
+        return None
+    return tool
 
 
 def _search_then_read(
@@ -272,7 +247,7 @@ def _search_then_read(
         raise Refusal("a plan may make one tool call here, and searching and reading take two")
     lines = [
         *call_lines(inputs, search, {"query": request.query}),
-        *filled(_RESULT, {"position": str(request.position), "final": FINAL_ANSWER}),
+        *filled(_RESULT, {"position": request.position, "final": FINAL_ANSWER}),
     ]
     if not request.sums_up:
         return [*lines, *call_lines(inputs, reading, {"url": Source("address")}), AS_IT_IS]
@@ -282,17 +257,14 @@ def _search_then_read(
 
 def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]:
     """What reads the page at `address` into `page`, then its sentences into `sentences`."""
-    parts = min(calls, PAGE_PARTS_MAX) if _takes(tool, "offset") else 1
+    parts = min(calls, PAGE_PARTS_MAX) if takes(tool, "offset") else 1
     url = Source("address")
-    given: Mapping[str, Json] = {
-        "url": url,
-        "offset": Source(f"max(further - {OVERLAP_CHARACTERS}, 0)"),
-    }
+    given = {"url": url, "offset": Source(f"max(further - {OVERLAP_CHARACTERS}, 0)")}
     again = [
         f"for _ in range({parts - 1}):",
         "    if not further:",
         "        break",
-        *(f"    {line}" for line in [*call_lines(inputs, tool, given), *filled(_JOINED, {})]),
+        *indented([*call_lines(inputs, tool, given), *filled(_JOINED, {})]),
     ]
     return [
         *sentence_lines(),
@@ -302,7 +274,7 @@ def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]
         *(again if parts > 1 else ()),
         *filled(
             _PAGE_SENTENCES,
-            {"most": str(PAGE_CHARACTERS_MAX), "longest_address": str(ADDRESS_CHARACTERS)},
+            {"most": PAGE_CHARACTERS_MAX, "longest_address": ADDRESS_CHARACTERS},
         ),
     ]
 

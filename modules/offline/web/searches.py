@@ -5,17 +5,21 @@ Some words are needed that say where to search: "search the web for …", "look 
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from modules.offline.quotes.asking import QUESTION_CHARACTERS_MAX, asks_more, bare, whole_number
+from modules.offline.quotes.asking import (
+    QUESTION_CHARACTERS_MAX,
+    asks_more,
+    bare,
+    matched,
+    whole_number,
+)
 
 RESULTS_MAX: Final = 50
 """The longest list that the search tool gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebSearch:
+class WebSearch(NamedTuple):
     """A search whose results are the answer; `max_results` is None where nobody says."""
 
     query: str
@@ -24,8 +28,7 @@ class WebSearch:
     """Whether the request only speaks of pages, which may be those of another server."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchThenRead:
+class SearchThenRead(NamedTuple):
     """A search of which one result is read, the one at `position` from 1 on."""
 
     query: str
@@ -104,11 +107,11 @@ _LIMITED: Final = (
 )
 """How many results are wanted, behind the query and plainly apart from it."""
 
-_OF_THE_WEB: Final = re.compile(
+OF_THE_WEB: Final = re.compile(
     r"\b(?:web|internet|online|net|google|bing|ddg|duck\s*duck\s*go|search\s+engine|\w*pages?|\w*sites?)",
     re.IGNORECASE,
 )
-"""One of these words is in all such requests; where none is, the patterns need not be tried."""
+"""One of these words is in every request to search; where none is, no pattern need be tried."""
 
 _NO_WORDS: Final = re.compile(
     r"https?://|\bmax_results\b|\b(?:in|from|through|of|on)\s+(?:my|our)\s", re.IGNORECASE
@@ -119,26 +122,24 @@ _NO_WORDS: Final = re.compile(
 def search_request(request: str) -> SearchRequest | None:
     """The search that the request asks for; None if it asks for none, or for more."""
     text = bare(request)
-    if len(text) > QUESTION_CHARACTERS_MAX or _OF_THE_WEB.search(text) is None:
+    if len(text) > QUESTION_CHARACTERS_MAX:
         return None
-    then = _matched(_THEN_READ, text)
+    then = matched(_THEN_READ, text)
     if then is not None and (search := _search(then["search"])) is not None:
         return _reading(search.query, then)
-    read = _matched(_READ_OF_SEARCH, text)
+    read = matched(_READ_OF_SEARCH, text)
     if read is not None and (query := _query(read["query"])):
         return _reading(query, read)
-    limited = _matched(_LIMITED, text)
+    limited = matched(_LIMITED, text)
     count = None if limited is None else _count(limited["count"])
     if limited is not None and count is not None and (found := _search(limited["search"])):
-        return WebSearch(found.query, count, found.names_pages)
+        return found._replace(max_results=count)
     return _search(text)
 
 
 def _search(text: str) -> WebSearch | None:
     for pattern in (*_FORMS, _PAGES):
-        found = _matched(pattern, text)
-        query = "" if found is None else _query(found["query"])
-        if found is None or not query:
+        if (found := matched(pattern, text)) is None or not (query := _query(found["query"])):
             continue
         given = found.groupdict().get("count")
         count = _count(given) if given else None
@@ -168,8 +169,3 @@ def _count(word: str) -> int | None:
     """How many results are wanted; None if the word says nothing of the kind."""
     count = whole_number(word)
     return count if count is not None and 1 <= count <= RESULTS_MAX else None
-
-
-def _matched(pattern: str, text: str) -> re.Match[str] | None:
-    """The match of the whole text; `re` keeps the pattern, which few runs need."""
-    return re.fullmatch(pattern, text, re.IGNORECASE)

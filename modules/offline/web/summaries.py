@@ -109,13 +109,13 @@ def summary_lines(wanted: int | None) -> list[str]:
     """
     values = {
         "common": literal(_COMMON_TEXT),
-        "read": str(SENTENCES_READ),
-        "shortest": str(WORDS_MIN),
-        "longest_in_words": str(WORDS_MAX),
+        "read": SENTENCES_READ,
+        "shortest": WORDS_MIN,
+        "longest_in_words": WORDS_MAX,
         "wanted": str(wanted or 0),
-        "per_quote": str(SENTENCES_PER_QUOTE),
-        "least": str(SENTENCES_MIN),
-        "most": str(SENTENCES_MAX),
+        "per_quote": SENTENCES_PER_QUOTE,
+        "least": SENTENCES_MIN,
+        "most": SENTENCES_MAX,
         "final": FINAL_ANSWER,
         "nothing": literal(NOTHING_TO_SUM_UP),
     }
