@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.processes import session_kills
-from tests.servers.rag.index import kills as index_kills
 from tests.servers.rag.indexing import kills as indexing_kills
 
 KILLS = 1000
@@ -34,11 +33,6 @@ def _writers(folder: Path, kills: int, seed: int) -> str:
     return f"{WRITERS} writers for {WRITING_SECONDS:g} s, {items} items, none lost"
 
 
-def _index(folder: Path, kills: int, seed: int) -> str:
-    index_kills.survive(folder, kills, seed)
-    return f"{kills} kills of an index's writer, each document whole"
-
-
 def _indexing(folder: Path, kills: int, seed: int) -> str:
     indexing_kills.survive(folder, kills, seed)
     return f"{kills} kills of an indexer, each left whole and completed"
@@ -47,7 +41,6 @@ def _indexing(folder: Path, kills: int, seed: int) -> str:
 SOAKS: dict[str, Soak] = {
     "sessions": _sessions,
     "writers": _writers,
-    "index": _index,
     "indexing": _indexing,
 }
 

@@ -13,60 +13,35 @@ from servers.rag.errors import EmbedderUnavailable
 BEGIN_ID, UNKNOWN_ID, END_ID = 101, 100, 102
 TOKENS_MAX = 256
 
-SAME_AS_TOKENIZERS: tuple[tuple[str, list[int]], ...] = (
-    ("", []),
-    ("The pump starts at 12 cm.", [1996, 10216, 4627, 2012, 2260, 4642, 1012]),
-    (
-        "UNAFFABLE embeddings, naïve café",
-        [14477, 20961, 3468, 7861, 8270, 4667, 2015, 1010, 15743, 7668],
-    ),
-    ("don't  stop\tnow\nplease!", [2123, 1005, 1056, 2644, 2085, 3531, 999]),
+SAME_AS_TOKENIZERS: tuple[tuple[str, str], ...] = (
+    ("", ""),
+    ("The pump starts at 12 cm.", "1996 10216 4627 2012 2260 4642 1012"),
+    ("UNAFFABLE embeddings, naïve café", "14477 20961 3468 7861 8270 4667 2015 1010 15743 7668"),
+    ("don't  stop\tnow\nplease!", "2123 1005 1056 2644 2085 3531 999"),
     (
         "C++ & C# cost $5^2 = £4",
-        [1039, 1009, 1009, 1004, 1039, 1001, 3465, 1002, 1019, 1034, 1016, 1027, 1069, 2549],
+        "1039 1009 1009 1004 1039 1001 3465 1002 1019 1034 1016 1027 1069 2549",
     ),
-    ("水泵在水位达到时启动。", [1893, 100, 100, 1893, 100, 100, 100, 100, 100, 100, 1636]),
-    (
-        "Größe: İstanbul ΟΔΟΣ straße",
-        [24665, 2080, 17499, 1024, 9960, 1169, 29722, 29730, 29733, 2358, 27807],
-    ),
+    ("水泵在水位达到时启动。", "1893 100 100 1893 100 100 100 100 100 100 1636"),
+    ("Größe: İstanbul ΟΔΟΣ straße", "24665 2080 17499 1024 9960 1169 29722 29730 29733 2358 27807"),
     (
         "한국어 문서 검색",
-        [
-            1469,
-            30006,
-            30021,
-            29991,
-            30014,
-            30020,
-            29999,
-            30008,
-            1459,
-            30014,
-            30021,
-            29997,
-            30008,
-            1455,
-            30008,
-            30023,
-            29997,
-            30007,
-            30020,
-        ],
+        "1469 30006 30021 29991 30014 30020 29999 30008 1459 30014 30021 29997 30008 "
+        "1455 30008 30023 29997 30007 30020",
     ),
-    ("a\u200bb\xadc\x00d\ufffde\x1cf\x0bg", [5925, 3207, 2546, 2290]),
-    ("x\u2260y; q\u037ez", [1060, 1027, 1061, 1025, 1053, 1025, 1062]),
-    ("🦊 jumps — “quoted” …", [100, 14523, 1517, 1523, 9339, 1524, 1529]),
+    ("a\u200bb\xadc\x00d\ufffde\x1cf\x0bg", "5925 3207 2546 2290"),
+    ("x\u2260y; q\u037ez", "1060 1027 1061 1025 1053 1025 1062"),
+    ("🦊 jumps — “quoted” …", "100 14523 1517 1523 9339 1524 1529"),
     (
         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-        [100],
+        "100",
     ),
-    ("\ue000\uf8ff private", [2797]),
+    ("\ue000\uf8ff private", "2797"),
     (
         "日本語のテキストとカタカナ",
-        [1864, 1876, 1950, 1671, 30239, 30227, 30233, 30240, 30192, 30226, 30235, 30226, 30241],
+        "1864 1876 1950 1671 30239 30227 30233 30240 30192 30226 30235 30226 30241",
     ),
-    ("नमस्ते दुनिया", [1327, 29867, 29874, 29859, 1325, 29863, 29877, 29868, 29876]),
+    ("नमस्ते दुनिया", "1327 29867 29874 29859 1325 29863 29877 29868 29876"),
 )
 """Texts and their ids without begin and end, from `tokenizers` 0.23.3 and the model's own file.
 
@@ -80,10 +55,8 @@ def tokenizer() -> WordPiece:
 
 
 @pytest.mark.parametrize(("text", "ids"), SAME_AS_TOKENIZERS)
-def test_a_text_gets_the_ids_of_the_reference(
-    tokenizer: WordPiece, text: str, ids: list[int]
-) -> None:
-    assert tokenizer.ids(text) == [BEGIN_ID, *ids, END_ID]
+def test_a_text_gets_the_ids_of_the_reference(tokenizer: WordPiece, text: str, ids: str) -> None:
+    assert tokenizer.ids(text) == [BEGIN_ID, *map(int, ids.split()), END_ID]
 
 
 def test_a_word_of_a_hundred_characters_is_the_longest_that_is_known(tokenizer: WordPiece) -> None:

@@ -68,6 +68,8 @@ def kill_in_the_midst(home: Path, steps: int) -> None:
 def is_whole(index: Index) -> None:
     """Every document is of one version in all its chunks, and found by that version's words."""
     assert index.check()
+    everything = index.search_words("part", 10_000)
+    assert len(index.chunks([hit.chunk_id for hit in everything])) == len(everything)
     for entry in index.documents():
         chunks = index.chunks(index.chunk_ids(entry.file))
         versions = {

@@ -2,14 +2,12 @@
 
 import logging
 import threading
-from collections.abc import Callable
 
 import pytest
 
 from servers.rag.errors import EmbedderUnavailable
 from servers.rag.indexing.background import Repeating
-
-SOON_SECONDS = 10.0
+from tests.servers.rag.indexing.doubles import SOON_SECONDS, eventually
 
 
 class Steps:
@@ -28,12 +26,6 @@ class Steps:
 
     def wait(self, count: int = 1) -> bool:
         return all(self.done.acquire(timeout=SOON_SECONDS) for _ in range(count))
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold while another thread works."""
-    pause = threading.Event()
-    return any(holds() or pause.wait(0.005) for _ in range(2000))
 
 
 def test_it_runs_at_once_when_due_and_when_woken() -> None:
