@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from servers.reading.source import Extracted
-
 SearchMode: TypeAlias = Literal["hybrid", "words", "vectors"]
 """How a search ranks: by words and meaning together, or by one of them."""
 
@@ -73,15 +71,6 @@ class Passage:
     line: int
     page: int | None
     headings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A document with its text; `content_hash` is what the indexer gave for the file's bytes."""
-
-    entry: DocumentEntry
-    content_hash: str
-    extracted: Extracted
 
 
 @dataclass(frozen=True, slots=True)

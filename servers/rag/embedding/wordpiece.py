@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -72,36 +72,32 @@ _CHINESE = (
 class _Characters(dict[int, str]):
     """What becomes of each character, for `str.translate`; worked out when first met."""
 
-    def replacement(self, character: str) -> str:
-        """What becomes of one."""
-        raise NotImplementedError
+    def __init__(self, replacement: Callable[[str], str]) -> None:
+        super().__init__()
+        self._replacement = replacement
 
     def __missing__(self, code: int) -> str:
         """Work one out, and keep it while there is room."""
-        found = self.replacement(chr(code))
+        found = self._replacement(chr(code))
         if len(self) < KNOWN_CHARACTERS_MAX:
             self[code] = found
         return found
 
 
-class _Cleaned(_Characters):
-    """Without control characters, ideographs set apart."""
-
-    def replacement(self, character: str) -> str:
-        if character == _REPLACEMENT or unicodedata.category(character) in _CONTROL:
-            return ""
-        if any(first <= ord(character) <= last for first, last in _CHINESE):
-            return f" {character} "
-        return character
+def _cleaned(character: str) -> str:
+    """Nothing of a control character, and an ideograph set apart."""
+    if character == _REPLACEMENT or unicodedata.category(character) in _CONTROL:
+        return ""
+    if any(first <= ord(character) <= last for first, last in _CHINESE):
+        return f" {character} "
+    return character
 
 
-class _Folded(_Characters):
-    """Of decomposed characters: without accents, in lower case, punctuation set apart."""
-
-    def replacement(self, character: str) -> str:
-        if unicodedata.category(character) == "Mn":
-            return ""
-        return f" {character} " if _is_punctuation(character) else character.lower()
+def _folded(character: str) -> str:
+    """Of a decomposed text: nothing of an accent, lower case, punctuation set apart."""
+    if unicodedata.category(character) == "Mn":
+        return ""
+    return f" {character} " if _is_punctuation(character) else character.lower()
 
 
 class WordPiece:
@@ -123,7 +119,7 @@ class WordPiece:
         }
         self._longest = max(map(len, vocabulary))
         self._room = tokens_max - 2
-        self._cleaned, self._folded = _Cleaned(), _Folded()
+        self._cleaned, self._folded = _Characters(_cleaned), _Characters(_folded)
         self._cached_run = lru_cache(CACHED_RUNS)(self._run)
 
     def ids(self, text: str) -> list[int]:

@@ -96,25 +96,20 @@ def write_chunks(
     chunks: Sequence[Chunk],
     diff: ChunkDiff,
     words: WordTable,
-) -> list[int]:
-    """Add the new chunks and move the kept ones to their places; gives all ids, in order."""
-    ids: list[int] = []
+) -> None:
+    """Add the new chunks and move the kept ones to their places."""
     for ordinal, (chunk, text) in enumerate(zip(chunks, diff.texts, strict=True)):
         place = _place(ordinal, chunk)
         old = diff.kept.get(ordinal)
         if old is None:
-            ids.append(_insert(connection, document, place, text))
-            words.add(ids[-1], text)
-            continue
-        ids.append(old.chunk_id)
-        if old.place != place:
+            words.add(_insert(connection, document, place, text), text)
+        elif old.place != place:
             connection.execute(
                 "UPDATE chunks SET ordinal = ?, first = ?, past = ?, line = ?, page = ?, "
                 "headings = ? WHERE id = ?",
                 (*place, old.chunk_id),
             )
     connection.execute("UPDATE documents SET chunk_count = ? WHERE id = ?", (len(chunks), document))
-    return ids
 
 
 def read_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> list[StoredChunk]:
@@ -164,7 +159,7 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
 
 
-def packed(vectors: Vectors, count: int) -> list[bytes]:
+def _packed(vectors: Vectors, count: int) -> list[bytes]:
     """Each row as a blob.
 
     Raises:
@@ -181,7 +176,7 @@ def write_vectors(
     connection: sqlite3.Connection, chunk_ids: Sequence[int], vectors: Vectors
 ) -> list[int]:
     """Set the vectors of chunks; gives the ids of those that are still there."""
-    blobs = packed(vectors, len(chunk_ids))
+    blobs = _packed(vectors, len(chunk_ids))
     return [
         chunk_id
         for chunk_id, blob in zip(chunk_ids, blobs, strict=True)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from servers.rag.passages import Document, DocumentEntry, DocumentStatus
+from servers.rag.passages import DocumentEntry, DocumentStatus
 from servers.reading.source import Extracted
 
 BLOCK_CHARACTERS = 16_384
@@ -68,36 +68,17 @@ def rename_row(
     )
 
 
-def read_entries(connection: sqlite3.Connection) -> list[DocumentEntry]:
-    """All documents, by name."""
-    rows: Iterator[_EntryRow] = connection.execute(f"SELECT {_ENTRY} FROM documents ORDER BY file")  # noqa: S608 - constant
-    return [_entry(row) for row in rows]
-
-
-def read_document(connection: sqlite3.Connection, file: str) -> Document | None:
-    """One document with its text."""
-    row = connection.execute(
-        f"SELECT id, content_hash, page_starts, {_ENTRY} FROM documents WHERE file = ?",  # noqa: S608 - constant
-        (_clean(file),),
-    ).fetchone()
-    if row is None:
-        return None
-    document, content_hash, page_starts = row[:3]
-    entry = _entry(row[3:])
-    extracted = Extracted(
-        markdown=read_text(connection, document),
-        title=entry.title,
-        page_starts=tuple(json.loads(page_starts)),
-        notes=(entry.note,) if entry.note else (),
+def read_entries(connection: sqlite3.Connection, file: str | None = None) -> list[DocumentEntry]:
+    """All documents, by name, or the one of that name."""
+    named, parameters = ("", ()) if file is None else ("WHERE file = ?", (_clean(file),))
+    rows: Iterator[_EntryRow] = connection.execute(
+        f"SELECT {_ENTRY} FROM documents {named} ORDER BY file",  # noqa: S608 - constants
+        parameters,
     )
-    return Document(entry, content_hash, extracted)
-
-
-def _entry(row: _EntryRow) -> DocumentEntry:
-    file, path, status, size_bytes, modified_ns, chunks, title, note = row
-    return DocumentEntry(
-        file, os.fsdecode(path), status, size_bytes, modified_ns, chunks, title, note
-    )
+    return [
+        DocumentEntry(name, os.fsdecode(path), status, size_bytes, modified_ns, chunks, title, note)
+        for name, path, status, size_bytes, modified_ns, chunks, title, note in rows
+    ]
 
 
 def _clean(text: str) -> str:

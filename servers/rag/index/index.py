@@ -29,8 +29,8 @@ from servers.rag.index.chunk_rows import (
 from servers.rag.index.connections import Connections
 from servers.rag.index.document_rows import (
     find_document,
-    read_document,
     read_entries,
+    read_text,
     rename_row,
     write_document,
     write_text,
@@ -45,7 +45,6 @@ from servers.rag.index.word_table import (
 )
 from servers.rag.passages import (
     Chunk,
-    Document,
     DocumentEntry,
     IndexCounts,
     StoredChunk,
@@ -136,12 +135,11 @@ class Index:
         content_hash: str,
         extracted: Extracted | None = None,
         chunks: Sequence[Chunk] = (),
-        vectors: Vectors | None = None,
     ) -> None:
         """Add a document, or put a new version in the place of the one named `entry.file`.
 
-        Chunks whose text was there before keep their id and their vector. `vectors` has a row for
-        each of `chunks`; without it the new ones have none. `entry.chunks` is not looked at.
+        Chunks whose text was there before keep their id and their vector, the new ones have none.
+        `entry.chunks` is not looked at.
         """
         given = extracted or Extracted("")
         texts = [given.markdown[chunk.start : chunk.end] for chunk in chunks]
@@ -151,9 +149,7 @@ class Index:
             diff = diff_chunks(connection, document, texts)
             touched = forget_chunks(connection, document, diff.gone, words)
             write_text(connection, document, given.markdown)
-            ids = write_chunks(connection, document, chunks, diff, words)
-            if vectors is not None:
-                touched += write_vectors(connection, ids, vectors)
+            write_chunks(connection, document, chunks, diff, words)
             words.write_lengths()
             log_changes(connection, touched)
 
@@ -198,10 +194,16 @@ class Index:
         with self._connections.reading() as connection:
             return read_entries(connection)
 
-    def document(self, file: str) -> Document | None:
-        """A document with its text."""
+    def entry(self, file: str) -> DocumentEntry | None:
+        """One document; None if it isn't known."""
+        with self._connections.reading() as connection:
+            return next(iter(read_entries(connection, file)), None)
+
+    def text(self, file: str) -> str | None:
+        """The markdown of a document; None if it isn't known."""
         with self._connections.reading_one_state() as connection:
-            return read_document(connection, file)
+            document = find_document(connection, file)
+            return None if document is None else read_text(connection, document)
 
     def content_hash(self, file: str) -> str | None:
         """The hash that a document was written with; empty where it has to be read again."""

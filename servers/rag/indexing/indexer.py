@@ -150,7 +150,7 @@ class Indexer:
                 look = look_at(paths, self._options.folders, self._bounds)
                 if look is not None:
                     names = (*look.found.files, *look.missing)
-                    known = [d.entry for name in names if (d := self._index.document(name))]
+                    known = [entry for name in names if (entry := self._index.entry(name))]
                     if {entry.file for entry in known}.issuperset(look.missing):
                         return self._bring_up_to_date(look.found, known, anew=False)
         return self.sync()

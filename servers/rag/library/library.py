@@ -234,8 +234,7 @@ class DocumentLibrary:
 
     def text(self, file: str) -> str | None:
         """A document as markdown; None if there is none of that name."""
-        document = self.index.document(file)
-        return None if document is None else document.extracted.markdown
+        return self.index.text(file)
 
     def extract(self, path: Path) -> Extracted:
         """The text of a file, read now, whether it is indexed or not; the path is not checked.

@@ -66,17 +66,11 @@ class Reporter:
 
     def answer(self, text: str) -> None:
         """Text to stdout."""
-        with self._lock:
-            self._clear()
-            self._stdout.write(f"{printable(text)}\n")
-            self._stdout.flush()
+        self._write(self._stdout, printable(text))
 
     def answer_json(self, document: object) -> None:
         """A value to stdout, as one line of JSON."""
-        with self._lock:
-            self._clear()
-            self._stdout.write(f"{json.dumps(document, ensure_ascii=False)}\n")
-            self._stdout.flush()
+        self._write(self._stdout, json.dumps(document, ensure_ascii=False))
 
     def say(self, text: str) -> None:
         """A line to stderr, unless nobody wants to hear."""
@@ -85,10 +79,7 @@ class Reporter:
 
     def complain(self, text: str) -> None:
         """A line to stderr in any case: why something can't be done."""
-        with self._lock:
-            self._clear()
-            self._stderr.write(f"[docs] {one_line(text)}\n")
-            self._stderr.flush()
+        self._write(self._stderr, f"[docs] {one_line(text)}")
 
     def hear(self, event: IndexEvent) -> None:
         """Tell an event of the indexer."""
@@ -137,6 +128,13 @@ class Reporter:
         with self._lock:
             self._clear()
             self._stderr.flush()
+
+    def _write(self, stream: TextIO, line: str) -> None:
+        """A line, in the place of what is written over."""
+        with self._lock:
+            self._clear()
+            stream.write(f"{line}\n")
+            stream.flush()
 
     def _show(self, progress: IndexProgress) -> None:
         with self._lock:

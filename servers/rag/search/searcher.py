@@ -6,7 +6,6 @@ misses what the other finds, so by default both are asked and their scores are a
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import assert_never
 
 from core.base.text import listed
 from servers.rag.errors import EmbedderUnavailable, VectorsRefused, VectorsUnavailable
@@ -155,16 +154,9 @@ class Searcher:
     def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Ranked]:
         if found.top_cosine is None:
             return by_words(found.all)
-        match mode:
-            case "words":
-                return by_words(found.all)
-            case "vectors":
-                return by_vectors(found.all)
-            case "hybrid":
-                weight = self._legibility.word_weight(asked, self._word_weight)
-                return fuse_with_feedback(found, weight)
-            case _:
-                assert_never(mode)
+        if mode == "vectors":
+            return by_vectors(found.all)
+        return fuse_with_feedback(found, self._legibility.word_weight(asked, self._word_weight))
 
     def _hits(self, ranked: Sequence[Ranked]) -> Iterator[Hit]:
         """The chunks themselves, in the same order, fetched some at a time."""

@@ -99,8 +99,9 @@ def _fill(index: Index, sources: Sequence[Source], embedder: Embedder | None) ->
         size = len(source.extracted.markdown.encode())
         entry = DocumentEntry(source.file, source.file, "indexed", size, 0, len(source.chunks))
         end = start + len(source.chunks)
-        rows = None if vectors is None else vectors[start:end]
-        index.replace_document(entry, source.file, source.extracted, source.chunks, rows)
+        index.replace_document(entry, source.file, source.extracted, source.chunks)
+        if vectors is not None:
+            index.set_vectors(index.chunk_ids(source.file), vectors[start:end])
         start = end
     index.tidy()
 

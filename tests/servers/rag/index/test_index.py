@@ -20,19 +20,18 @@ def test_a_document_is_read_back_as_it_was_written(index: Index) -> None:
     chunk = Chunk("Green tea.", 7, 17, 3, 2, ("Tea", 'of "leaves"'))
     written = replace(entry("a/tea.md", modified_ns=2**62), note="one image without text")
     index.replace_document(written, "abc", extracted, [chunk])
-    document = index.document("a/tea.md")
-    assert document is not None
-    assert document.entry == replace(written, chunks=1, title="Tea")
-    assert (document.content_hash, index.content_hash("a/tea.md")) == ("abc", "abc")
-    assert document.extracted == replace(extracted, notes=("one image without text",))
+    assert index.entry("a/tea.md") == replace(written, chunks=1, title="Tea")
+    assert index.content_hash("a/tea.md") == "abc"
+    assert index.text("a/tea.md") == extracted.markdown
     (chunk_id,) = index.chunk_ids("a/tea.md")
     (stored,) = index.chunks([chunk_id, 999])
     assert (stored.file, stored.ordinal, stored.chunk) == ("a/tea.md", 0, chunk)
-    assert index.documents() == [document.entry]
+    assert index.documents() == [index.entry("a/tea.md")]
 
 
 def test_what_is_not_there_is_none_and_empty(index: Index) -> None:
-    assert index.document("nothing.md") is None
+    assert index.entry("nothing.md") is None
+    assert index.text("nothing.md") is None
     assert index.content_hash("nothing.md") is None
     assert index.chunk_ids("nothing.md") == []
     assert index.chunks([1, 2]) == []
@@ -130,9 +129,7 @@ def test_a_passage_far_into_a_long_text_is_found_where_it_is(index: Index) -> No
     assert found(index, "needle") == ["needle in the haystack"]
     texts = [each.chunk.text for each in index.chunks(index.chunk_ids("long.txt"))]
     assert texts == ["needle in the haystack", "xxx"]
-    document = index.document("long.txt")
-    assert document is not None
-    assert document.extracted.markdown == markdown
+    assert index.text("long.txt") == markdown
 
 
 WORDS = st.sampled_from(["apple", "banana", "cherry", "東京都", "ﬁg", "damson 1", ""])

@@ -10,7 +10,7 @@ from servers.rag.index.changes import cut_log
 from servers.rag.index.connections import connect
 from servers.rag.index.index import Index
 from servers.rag.ports import Vectors
-from tests.servers.rag.index.made import FINGERPRINT, cut, entry, put
+from tests.servers.rag.index.made import FINGERPRINT, put
 
 DIMENSION = 384
 
@@ -47,13 +47,6 @@ def test_chunks_that_stay_keep_their_vectors(index: Index) -> None:
     assert [text for _, text in index.chunks_without_vectors(10)] == ["three"]
     index.rename_document("a.md", "b.md", "/b.md", 5)
     assert index.vectors(new)[0] == [new[0]]
-
-
-def test_vectors_can_come_with_the_document(index: Index) -> None:
-    extracted, chunks = cut(["one", "two"])
-    index.replace_document(entry("a.md"), "hash", extracted, chunks, unit_vectors(2))
-    assert index.chunks_without_vectors(10) == []
-    assert len(index.vectors(index.chunk_ids("a.md"))[0]) == 2
 
 
 def test_vectors_that_do_not_fit_are_refused_and_change_nothing(index: Index) -> None:

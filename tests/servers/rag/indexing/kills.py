@@ -83,8 +83,7 @@ def is_whole(index: Index) -> None:
 
 def is_complete(index: Index, texts: dict[str, str]) -> None:
     """The index holds exactly what lies in the folder, all of it with vectors."""
-    documents = {entry.file: index.document(entry.file) for entry in index.documents()}
-    assert {file: each.extracted.markdown for file, each in documents.items() if each} == texts
+    assert {entry.file: index.text(entry.file) for entry in index.documents()} == texts
     assert index.counts().chunks_without_vectors == 0
 
 

@@ -70,8 +70,9 @@ class Shelf:
         rows = self.embedder.embed_passages([chunk.text for chunk in chunks])
         entry = DocumentEntry(file, f"/{file}", "indexed", len(text), 0, len(chunks))
         self.vectors.remove(self.index.chunk_ids(file))
-        self.index.replace_document(entry, text, extracted, chunks, rows if has_vectors else None)
+        self.index.replace_document(entry, text, extracted, chunks)
         if has_vectors:
+            self.index.set_vectors(self.index.chunk_ids(file), rows)
             self.vectors.add(self.index.chunk_ids(file), rows)
 
     def files(self, query: str, mode: SearchMode = "hybrid", top_k: int = 5) -> list[str]:
