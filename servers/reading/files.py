@@ -5,11 +5,15 @@ written in C, and a hostile file may crash them or keep them busy for ever.
 """
 
 import os
+import plistlib
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
+from urllib.parse import urlsplit
+from xml.parsers.expat import ExpatError
 
 from servers.reading.context import Reader, Reading
 from servers.reading.html.feeds import read_feed
@@ -19,21 +23,30 @@ from servers.reading.limits import Clock, Limits, no_more
 from servers.reading.markdown import seen
 from servers.reading.office.docx import read_docx
 from servers.reading.office.epub import read_epub
-from servers.reading.office.sheets import read_xlsx
 from servers.reading.office.slides import read_pptx
-from servers.reading.office.tables import read_csv
+from servers.reading.office.tables import read_csv, read_xlsx
 from servers.reading.pdf.document import read_pdf
 from servers.reading.pictures.captioner import Captioner
 from servers.reading.pictures.image_file import read_image
 from servers.reading.pictures.pictures import Pictures
 from servers.reading.process.messages import Request
 from servers.reading.source import Extracted, ExtractionError, Source
-from servers.reading.text.link_file import address_in
+from servers.reading.text.encodings import text_of
 from servers.reading.text.mail import read_mail
-from servers.reading.text.plain import read_markdown, read_rst, read_text
-from servers.reading.text.source_code import read_json, read_notebook, read_source
+from servers.reading.text.plain import (
+    read_json,
+    read_markdown,
+    read_notebook,
+    read_rst,
+    read_source,
+    read_text,
+)
 
 ERROR_CHARS_MAX = 300
+LINK_BYTES_MAX = 64 * 1024
+ADDRESS_CHARS_MAX = 2_000
+
+_URL_LINE = re.compile(r"^\s*(?:BASE)?URL\s*=\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 READERS: dict[Kind, Reader] = {
     "pdf": read_pdf,
@@ -225,3 +238,34 @@ def read_enclosed(source: Source, reading: Reading) -> Extracted:
     if kind == "link":
         raise ExtractionError("link files lead to another file")
     return READERS[kind](source, reading)
+
+
+def address_in(source: Source) -> str:
+    """The address that a link file holds.
+
+    Raises:
+        ExtractionError: it holds none of a web page.
+    """
+    data = source.data[:LINK_BYTES_MAX]
+    address = _from_webloc(data) if source.suffix == ".webloc" else _from_url(data)
+    scheme = urlsplit(address).scheme.lower() if address.isprintable() else ""
+    if scheme not in ("http", "https") or len(address) > ADDRESS_CHARS_MAX:
+        raise ExtractionError("the link leads to no web page (http or https)")
+    return address
+
+
+def _from_url(data: bytes) -> str:
+    """INI text with one section, `[InternetShortcut]`."""
+    section = text_of(data).partition("[InternetShortcut]")[2].partition("\n[")[0]
+    found = _URL_LINE.search(section)
+    return found[1] if found else ""
+
+
+def _from_webloc(data: bytes) -> str:
+    """A property list, as XML (without entities, which plistlib refuses) or binary."""
+    try:
+        listed = cast(object, plistlib.loads(data))
+    except (plistlib.InvalidFileException, ExpatError, ValueError, OverflowError, RecursionError):
+        return ""
+    found = cast(dict[str, object], listed).get("URL") if isinstance(listed, dict) else None
+    return found if isinstance(found, str) else ""

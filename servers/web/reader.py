@@ -14,8 +14,7 @@ import anyio
 from core.base.text import sentence
 from servers.reading.limits import Limits
 from servers.reading.process.messages import Request
-from servers.reading.process.reader_process import ReaderProcess
-from servers.reading.process.worker import ExtractionWorker
+from servers.reading.process.worker import ExtractionWorker, ReaderProcess
 from servers.reading.source import PICTURES_MAX, Extracted, ExtractionError, picture_mark
 from servers.reading.text.encodings import is_text, text_of
 from servers.web.errors import PageUnavailable, WebError

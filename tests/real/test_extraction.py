@@ -148,7 +148,7 @@ import sys, threading
 from pathlib import Path
 from servers.reading.limits import Limits
 from servers.reading.process.messages import Request
-from servers.reading.process.reader_process import ReaderProcess
+from servers.reading.process.worker import ReaderProcess
 process = ReaderProcess("none", Limits(), {})
 process.read(Request(Path(sys.argv[1])))
 print(process.pid, flush=True)

@@ -9,8 +9,7 @@ from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - its one
 from core.base.text import shorten
 from servers.reading.context import Reading
 from servers.reading.html.hidden import drop_hidden
-from servers.reading.html.links import absolute
-from servers.reading.html.tree import document_of, strip_surroundings
+from servers.reading.html.tree import absolute, document_of, strip_surroundings
 from servers.reading.markdown import as_title, blocks, cleaned, seen, unwrapped
 from servers.reading.source import Extracted, Source
 from servers.reading.text.plain import read_text

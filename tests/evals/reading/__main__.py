@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from servers.reading.html.content import without_targets
 from servers.reading.html.page import read_page
-from servers.reading.html.structure import without_targets
 from tests.benchmarks.table import Row, print_table
 from tests.evals.extraction.scoring import f1, words_in
 from tests.evals.reading.content import KINDS, Kind, MainText, main_text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from servers.reading.limits import Limits
-from servers.reading.process.reader_process import ReaderProcess
+from servers.reading.process.worker import ReaderProcess
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from servers.web.pages import WebContentFetcher

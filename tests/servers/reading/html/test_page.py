@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from servers.reading.files import FileExtractor
-from servers.reading.html.page import MUCH_HIDDEN, NO_MAIN_CONTENT, read_page
-from servers.reading.html.structure import without_targets
+from servers.reading.html.content import NO_MAIN_CONTENT, without_targets
+from servers.reading.html.page import MUCH_HIDDEN, read_page
 from servers.reading.process.messages import Request
 from servers.reading.source import Extracted, ExtractionError, picture_mark
 from tests.benchmarks.reading_pages import PAGES, grown

@@ -2,10 +2,22 @@
 
 import pytest
 
-from servers.reading.html.links import absolute, base_of, make_absolute
-from servers.reading.html.main_part import drop_surroundings, likely_part
+from servers.reading.html.content import (
+    Outline,
+    drop_surroundings,
+    likely_part,
+    loses_structure,
+)
 from servers.reading.html.markdown import markdown_of
-from servers.reading.html.tree import Element, document_of, strip_surroundings, with_bars
+from servers.reading.html.tree import (
+    Element,
+    absolute,
+    base_of,
+    document_of,
+    make_absolute,
+    strip_surroundings,
+    with_bars,
+)
 
 URL = "https://farm.example/news/a.html?x=1"
 WORDS = "The shepherds of the north count their sheep before the snow comes down. " * 5
@@ -126,3 +138,11 @@ def test_without_one_heading_it_is_the_innermost_with_most_of_the_text() -> None
     assert part is not None
     assert part.get("id") == "text"
     assert likely_part(tree_of("<body><div>few words</div></body>")) is None
+
+
+def test_markdown_that_lost_its_headings_code_cells_or_words_is_told() -> None:
+    whole = "# Guide\n\n## Use\n\n```\nx = 1\n```\n\n| a | b |\n| --- | --- |\n| c | d |\n"
+    outline = Outline(("Guide", "Use"), ("x = 1\n",), 4, 8)
+    assert not loses_structure(whole, outline, is_main=True)
+    for gone in ("## ", "```\n", "| c | d |", whole[20:]):
+        assert loses_structure(whole.replace(gone, ""), outline, is_main=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from servers.reading.pdf.text import SUPERSCRIPT
+from servers.reading.pdf.pymupdf import SUPERSCRIPT
 
 if TYPE_CHECKING:
     from pymupdf import Line, Span, TextDict

@@ -1,4 +1,4 @@
-"""Misbehaves as a file's name or a page's text says; it takes the place of `reader_program`."""
+"""Misbehaves as a file's name or a page's text says, in the place of the real reader."""
 
 import json
 import os

@@ -7,16 +7,15 @@ import pytest
 
 from servers.reading.limits import Limits
 from servers.reading.process.messages import (
-    BrokenReply,
     Refusal,
     Reply,
     Request,
     Scans,
-    read_reply,
     read_request,
     reply_line,
     request_line,
 )
+from servers.reading.process.worker import BrokenReply, read_reply
 from servers.reading.source import PICTURES_MAX, Extracted
 
 LIMITS = Limits(markdown_chars=100)

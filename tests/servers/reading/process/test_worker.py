@@ -8,8 +8,7 @@ import pytest
 
 from servers.reading.limits import Limits
 from servers.reading.process.messages import Request
-from servers.reading.process.reader_process import MEMORY_BYTES, ReaderProcess
-from servers.reading.process.worker import ExtractionWorker
+from servers.reading.process.worker import MEMORY_BYTES, ExtractionWorker, ReaderProcess
 from servers.reading.source import ExtractionError
 
 ODD = "tests.servers.reading.process.odd_reader"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from servers.reading.markdown import raised
-from servers.reading.pdf.text import page_text, table_markdown, without_tags
+from servers.reading.pdf.pymupdf import page_text, table_markdown, without_tags
 from tests.servers.reading.pdf.pdf_characters import characters, line, page_of, span
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""The process that reads files and pages: `python -m servers.reader_program SETTINGS`.
+"""The process that reads files and pages: `python -m servers.reading.process.program SETTINGS`.
 
-It takes requests on stdin and replies on stdout (see `reading.process.messages`), one at a time. It
+It takes requests on stdin and replies on stdout (see `messages`), one at a time. It
 limits its own memory, ends itself when a file takes too long or its parent is gone, and rests,
 which is ending too, when nothing is asked for a while or it has grown large.
 """
