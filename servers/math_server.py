@@ -1,31 +1,12 @@
 """The math server: arithmetic, character codes, Fibonacci numbers and thumbnails over MCP.
 
 Runs alone, over stdio: `python -m servers.math_server`, or `python servers/math_server.py` from
-anywhere; with `dev` it says how to try it by hand. Nothing heavy is imported at the top, because
-`servers.shared.bootstrap` has a say in how imports happen.
+anywhere; with `dev` it says how to try it by hand. Its tools, and with them the MCP SDK, are
+imported by `servers.shared.bootstrap`, which has a say in how imports happen.
 """
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-
-def build_server() -> "MCPServer":
-    """The server with its tools; imports the MCP SDK (about a second)."""
-    from servers.math_tools import build_server
-
-    return build_server()
-
-
-def main() -> None:
-    """Serve until stdin closes; ends the process."""
-    from servers.shared.bootstrap import run_alone
-
-    run_alone("math", "servers.math_server", build_server, sys.argv[1:])
-
 
 if __name__ == "__main__":
     if not __package__:
@@ -33,4 +14,6 @@ if __name__ == "__main__":
         # every sibling could shadow a top-level module. What is wanted is the folder above.
         here = Path(__file__).resolve().parent
         sys.path[:] = [str(here.parent), *(p for p in sys.path if Path(p).resolve() != here)]
-    main()
+    from servers.shared.bootstrap import run_alone
+
+    run_alone("math", sys.argv[1:])

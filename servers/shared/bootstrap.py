@@ -1,18 +1,19 @@
 """How every bundled server starts and ends: quickly, and quietly on stdout.
 
-Light to import; the server itself, and with it the MCP SDK, is built by a callback while the
-garbage collector rests (importing makes hundreds of thousands of objects that all stay: walking
-them again and again costs a tenth of the start-up, and tearing them down most of the exit).
+Light to import; the server's tools, and with them the MCP SDK, are imported while the garbage
+collector rests (importing makes hundreds of thousands of objects that all stay: walking them again
+and again costs a tenth of the start-up, and tearing them down most of the exit).
 """
 
 import argparse
 import gc
+import importlib
 import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import NoReturn, Protocol
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
 
 from core.base.redaction import Redactor
 
@@ -34,17 +35,24 @@ class StdioServer(Protocol):
         ...
 
 
-def run_alone(
-    name: str, module: str, build: Callable[[], StdioServer], arguments: Sequence[str]
-) -> NoReturn:
+class _Tools(Protocol):
+    """A module of tools."""
+
+    def build_server(self) -> StdioServer:
+        """The server with its tools."""
+        ...
+
+
+def run_alone(name: str, arguments: Sequence[str]) -> NoReturn:
     """Serve over stdio until stdin closes, then end the process.
 
-    `name` and `module` say who this is (`math`, `servers.math_server`); `build` imports the SDK
-    and makes the server; `arguments` are the command line's, without the program.
+    `name` says which server this is: that of `servers.math_tools` is `math`. `arguments` are the
+    command line's, without the program.
     """
     # Ctrl-C ends the process as it ends `cat`: no traceback, also while importing. Python's own
     # handler would wait for the thread that reads stdin.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    module = f"servers.{name}_server"
     options = _parser(name, module).parse_args(arguments)
     if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         _end(EXIT_UNUSABLE, f"{name} server: needs stdin and stdout, and one of them is closed")
@@ -54,8 +62,7 @@ def run_alone(
     handler = logging.StreamHandler()
     handler.setFormatter(_CleanFormatter(f"{name} server: %(message)s", Redactor(os.environ)))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    server = _built(name, build)
-    _serve(server)
+    _serve(_built(name))
     _end(EXIT_ENDED)
 
 
@@ -93,10 +100,11 @@ def _how_to_use(name: str, module: str) -> str:
     )
 
 
-def _built(name: str, build: Callable[[], StdioServer]) -> StdioServer:
+def _built(name: str) -> StdioServer:
     gc.disable()
     try:
-        return build()
+        tools = cast(_Tools, importlib.import_module(f"servers.{name}_tools"))
+        return tools.build_server()
     except ModuleNotFoundError as error:
         _end(
             EXIT_UNUSABLE,

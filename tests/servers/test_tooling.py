@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import pytest
 from pydantic import BaseModel, Field
 
-from servers.math_server import build_server
 from servers.shared.errors import ToolInputError
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ async def test_a_bug_is_kept_from_the_caller_and_stays_a_bug_for_the_log(
 
 async def test_the_math_server_works_without_a_process() -> None:
     from mcp_types import CallToolResult
+
+    from servers.math_tools import build_server
 
     result = await build_server().call_tool("multiply", {"input": {"a": 6, "b": 7}})
     assert isinstance(result, CallToolResult)

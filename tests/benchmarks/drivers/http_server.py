@@ -9,7 +9,7 @@ import sys
 
 import uvicorn
 
-from servers.math_server import build_server
+from servers.math_tools import build_server
 from tests.benchmarks.drivers.turns import say
 
 
