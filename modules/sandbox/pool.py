@@ -205,16 +205,18 @@ class _PlanRun:
 
         A plan that came to its end has given its worker back.
         """
-        if self.session.has_worker:
+        worker = self.session.worker
+        if worker.is_taken:
+            release = partial(worker.release, keep=False)
             loop = asyncio.get_running_loop()
-            await asyncio.shield(loop.run_in_executor(self.executor, self.session.close))
+            await asyncio.shield(loop.run_in_executor(self.executor, release))
 
     async def _in_thread(self, step: Callable[[], PlanState]) -> PlanState:
         thread = asyncio.get_running_loop().run_in_executor(self.executor, step)
         try:
             return await asyncio.shield(thread)
         except asyncio.CancelledError:
-            self.session.kill()
+            self.session.worker.kill()
             await asyncio.wait({thread}, timeout=END_TIMEOUT_SECONDS)
             raise
 

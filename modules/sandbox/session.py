@@ -69,10 +69,13 @@ class LimitReached(Exception):
 
 
 class PlanSession:
-    """A plan's life on a worker: `start`, `settle` while it waits, `close` if it is given up.
+    """A plan on a worker: `start`, `settle` while it waits; at its end the worker is given back.
 
-    All methods but `kill` run in one thread at a time and return within the limits on CPU
-    time. None of them raises for what the plan does; bugs excepted.
+    The methods run in one thread at a time and return within the limits on CPU time. None of them
+    raises for what the plan does; bugs excepted.
+
+    Attributes:
+        worker: To be killed or released where a plan is given up.
     """
 
     def __init__(
@@ -83,14 +86,13 @@ class PlanSession:
         texts: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         # Our own bound on halts strikes first, and says so.
-        self._worker = PlanWorker(pool, limits, 2 * MAX_SUSPENSIONS)
+        self.worker = PlanWorker(pool, limits, 2 * MAX_SUSPENSIONS)
         self._texts = texts
         self._tools = tools
         self._host = HostFunctions(tools, limits.argument_bytes)
         self._limits = limits
-        self._source = ""
         self._plan = GuardedPlan("", "", "", "", ())
-        self._printed = _Printed(limits.printed_bytes, self._worker.kill)
+        self._printed = _Printed(limits.printed_bytes, self.worker.kill)
         self._new_calls: list[RequestedCall] = []
         self._open_calls: set[int] = set()
         self._calls_reserved = 0
@@ -108,19 +110,13 @@ class PlanSession:
         return self._printed.text
 
     @property
-    def has_worker(self) -> bool:
-        """Whether a worker is taken that was neither given back nor ended."""
-        return self._worker.is_taken
-
-    @property
     def found(self) -> tuple[str, ...]:
         """Qualified names of the tools that the plan searched for and found so far."""
         return self._host.found
 
     def start(self, source: str) -> PlanState:
         """Take a worker, feed prelude and plan, and run to the first halt."""
-        self._source = source
-        return self._run(self._begin)
+        return self._run(lambda: self._begin(source))
 
     def settle(self, outcomes: Mapping[int, CallOutcome]) -> PlanState:
         """Give a waiting plan the outcomes of some of its calls, and run to the next halt."""
@@ -131,19 +127,11 @@ class PlanSession:
         results = {call_id: self._result(outcome) for call_id, outcome in outcomes.items()}
         return self._run(lambda: waiting.resume(results))
 
-    def kill(self) -> None:
-        """End the worker at once, from any thread; a running `start` or `settle` then returns."""
-        self._worker.kill()
-
-    def close(self, *, keep_worker: bool = False) -> None:
-        """Give the worker back to the pool, or end it; safe to call twice, and after the end."""
-        self._worker.release(keep=keep_worker)
-
-    def _begin(self) -> SyncSnapshot:
-        self._plan = guard_plan(self._source, secrets.token_hex(TOKEN_BYTES))
-        session = self._worker.take()
+    def _begin(self, source: str) -> SyncSnapshot:
+        self._plan = guard_plan(source, secrets.token_hex(TOKEN_BYTES))
+        session = self.worker.take()
         # Never nothing: the plan is the second text that the interpreter reads, and named so.
-        prelude = self._plan.prelude + prelude_for(self._tools, self._source) or "None"
+        prelude = self._plan.prelude + prelude_for(self._tools, source) or "None"
         session.feed_run(prelude, inputs=dict(self._texts))
         return session.feed_start(
             self._plan.text + EPILOGUE + self._plan.epilogue, print_callback=self._printed
@@ -157,7 +145,7 @@ class PlanSession:
         state = self._to_halt(step)
         if isinstance(state, Finished):
             failed = state.failure is not None and state.failure.kind in ("limit", "crash")
-            self.close(keep_worker=not failed)
+            self.worker.release(keep=not failed)
         return state
 
     def _to_halt(self, step: Callable[[], SyncSnapshot]) -> PlanState:

@@ -196,7 +196,8 @@ def read_block(text: str) -> CodeBlock:
         return CodeBlock(text)
     nodes = [*ast.walk(tree)]
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    bound = {name for node in nodes for name in bound_names(node)}
+    binding = (n for n in nodes if not isinstance(n, ast.Global | ast.Nonlocal))
+    bound = {name for node in binding for name in bound_names(node)}
     return CodeBlock(text, frozenset(_defined(tree)), frozenset(read - bound))
 
 

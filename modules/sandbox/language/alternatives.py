@@ -13,7 +13,8 @@ _GATHER = "use await asyncio.gather(call1, call2)"
 _NO_TIMEOUT = "await the call itself: every tool call has its own time limit"
 _NO_LOCKS = "leave it out: gather() may be given any number of calls"
 _NOT_IN_MAP = "call the tool in an async function, with await, not through map()"
-_CATCH = "catch RuntimeError, which a failing tool raises, or Exception"
+CATCH = "catch RuntimeError, which a failing tool raises, or Exception"
+"""What to write instead of an exception that the interpreter doesn't know."""
 
 CONSTRUCTS: Mapping[str, str] = MappingProxyType(
     {
@@ -90,9 +91,6 @@ BUILTINS: Mapping[str, str] = MappingProxyType(
 )
 """Builtins that the interpreter lacks; of exceptions see `CATCH`."""
 
-CATCH = _CATCH
-"""What to write instead of an exception that the interpreter doesn't know."""
-
 METHODS: Mapping[str, str] = MappingProxyType(
     {
         "__class__": "use type(x)",
@@ -157,7 +155,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
 
 MODULE_NAMES: Mapping[str, str] = MappingProxyType(
     {
-        "asyncio.CancelledError": _CATCH,
+        "asyncio.CancelledError": CATCH,
         "asyncio.Event": _NO_LOCKS,
         "asyncio.Lock": _NO_LOCKS,
         "asyncio.Queue": "use a list",

@@ -5,9 +5,11 @@ import json
 from collections.abc import Iterable
 
 from core.errors import CallRefused, ToolTimeout
+from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
+from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 
@@ -91,12 +93,34 @@ class Tools:
                 return answer(f"{tool.qualified_name}: {json.dumps(arguments)}")
 
 
+class Answers:
+    """Answers every call with one result."""
+
+    def __init__(self, result: ToolResult) -> None:
+        self._result = result
+
+    async def __call__(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        return self._result
+
+
 async def run(
-    plan: str, tools: Tools | None = None, limits: SandboxLimits | None = None
+    plan: str,
+    call: CallTool | None = None,
+    limits: SandboxLimits | None = None,
+    offered: ToolCatalog = CATALOG,
 ) -> SandboxResult:
     """Run one plan in a sandbox of its own."""
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(limits) as sandbox:
-        return await sandbox.run(plan, CATALOG, tools or Tools())
+        return await sandbox.run(plan, offered, call or Tools())
+
+
+async def failed(
+    plan: str, call: CallTool | None = None, limits: SandboxLimits | None = None
+) -> PlanFailure:
+    """The failure of one plan; it must fail."""
+    failure = (await run(plan, call, limits)).failure
+    assert failure is not None
+    return failure
 
 
 def solve(*lines: str) -> str:

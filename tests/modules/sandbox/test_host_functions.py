@@ -21,7 +21,14 @@ from modules.sandbox.host_functions import (
 )
 from modules.sandbox.language.prelude import RAW_CALL, TOOL_CALL
 from modules.sandbox.limits import RequestedCall
-from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, Tools, answer, solve, spec
+from tests.modules.sandbox.sandbox_tools import (
+    TEST_TIMEOUT_SECONDS,
+    Answers,
+    Tools,
+    answer,
+    solve,
+    spec,
+)
 
 
 def typed(name: str, server: str, **kinds: str) -> ToolSpec:
@@ -225,16 +232,6 @@ async def test_full_width_letters_in_a_plan_are_those_that_python_reads(sandbox:
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
         plan = solve("return await tools.\uff41\uff44\uff44(1, 2)")
         assert (await sandbox.run(plan, OFFERED, Tools())).value == 3
-
-
-class Answers:
-    """Answers every call with one result."""
-
-    def __init__(self, result: ToolResult) -> None:
-        self._result = result
-
-    async def __call__(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
-        return self._result
 
 
 HUGE: Json = 10**4400

@@ -16,7 +16,9 @@ from modules.sandbox.values import MAX_VALUES, SORTED_AT_ONCE, TooLarge, to_json
 from tests.modules.sandbox.sandbox_tools import (
     CATALOG,
     TEST_TIMEOUT_SECONDS,
+    Answers,
     Tools,
+    failed,
     run,
     solve,
     spec,
@@ -46,25 +48,22 @@ async def test_a_plan_that_rewrites_our_functions_still_meets_the_same_checks() 
         "        pass",
         "return 'done'",
     )
-    result = await run(plan, tools)
-    assert result.failure is not None
-    assert result.failure.kind == "limit"
+    failure = await failed(plan, tools)
+    assert failure.kind == "limit"
     assert len(tools.sent) == 5
 
 
 async def test_tool_names_cannot_carry_code_into_the_sandbox() -> None:
     names = ['x"); __call_tool__(0)#', "class", "__init__", "9lives", "a b", "naïve", "²", ""]
     offered = ToolCatalog([spec(name, [], wrap=False) for name in names] + [spec("add", "ab")])
-    async with Sandbox() as sandbox:
-        result = await sandbox.run(solve("return await tools.add(1, 2)"), offered, Tools())
+    result = await run(solve("return await tools.add(1, 2)"), Tools(), offered=offered)
     assert result.value == 3
 
 
 @pytest.mark.parametrize("plan", ["\0", "\ud800", "", "-" * 9000 + "1", "(" * 5000 + ")" * 5000])
 async def test_texts_that_break_parsers_are_plain_failures(plan: str) -> None:
-    result = await run(plan)
-    assert result.failure is not None
-    assert result.failure.kind == "syntax"
+    failure = await failed(plan)
+    assert failure.kind == "syntax"
 
 
 @pytest.mark.parametrize(
@@ -75,9 +74,8 @@ async def test_texts_that_break_parsers_are_plain_failures(plan: str) -> None:
 )  # fmt: skip
 async def test_an_object_that_cannot_cross_is_a_failure_of_the_plan(use: str) -> None:
     tools = Tools()
-    result = await run(f"import collections\nclass A:\n    pass\n{solve(use)}", tools)
-    assert result.failure is not None
-    assert "can't leave the sandbox" in result.failure.message
+    failure = await failed(f"import collections\nclass A:\n    pass\n{solve(use)}", tools)
+    assert "can't leave the sandbox" in failure.message
     assert tools.sent == []
 
 
@@ -87,9 +85,8 @@ async def test_an_object_that_cannot_cross_is_a_failure_of_the_plan(use: str) ->
      "mcp.call_tool('echo', {f'k{i}': s for i in range(3000)})"],
 )  # fmt: skip
 async def test_arguments_that_share_one_big_text_are_bounded_together(call: str) -> None:
-    result = await run(solve("s = 'x' * 10**6", f"return await {call}"))
-    assert result.failure is not None
-    assert "can't be sent: it is larger than" in result.failure.message
+    failure = await failed(solve("s = 'x' * 10**6", f"return await {call}"))
+    assert "can't be sent: it is larger than" in failure.message
 
 
 @pytest.mark.parametrize(
@@ -97,20 +94,9 @@ async def test_arguments_that_share_one_big_text_are_bounded_together(call: str)
     ["mcp.call_tool('x' * 10**6, {})", "tools.add(**{'x' * 10**5: 1})", f"echo({'x' * 9000}=1)"],
 )  # fmt: skip
 async def test_a_refusal_quotes_no_more_of_a_plan_than_anyone_reads(call: str) -> None:
-    result = await run(solve(f"return await {call}"))
-    assert result.failure is not None
-    assert result.failure.kind == "tool"
-    assert len(result.failure.message) <= MAX_TOOL_ERROR_CHARACTERS
-
-
-class _Server:
-    """Answers every call with the same result."""
-
-    def __init__(self, result: ToolResult) -> None:
-        self._result = result
-
-    async def __call__(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
-        return self._result
+    failure = await failed(solve(f"return await {call}"))
+    assert failure.kind == "tool"
+    assert len(failure.message) <= MAX_TOOL_ERROR_CHARACTERS
 
 
 def _text(text: str, *, is_error: bool = False) -> ToolResult:
@@ -137,8 +123,7 @@ DEEP: JsonObject = json.loads('{"a":' * 400 + "1" + "}" * 400)
 async def test_a_result_beyond_measure_is_a_short_error_of_its_call(
     call: str, answer: ToolResult, words: str
 ) -> None:
-    async with Sandbox() as sandbox:
-        ran = await sandbox.run(solve(f"return await {call}"), CATALOG, _Server(answer))
+    ran = await run(solve(f"return await {call}"), Answers(answer))
     (recorded,) = ran.calls
     assert not recorded.ok
     assert ran.failure is not None
@@ -150,7 +135,7 @@ async def test_a_result_beyond_measure_is_a_short_error_of_its_call(
 async def test_what_is_recorded_of_a_result_can_be_written_down() -> None:
     async with Sandbox() as sandbox:
         plan = solve("return await tools.echo(1)")
-        ran = await sandbox.run(plan, CATALOG, _Server(_text('{"a": "\\ud800"}')))
+        ran = await sandbox.run(plan, CATALOG, Answers(_text('{"a": "\\ud800"}')))
     assert json.dumps(ran.calls[0].result, ensure_ascii=False).encode() == b'{"a": "?"}'
 
 

@@ -241,13 +241,13 @@ def test_a_session_that_is_killed_before_it_has_a_worker_does_not_run() -> None:
 
     with Workers(1, second_wall=False) as workers:
         session = PlanSession(workers.pool, CATALOG, SandboxLimits(cpu_seconds=60))
-        session.kill()
+        session.worker.kill()
         state = session.start("while True: pass")
         assert isinstance(state, Finished)
         assert state.failure is not None
         assert state.failure.kind == "crash"
-        session.close(keep_worker=False)
-        session.close(keep_worker=False)
+        session.worker.release(keep=False)
+        session.worker.release(keep=False)
 
 
 def test_a_session_without_a_free_worker_is_a_crash() -> None:
@@ -262,7 +262,7 @@ def test_a_session_without_a_free_worker_is_a_crash() -> None:
         assert state.failure == PlanFailure("crash", "no sandbox worker became free in time")
         with pytest.raises(RuntimeError, match="not waiting"):
             late.settle({})
-        busy.close(keep_worker=True)
+        busy.worker.release(keep=True)
 
 
 def test_the_interpreter_is_not_imported_before_the_first_plan() -> None:

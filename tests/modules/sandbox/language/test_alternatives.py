@@ -8,7 +8,13 @@ import pytest
 from modules.sandbox import Sandbox
 from modules.sandbox.language.alternatives import BUILTINS, METHODS, MODULE_NAMES, MODULES
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, PLAN_LANGUAGE_NOTES
-from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, run, solve
+from tests.modules.sandbox.sandbox_tools import (
+    CATALOG,
+    TEST_TIMEOUT_SECONDS,
+    Tools,
+    failed,
+    solve,
+)
 
 Lacking: TypeAlias = tuple[str, int, str, str]
 """A plan with what is lacking, its line, words of the advice, and the plan that follows it."""
@@ -223,8 +229,7 @@ async def test_every_claim_of_the_notes_is_true() -> None:
 
 
 async def test_a_module_that_was_not_imported_is_advised() -> None:
-    failure = (await run(solve("return json.dumps(1)"))).failure
-    assert failure is not None
+    failure = await failed(solve("return json.dumps(1)"))
     assert failure.kind == "error"
     assert "write import json first" in failure.message
 
@@ -245,8 +250,7 @@ async def test_a_module_that_was_not_imported_is_advised() -> None:
     ],
 )
 async def test_ordinary_mistakes_are_errors_without_advice(line: str) -> None:
-    failure = (await run(solve(line))).failure
-    assert failure is not None
+    failure = await failed(solve(line))
     assert (failure.kind, failure.line) == ("error", 2)
     assert ";" not in failure.message
 

@@ -10,7 +10,7 @@ from modules.action import run_plan
 from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
 from modules.sandbox.language.parsing import older_form
-from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, run, solve
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, failed, run, solve
 
 LINES = {
     """x = f"{d["k"]}" """: """x = "{}".format((d["k"])) """,
@@ -83,8 +83,7 @@ async def test_the_sandbox_alone_reads_them_too() -> None:
     plan = solve("d = {'a': 1}", "try:", """    return f"{d["b"]}" """, "except KeyError:",
                  """    return f"{d["a"]}" """)  # fmt: skip
     assert (await run(plan)).value == "1"
-    failure = (await run(plan.replace("'a': 1", "'c': 1"))).failure
-    assert failure is not None
+    failure = await failed(plan.replace("'a': 1", "'c': 1"))
     assert (failure.line, failure.line_text) == (6, """return f"{d["a"]}\"""")
 
 

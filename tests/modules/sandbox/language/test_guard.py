@@ -8,7 +8,14 @@ import pytest
 
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 from modules.sandbox.language.guard import Unsupported, guard_plan
-from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, run, solve
+from tests.modules.sandbox.sandbox_tools import (
+    CATALOG,
+    TEST_TIMEOUT_SECONDS,
+    Tools,
+    failed,
+    run,
+    solve,
+)
 
 GUARD_NAMES = "5eed"
 SHALLOW = SandboxLimits(recursion_depth=30)
@@ -191,8 +198,7 @@ async def test_the_limit_ends_the_plan_whatever_the_depth(clause: str) -> None:
 
 
 async def test_the_line_of_a_guarded_limit_is_that_of_the_call() -> None:
-    failure = (await run(caught("except:\n    pass"), limits=SHALLOW)).failure
-    assert failure is not None
+    failure = await failed(caught("except:\n    pass"), limits=SHALLOW)
     assert (failure.line, failure.line_text) == (6, "deep(0)")
 
 
@@ -208,8 +214,7 @@ async def test_the_line_of_a_guarded_limit_is_that_of_the_call() -> None:
     ],
 )  # fmt: skip
 async def test_a_limit_of_ours_names_its_line_where_it_can(lines: list[str], line: int) -> None:
-    failure = (await run(solve(*lines))).failure
-    assert failure is not None
+    failure = await failed(solve(*lines))
     assert (failure.kind, failure.line) == ("limit", line)
     assert failure.line_text == lines[line - 2].strip()
 
@@ -241,8 +246,7 @@ async def test_a_plan_that_python_cannot_read_does_not_pass_unguarded() -> None:
 
 
 async def test_the_interpreter_says_what_is_wrong_with_a_plans_syntax_all_the_same() -> None:
-    failure = (await run(solve("try:", "    x = = 1", "finally:", "    pass"))).failure
-    assert failure is not None
+    failure = await failed(solve("try:", "    x = = 1", "finally:", "    pass"))
     assert (failure.kind, failure.line, failure.line_text) == ("syntax", 3, "x = = 1")
 
 
@@ -271,8 +275,7 @@ ESCAPES = {
 @pytest.mark.parametrize("escape", ESCAPES)
 async def test_what_would_run_past_the_guard_is_refused(escape: str) -> None:
     plan, line = ESCAPES[escape]
-    failure = (await run(f"{plan}\n{DEEP}", limits=SHALLOW)).failure
-    assert failure is not None
+    failure = await failed(f"{plan}\n{DEEP}", limits=SHALLOW)
     assert (failure.kind, failure.line) == ("unsupported", line)
 
 
@@ -308,8 +311,7 @@ def test_a_layout_that_cannot_be_guarded_is_refused_with_its_line() -> None:
 @pytest.mark.parametrize("name", ["__bool__", "__setattr__", "__len__", "__lt__", "__new__"])
 async def test_a_method_that_would_be_ignored_is_refused_with_its_line(name: str) -> None:
     plan = f"class Box:\n    size = 1\n    def {name}(self, *a):\n        return 1\n"
-    failure = (await run(plan + solve("return 1"))).failure
-    assert failure is not None
+    failure = await failed(plan + solve("return 1"))
     assert (failure.kind, failure.line) == ("unsupported", 3)
     assert f"{name}() is not supported" in failure.message
 

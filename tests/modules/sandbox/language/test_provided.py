@@ -14,7 +14,7 @@ from pydantic_monty import Monty, MontySession
 
 from modules.sandbox.language.guard import guard_plan
 from modules.sandbox.language.provided import PROVIDED_MODULES
-from tests.modules.sandbox.sandbox_tools import run, solve
+from tests.modules.sandbox.sandbox_tools import failed, run, solve
 
 GUARD_NAMES = "5eed"
 
@@ -154,14 +154,12 @@ async def test_provided_modules_are_imported_in_every_way(imports: str, use: str
     for plan in (f"{imports}\n" + solve(f"return {use}"), solve(indented, f"return {use}")):
         assert (await run(plan)).value == 2
     broken = f"{imports}\n" + solve("x = 1", "return x / 0")
-    failure = (await run(broken)).failure
-    assert failure is not None
+    failure = await failed(broken)
     assert failure.line == broken.count("\n") + 1
 
 
 async def test_errors_of_provided_modules_name_the_line_of_the_plan() -> None:
     plan = "import statistics\n" + solve("x = []", "return statistics.mean(x)")
-    failure = (await run(plan)).failure
-    assert failure is not None
+    failure = await failed(plan)
     assert (failure.kind, failure.line) == ("error", 4)
     assert "mean requires at least one data point" in failure.message

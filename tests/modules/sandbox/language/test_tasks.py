@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.values import Json
-from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, Tools, run, solve
+from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, Tools, failed, run, solve
 
 GIVES: list[tuple[str, Json]] = [
     ("t = asyncio.create_task(add(1, 2))\nreturn await t, t.done(), t.result()", [3, True, 3]),
@@ -61,7 +61,6 @@ async def test_the_same_names_can_be_imported_from_asyncio() -> None:
 async def test_what_goes_wrong_in_a_task_is_told(
     lines: str, kind: str, line: int | None, words: str
 ) -> None:
-    failure = (await run("import asyncio\n" + solve(*lines.split("\n")))).failure
-    assert failure is not None
+    failure = await failed("import asyncio\n" + solve(*lines.split("\n")))
     assert (failure.kind, failure.line) == (kind, line)
     assert words in failure.message

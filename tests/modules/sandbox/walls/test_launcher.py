@@ -155,7 +155,7 @@ def test_a_worker_that_is_taken_over_has_its_cpu_time_limited_by_the_kernel() ->
         session.start(solve("await tools.add(1, 2)"))
         assert pid is not None
         soft, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
-        session.close(keep_worker=True)
+        session.worker.release(keep=True)
     assert 3 < soft <= 10
     assert soft < hard != resource.RLIM_INFINITY  # the signal at the soft one can be ignored
 
