@@ -1,5 +1,6 @@
 """A transport in memory: what was sent can be looked at, what the server says is put in by hand."""
 
+import asyncio
 from collections.abc import Callable
 
 from core.mcp.peer import Deliver, Transport, TransportDown
@@ -7,6 +8,12 @@ from core.values import Json, JsonObject
 
 Script = Callable[[JsonObject], JsonObject | None]
 """A request to the `result` of its reply; None leaves it without one."""
+
+
+async def settled() -> None:
+    """Let tasks that are ready run to their next wait."""
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 class FakeTransport(Transport):
@@ -45,6 +52,12 @@ class FakeTransport(Transport):
         """Let the server say something."""
         assert self._deliver is not None
         self._deliver(message)
+
+    def ask(self, number: int, **params: Json) -> None:
+        """Let the server put a question to the user."""
+        self.say(
+            {"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": {**params}}
+        )
 
     def lose(self, why: str) -> None:
         """Break the session off."""

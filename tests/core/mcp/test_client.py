@@ -22,8 +22,9 @@ from core.mcp.decode import TOOL_BYTES_MAX
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.mcp.peer import TRANSPORT_ERROR
 from core.mcp.wire import messages_in
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
-from tests.core.mcp.fake_transport import FakeTransport
+from tests.core.mcp.fake_transport import FakeTransport, settled
 
 SPEC = ServerSpec("box", ("true",), Path.cwd())
 ECHO: JsonObject = {"name": "echo", "inputSchema": {"type": "object"}}
@@ -62,6 +63,13 @@ async def session(
             await client.aclose()
 
 
+async def listed(*tools: Json, **page: Json) -> tuple[list[ToolSpec], list[str]]:
+    """What a server's list of these tools comes to, and what of it is left out."""
+    answer: JsonObject = {"result": {"tools": [*tools], **page}}
+    async with session(Server(tools_list=answer)) as (client, _):
+        return await client.list_tools(), client.skipped
+
+
 async def test_the_handshake_says_who_both_sides_are() -> None:
     async with session(Server()) as (client, transport):
         assert client.info is not None
@@ -98,7 +106,7 @@ async def test_older_revisions_are_understood() -> None:
 
 
 async def test_one_bad_tool_is_left_out_and_the_others_stay() -> None:
-    tools: list[Json] = [
+    found, skipped = await listed(
         ECHO,
         5,
         {"name": ""},
@@ -109,45 +117,40 @@ async def test_one_bad_tool_is_left_out_and_the_others_stay() -> None:
         {"name": "slow", "inputSchema": {}, "execution": {"taskSupport": "required"}},
         {"name": "bare"},
         {"name": "echo", "description": "a second one"},
-    ]
-    async with session(Server(tools_list={"result": {"tools": tools}})) as (client, _):
-        assert [(tool.name, tool.description) for tool in await client.list_tools()] == [
-            ("echo", ""),
-            ("bare", ""),
-        ]
-        assert len(client.skipped) == 7
+    )
+    assert [(tool.name, tool.description) for tool in found] == [("echo", ""), ("bare", "")]
+    assert len(skipped) == 7
 
 
 async def test_annotations_and_titles_are_read() -> None:
     hints: JsonObject = {"readOnlyHint": True, "idempotentHint": "yes", "title": "Look"}
-    tool: JsonObject = {"name": "look", "inputSchema": {}, "annotations": hints}
-    async with session(Server(tools_list={"result": {"tools": [tool]}})) as (client, _):
-        (found,) = await client.list_tools()
-        assert (found.read_only, found.idempotent, found.description) == (True, False, "Look")
-        assert found.says_effects
+    ((found,), _) = await listed({"name": "look", "inputSchema": {}, "annotations": hints})
+    assert (found.read_only, found.idempotent, found.description) == (True, False, "Look")
+    assert found.says_effects
 
 
-async def test_a_server_says_something_of_effects_by_a_hint_about_them_alone() -> None:
-    for hints, says in (
+@pytest.mark.parametrize(
+    ("hints", "says"),
+    [
         ({"readOnlyHint": False}, True),
         ({"destructiveHint": False}, True),
         ({"title": "Look", "openWorldHint": True}, False),
         ({"readOnlyHint": "no"}, False),
-    ):
-        tool: JsonObject = {"name": "get", "inputSchema": {}, "annotations": {**hints}}
-        async with session(Server(tools_list={"result": {"tools": [tool]}})) as (client, _):
-            (found,) = await client.list_tools()
-            assert found.says_effects == says
+    ],
+)
+async def test_a_server_says_something_of_effects_by_a_hint_about_them_alone(
+    hints: JsonObject, *, says: bool
+) -> None:
+    ((found,), _) = await listed({"name": "get", "inputSchema": {}, "annotations": hints})
+    assert found.says_effects == says
 
 
 async def test_a_listing_that_is_none_is_refused() -> None:
     async with session(Server(tools_list={"result": {"tools": {}}})) as (client, _):
         with pytest.raises(SessionRefused, match="no list of tools"):
             await client.list_tools()
-    circle: JsonObject = {"result": {"tools": [], "nextCursor": "again"}}
-    async with session(Server(tools_list=circle)) as (client, _):
-        with pytest.raises(SessionRefused, match="more than 100 pages"):
-            await client.list_tools()
+    with pytest.raises(SessionRefused, match="more than 100 pages"):
+        await listed(nextCursor="again")
 
 
 async def test_a_server_without_tools_is_not_asked_for_them() -> None:
@@ -287,9 +290,7 @@ async def test_a_question_reaches_the_user_while_no_time_runs() -> None:
         call = asyncio.create_task(client.call("echo", {}, seconds=0.2))
         await asyncio.sleep(0)
         schema: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}}
-        params: JsonObject = {"message": "who?", "requestedSchema": schema}
-        question: JsonObject = {"jsonrpc": "2.0", "id": 9, "method": "elicitation/create"}
-        transport.say({**question, "params": params})
+        transport.ask(9, message="who?", requestedSchema=schema)
         done, _ = await asyncio.wait({call}, timeout=0.3)
         assert not done
         answer.set_result(Reply("accept", {"name": "Ada"}))
@@ -307,12 +308,8 @@ async def asked_during_calls(calls: int, questions: int, hooks: SessionHooks) ->
         await asyncio.sleep(0)
         said = len(transport.sent)
         for number in range(questions):
-            params: JsonObject = {"message": "who?"} if number else {"message": 5}
-            transport.say(
-                {"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": params}
-            )
-        for _ in range(10):
-            await asyncio.sleep(0)
+            transport.ask(number, message="who?" if number else 5)
+        await settled()
         for call in open_calls:
             call.cancel()
         return [message["result"] for message in transport.sent[said:]]
@@ -349,13 +346,10 @@ async def test_a_question_ends_with_its_call() -> None:
     async with session(Server(), SessionHooks(ask=ask)) as (client, transport):
         call = asyncio.create_task(client.call("echo", {}, 5))
         await asyncio.sleep(0)
-        question: JsonObject = {"jsonrpc": "2.0", "id": 9, "method": "elicitation/create"}
-        transport.say({**question, "params": {"message": "who?"}})
-        for _ in range(3):
-            await asyncio.sleep(0)
+        transport.ask(9, message="who?")
+        await settled()
         call.cancel()
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await settled()
         (asking,) = asked
         assert asking is not None
         assert asking.cancelled()
@@ -373,33 +367,22 @@ async def test_a_list_of_too_many_tools_is_refused_before_it_is_looked_through()
 
 async def test_a_tool_with_a_giant_schema_is_left_out() -> None:
     giant: JsonObject = {"name": "giant", "inputSchema": {"x": "x" * TOOL_BYTES_MAX}}
-    server = Server(tools_list={"result": {"tools": [giant, ECHO]}})
-    async with session(server) as (client, _):
-        assert [tool.name for tool in await client.list_tools()] == ["echo"]
-        assert client.skipped == ["tool 'giant', whose schema has over 262,144 bytes"]
+    found, skipped = await listed(giant, ECHO)
+    assert [tool.name for tool in found] == ["echo"]
+    assert skipped == ["tool 'giant', whose schema has over 262,144 bytes"]
 
 
 async def test_a_schema_400_levels_deep_costs_its_tool_alone() -> None:
     deep = '{"properties":{"a":' * 200 + "{}" + "}}" * 200
-    line = (
-        f'{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"deep","inputSchema":{deep}}}]}}}}'
-    )
+    line = f'{{"id":1,"result":{{"name":"deep","inputSchema":{deep}}}}}'
     (message,) = messages_in(line.encode())
-    result = message["result"]
-    assert isinstance(result, dict)
-    assert isinstance(result["tools"], list)
-    server = Server(tools_list={"result": {"tools": [*result["tools"], ECHO]}})
-    async with session(server) as (client, _):
-        assert [tool.name for tool in await client.list_tools()] == ["echo"]
-        assert client.skipped == ["tool 'deep', whose schema is nested over 190 levels deep"]
+    found, skipped = await listed(message["result"], ECHO)
+    assert [tool.name for tool in found] == ["echo"]
+    assert skipped == ["tool 'deep', whose schema is nested over 190 levels deep"]
 
 
 async def test_definitions_that_are_too_long_all_together_are_refused() -> None:
     description = "x" * TOOL_BYTES_MAX
     count = LISTING_BYTES_MAX // TOOL_BYTES_MAX
-    tools: list[Json] = [
-        {**ECHO, "name": f"t{n}", "description": description} for n in range(count)
-    ]
-    async with session(Server(tools_list={"result": {"tools": tools}})) as (client, _):
-        with pytest.raises(SessionRefused, match="definitions of over 16,777,216 bytes"):
-            await client.list_tools()
+    with pytest.raises(SessionRefused, match="definitions of over 16,777,216 bytes"):
+        await listed(*({**ECHO, "name": f"t{n}", "description": description} for n in range(count)))

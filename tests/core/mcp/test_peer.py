@@ -8,7 +8,7 @@ import pytest
 
 from core.mcp.peer import SERVER_REQUESTS_MAX, Peer, RpcError, SessionLost
 from core.values import Json, JsonObject
-from tests.core.mcp.fake_transport import FakeTransport, Script
+from tests.core.mcp.fake_transport import FakeTransport, Script, settled
 
 
 class Heard:
@@ -47,12 +47,6 @@ async def open_peer(
             yield peer, transport, heard
         finally:
             await peer.aclose()
-
-
-async def settled() -> None:
-    """Let tasks that are ready run to their next wait."""
-    for _ in range(5):
-        await asyncio.sleep(0)
 
 
 async def test_replies_find_their_requests_in_any_order() -> None:

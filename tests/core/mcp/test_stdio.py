@@ -245,12 +245,3 @@ async def test_a_server_that_has_used_up_its_share_waits_and_can_be_closed_meanw
         await asyncio.sleep(0)
     assert arrived.messages == [{"method": "a"}]
     assert has_exited(transport.spawned.process)
-
-
-async def test_the_messages_of_a_batch_arrive_one_by_one() -> None:
-    script = (
-        """echo '[{"jsonrpc":"2.0","method":"a"},5,{"jsonrpc":"2.0","method":"b"}]'; exec cat"""
-    )
-    async with open_transport(script) as (transport, arrived):
-        assert [message["method"] for message in await arrived.first(2)] == ["a", "b"]
-    assert transport.stray_lines == 0
