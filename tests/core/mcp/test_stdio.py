@@ -68,12 +68,14 @@ async def test_what_is_sent_comes_back_from_an_echo() -> None:
         assert await arrived.first(3) == sent
 
 
-async def test_many_messages_arrive_in_order() -> None:
-    script = """i=0; while [ $i -lt 3000 ]; do i=$((i+1));
-        echo '{"jsonrpc":"2.0","method":"n'$i'"}'; done; exec cat"""
-    async with open_transport(script) as (_, arrived):
-        methods = [message["method"] for message in await arrived.first(3000)]
-    assert methods == [f"n{i}" for i in range(1, 3001)]
+async def test_many_messages_arrive_in_order_those_of_batches_too() -> None:
+    script = """i=0; while [ $i -lt 2000 ]; do i=$((i+1));
+        echo '[{"method":"a'$i'"},5,{"method":"b'$i'"}]'; echo '{"method":"c'$i'"}'; done;
+        exec cat"""
+    async with open_transport(script) as (transport, arrived):
+        methods = [message["method"] for message in await arrived.first(6000)]
+    assert methods == [f"{letter}{i}" for i in range(1, 2001) for letter in "abc"]
+    assert transport.stray_lines == 0
 
 
 async def test_a_request_waits_for_room_and_a_notification_does_not() -> None:
