@@ -28,11 +28,7 @@ Approve: TypeAlias = Callable[[Sequence[ToolChange]], Awaitable[bool]]
 about together, before anything is called by them."""
 
 
-async def _tell_nobody(text: str) -> None:
-    """Keep it."""
-
-
-async def _tell_nobody_of_log(server: str, level: str, text: str) -> None:
+async def _tell_nobody(*_: str) -> None:
     """Keep it."""
 
 
@@ -57,7 +53,7 @@ class DispatcherHooks:
     on_notice: Callable[[str], Awaitable[None]] = _tell_nobody
     on_waiting: Callable[[str], Awaitable[None]] = _tell_nobody
     waiting_for: Callable[[str], AbstractContextManager[None]] = _watched_by_nobody
-    on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody_of_log
+    on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody
     ask: Ask = decline
     approve: Approve = refuse
 

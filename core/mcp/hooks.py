@@ -44,12 +44,8 @@ async def decline(question: Question) -> Reply:
     return Reply("decline")
 
 
-def _ignore_log(server: str, level: str, text: str) -> None:
-    """Tell nobody."""
-
-
-def _ignore_change() -> None:
-    """Keep the list that there is."""
+def _tell_nobody(*_: str) -> None:
+    """Keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +56,6 @@ class SessionHooks:
     changed. `ask` puts a question to the user; while one is open, no call of the server times out.
     """
 
-    on_log: Callable[[str, str, str], None] = _ignore_log
-    on_tools_changed: Callable[[], None] = _ignore_change
+    on_log: Callable[[str, str, str], None] = _tell_nobody
+    on_tools_changed: Callable[[], None] = _tell_nobody
     ask: Ask = decline

@@ -37,8 +37,9 @@ Approvals: TypeAlias = Literal["never", "changing", "always"]
 class ProvenancePolicy:
     """How strictly values are checked, and what is trusted beside the user's words.
 
-    `link_sources` and `listing_tools` are patterns (`*`, `?`) of names, `server.tool` or of the
-    tool alone; `marking_tools` name files in source marks only. `trusted_servers` are ids of
+    `link_sources` give lists of links to choose from, `listing_tools` name files, and
+    `marking_tools` do so in source marks only: patterns (`*`, `?`) of names, `server.tool` or of
+    the tool alone. `trusted_servers` are ids of
     servers whose results hold nobody's text; `bundled_servers` those whose tools ask the web
     themselves, over plain HTTP. `folders` are absolute paths that any tool may be given, and
     `texts` by server id what its entry in the configuration holds: arguments, folder, URL.
@@ -64,25 +65,13 @@ class ProvenancePolicy:
         """Whether the user has allowed all calls of the tool beforehand."""
         return tool.qualified_name in self.approved or tool.name in self.approved
 
-    def is_link_source(self, tool: ToolSpec) -> bool:
-        """Whether the tool's results are lists of links to choose from."""
-        return _matches(tool, self.link_sources)
-
-    def is_listing(self, tool: ToolSpec) -> bool:
-        """Whether the tool's results name files."""
-        return _matches(tool, self.listing_tools)
-
-    def marks_sources(self, tool: ToolSpec) -> bool:
-        """Whether files are named in the source marks of the tool's results."""
-        return _matches(tool, self.marking_tools)
-
     def is_trusted(self, tool: ToolSpec) -> bool:
         """Whether what the tool gives is nobody's text."""
         return tool.server in self.trusted_servers
 
 
-def _matches(tool: ToolSpec, patterns: tuple[str, ...]) -> bool:
-    """A pattern with a dot is meant for the qualified name, another for the tool's own."""
+def matches(tool: ToolSpec, patterns: tuple[str, ...]) -> bool:
+    """Whether one is that of the tool: with a dot of its qualified name, else of its own."""
     return any(
         fnmatchcase(tool.qualified_name if "." in pattern else tool.name, pattern)
         for pattern in patterns
@@ -198,7 +187,7 @@ class Known:
         """What a result adds; takes long for long ones, and changes nothing yet."""
         text = "\n".join(islice(_texts(value), RESULT_VALUES_MAX))
         urls: set[str] = set()
-        if self.policy.is_link_source(tool):
+        if matches(tool, self.policy.link_sources):
             urls.update(links_in_list(text))
         for page in _pages(tool, arguments):
             urls.update(links_on_page(text, page))
@@ -219,10 +208,10 @@ class Known:
     def _names(self, tool: ToolSpec, arguments: JsonObject, text: str) -> Iterator[str]:
         """The files that a result names, if naming files is what the tool is for."""
         home = self.policy.home
-        if self.policy.marks_sources(tool):
+        if matches(tool, self.policy.marking_tools):
             for found in islice(_MARK.finditer(text), NAMES_LISTED_MAX):
                 yield paths.normal(found[1].rpartition(", ID:")[0], home)
-        if not self.policy.is_listing(tool):
+        if not matches(tool, self.policy.listing_tools):
             return
         folders = [a.text for a in texts_of(tool, arguments) if a.is_path][:PAGES_OF_CALL_MAX]
         for line in islice(text.splitlines(), NAMES_LISTED_MAX):

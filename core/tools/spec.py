@@ -227,7 +227,7 @@ def as_identifier(name: str, dunder_prefix: str = "tool") -> str:
 def _expressible_parameters(schema: JsonObject, root: JsonObject) -> tuple[Parameter, ...] | None:
     """The parameters that an object's schema describes; None if Python can't express them."""
     properties = schema.get("properties", {})
-    if not isinstance(properties, dict) or not _is_one_object(schema, root):
+    if not isinstance(properties, dict) or not _is_one_object(schema):
         return None
     if max(len(properties), len(_required(schema))) > 2 * PARAMETERS_MAX:
         return None
@@ -242,16 +242,14 @@ def _expressible_parameters(schema: JsonObject, root: JsonObject) -> tuple[Param
     return parameters
 
 
-def _is_one_object(schema: JsonObject, root: JsonObject) -> bool:
-    """Whether it is the schema of an object, and no choice between different ones."""
+def _is_one_object(schema: JsonObject) -> bool:
+    """Whether it is the schema of an object, without contradictions or a choice of objects."""
     kind = schema.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         return False
     if "const" in schema or "enum" in schema or schema.get("not") in (True, {}):
         return False
-    try:
-        merge(schema, root)
-    except Contradiction:
+    if isinstance(schema.get("allOf"), list):  # else it would have been joined
         return False
     return "properties" in schema or not ("anyOf" in schema or "oneOf" in schema)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from config.schema import AgentProfile, AgentSection, DocumentsSection
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
-from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.known import Known, ProvenancePolicy, matches
 from core.turn import MemoryItem
 from core.values import JsonObject
 from modules.session.provenance import provenance_policy, recall
@@ -53,9 +53,9 @@ def test_folders_are_everybodys_and_an_entrys_arguments_its_own() -> None:
 
 def test_the_profile_names_searches_and_lists() -> None:
     search = tool("duckduckgo_search_results", "websearch")
-    assert policy().is_link_source(search)
-    assert not policy().is_link_source(tool("duckduckgo_search_results", "other"))
-    assert policy().is_listing(tool("list_directory", "any"))
+    assert matches(search, policy().link_sources)
+    assert not matches(tool("duckduckgo_search_results", "other"), policy().link_sources)
+    assert matches(tool("list_directory", "any"), policy().listing_tools)
     assert policy().mode == "auto"
 
 
