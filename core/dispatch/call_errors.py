@@ -67,40 +67,37 @@ def never_sent_in_time(spec: ServerSpec, tool: str, evidence: str) -> ToolTimeou
     )
 
 
-def lost(spec: ServerSpec, tool: str, how: str, evidence: str, *, was_repeated: bool) -> ServerLost:
-    """The server went away; `how` is the end of a sentence that begins with the server."""
-    return ServerLost(
-        spec.id,
-        f"server '{spec.id}' {how} before it answered '{tool}';{_effect(was_repeated)}{evidence}",
-    )
-
-
-def failed_on_the_way(
-    spec: ServerSpec, tool: str, how: str, evidence: str, *, was_sent: bool, was_repeated: bool
+def lost(
+    spec: ServerSpec,
+    tool: str,
+    how: str,
+    evidence: str,
+    *,
+    is_gone: bool,
+    was_sent: bool,
+    was_repeated: bool,
 ) -> ServerLost:
-    """The transport failed the call, and the session goes on; `how` as in `lost`."""
-    effect = _effect(was_repeated) if was_sent or was_repeated else f" '{tool}' took no effect"
-    return ServerLost(
-        spec.id, f"server '{spec.id}' gave no result of '{tool}': it {how};{effect}{evidence}"
-    )
+    """The call was lost; `how` is the end of a sentence that begins with the server.
 
-
-def never_sent(spec: ServerSpec, tool: str, how: str, evidence: str) -> ServerLost:
-    """The server was gone already when the call was to be sent."""
-    return ServerLost(
-        spec.id,
-        f"server '{spec.id}' {how} before '{tool}' could be sent; it took no effect{evidence}",
-    )
+    `is_gone`: the server went away; else the transport failed this one call.
+    """
+    effect = "whether the call took effect is unknown"
+    if was_repeated:
+        effect = f"it was repeated once, and {effect}"
+    elif not was_sent:
+        effect = "it took no effect" if is_gone else f"'{tool}' took no effect"
+    if not is_gone:
+        what = f"gave no result of '{tool}': it {how}"
+    elif was_sent or was_repeated:
+        what = f"{how} before it answered '{tool}'"
+    else:
+        what = f"{how} before '{tool}' could be sent"
+    return ServerLost(spec.id, f"server '{spec.id}' {what}; {effect}{evidence}")
 
 
 def closed(spec: ServerSpec) -> ServerLost:
     """The connection was closed by us."""
     return ServerLost(spec.id, f"server '{spec.id}' was closed")
-
-
-def _effect(was_repeated: bool) -> str:
-    again = " it was repeated once, and" if was_repeated else ""
-    return f"{again} whether the call took effect is unknown"
 
 
 def _limit(spec: ServerSpec, tool: str) -> str:

@@ -260,20 +260,16 @@ class _Lost(Exception):
 
     async def told(self, spec: ServerSpec, tool: str, *, was_repeated: bool = False) -> ServerLost:
         """The error for the caller; waits a moment to learn how the server ended."""
-        if self._fault is not None:
-            return call_errors.failed_on_the_way(
-                spec,
-                tool,
-                self._fault,
-                self.instance.evidence(),
-                was_sent=self.was_sent,
-                was_repeated=was_repeated,
-            )
-        how = await self.instance.loss()
-        evidence = self.instance.evidence()
-        if self.was_sent or was_repeated:
-            return call_errors.lost(spec, tool, how, evidence, was_repeated=was_repeated)
-        return call_errors.never_sent(spec, tool, how, evidence)
+        how = await self.instance.loss() if self._fault is None else self._fault
+        return call_errors.lost(
+            spec,
+            tool,
+            how,
+            self.instance.evidence(),
+            is_gone=self._fault is None,
+            was_sent=self.was_sent,
+            was_repeated=was_repeated,
+        )
 
 
 async def _verdict(instance: ServerInstance) -> bool | None:
