@@ -36,6 +36,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
+from modules.models.credentials.keyring_store import KeyringBackend
 
 
 class Terminal(io.StringIO):
@@ -44,6 +45,31 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         """So it says."""
         return True
+
+
+class MemoryKeyring:
+    """A keyring in a dictionary; counts how often it was opened."""
+
+    def __init__(self) -> None:
+        self.secrets: dict[tuple[str, str], str] = {}
+        self.opened = 0
+
+    def open(self) -> KeyringBackend:
+        """Open it: a backend is its own."""
+        self.opened += 1
+        return self
+
+    def get_password(self, service: str, username: str, /) -> str | None:
+        """As of any keyring."""
+        return self.secrets.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str, /) -> None:
+        """Likewise."""
+        self.secrets[service, username] = password
+
+    def delete_password(self, service: str, username: str, /) -> None:
+        """Likewise."""
+        del self.secrets[service, username]
 
 
 def tool(name: str, server: str = "math", description: str = "A tool.", **types: str) -> ToolSpec:

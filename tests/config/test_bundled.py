@@ -34,10 +34,6 @@ EVERY_KEY = {
 }
 
 
-def shipped() -> AgentProfile:
-    return load_profile(PROFILE)
-
-
 def specs(profile: AgentProfile, environ: dict[str, str]) -> dict[str, ServerSpec]:
     """The servers by id."""
     found = server_list(profile, Places(ROOT, HOME), PROFILE, environ=environ)
@@ -114,13 +110,6 @@ def test_only_the_bundled_documents_server_is_told(tmp_path: Path) -> None:
     assert [found[name].env for name in ("math", "other", "own")] == [{}, {}, {}]
 
 
-def test_the_shipped_profile_has_the_documents_server() -> None:
-    found = specs(shipped(), {})
-    assert found["documents"].bundled
-    assert "search_stored_documents" in found["documents"].capabilities
-    assert found["documents"].start == "lazy"
-
-
 def test_the_section_and_the_servers_know_the_same_keys_and_defaults() -> None:
     ours, theirs = WebSection.model_fields, WebOptions.model_fields
     assert {name: field.default for name, field in ours.items()} == {
@@ -129,12 +118,6 @@ def test_the_section_and_the_servers_know_the_same_keys_and_defaults() -> None:
     assert WEB_VARIABLE == web_side.OPTIONS_VARIABLE
     assert KEY_VARIABLES == web_side.KEY_VARIABLES
     assert read_web(web_environment(WebSection(), {})) == read_web({}) == WebOptions()
-
-
-def test_the_shipped_sections_say_the_defaults_key_by_key() -> None:
-    for section in (shipped().documents, shipped().web, shipped().security):
-        assert section == type(section)()
-        assert section.model_fields_set == set(type(section).model_fields)
 
 
 def test_the_server_reads_what_the_section_says() -> None:
@@ -212,12 +195,12 @@ def test_what_the_servers_entry_sets_itself_counts_more() -> None:
     assert told.search == "tavily"
 
 
-def test_the_shipped_profile_has_the_server() -> None:
-    found = specs(shipped(), {})
+def test_the_shipped_profile_has_the_bundled_servers() -> None:
+    found = specs(load_profile(PROFILE), {})
     assert list(found) == ["math", "documents", "websearch"]
-    assert found["websearch"].bundled
+    assert all(spec.bundled and spec.start == "lazy" for spec in found.values())
+    assert "search_stored_documents" in found["documents"].capabilities
     assert found["websearch"].basic_tools == ("duckduckgo_search_results",)
-    assert found["websearch"].start == "lazy"
 
 
 @pytest.mark.parametrize(

@@ -18,35 +18,10 @@ from modules.cli.commands import parse_command
 from modules.cli.surroundings import Surroundings
 from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
 from tests.command_line import Finished
+from tests.doubles import MemoryKeyring, Terminal
 from tests.modules.cli.by_hand import prepared
 
 KEY = "the-very-secret-key-0123456789"
-
-
-class MemoryKeyring:
-    """A keyring in a dictionary."""
-
-    def __init__(self) -> None:
-        self.secrets: dict[str, str] = {}
-
-    def open(self) -> KeyringBackend:
-        return self
-
-    def get_password(self, service: str, username: str, /) -> str | None:
-        return self.secrets.get(username)
-
-    def set_password(self, service: str, username: str, password: str, /) -> None:
-        self.secrets[username] = password
-
-    def delete_password(self, service: str, username: str, /) -> None:
-        del self.secrets[username]
-
-
-class Typed(io.StringIO):
-    """A terminal's stdin."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @dataclass
@@ -91,6 +66,11 @@ class Auth:
         self.asked.append(prompt)
         return KEY
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """What the keyring holds, by variable."""
+        return {variable: key for (_, variable), key in self.keyring.secrets.items()}
+
     def set(self, name: str, key: str = KEY, *words: str) -> Finished:
         return self.run("set", name, *words, stdin=io.StringIO(key))
 
@@ -108,11 +88,11 @@ class TestSetting:
     def test_a_key_that_was_set_is_listed_and_can_be_removed(self, auth: Auth) -> None:
         done = auth.set("gemini", f"  {KEY}\n")
         assert (done.code, done.out) == (0, "GEMINI_API_KEY: kept in the keyring\n")
-        assert auth.keyring.secrets == {"GEMINI_API_KEY": KEY}
+        assert auth.secrets == {"GEMINI_API_KEY": KEY}
         assert auth.listed()["GEMINI_API_KEY"]["keyring"] is True
         done = auth.run("remove", "gemini")
         assert (done.code, done.out) == (0, "GEMINI_API_KEY: removed from the keyring\n")
-        assert (auth.keyring.secrets, auth.listed()["GEMINI_API_KEY"]["keyring"]) == ({}, False)
+        assert (auth.secrets, auth.listed()["GEMINI_API_KEY"]["keyring"]) == ({}, False)
 
     def test_that_there_is_no_keyring_is_said_before_a_key_is_asked_for(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -124,7 +104,7 @@ class TestSetting:
                 return NoKeyring()
 
         auth = Auth(tmp_path, capsys, Nowhere())
-        done = auth.run("set", "gemini", stdin=Typed())
+        done = auth.run("set", "gemini", stdin=Terminal())
         assert (done.code, done.out, auth.asked) == (2, "", [])
         assert "this system has no keyring" in done.err
         assert "set GEMINI_API_KEY in the environment instead" in done.err
@@ -132,7 +112,7 @@ class TestSetting:
     def test_a_name_may_be_a_models_a_services_or_a_variables(self, auth: Auth) -> None:
         for name in ("claude", "anthropic", "ANTHROPIC_API_KEY"):
             assert auth.set(name).code == 0
-            assert [*auth.keyring.secrets] == ["ANTHROPIC_API_KEY"]
+            assert [*auth.secrets] == ["ANTHROPIC_API_KEY"]
 
     def test_an_entry_with_a_variable_of_its_own_has_a_key_of_its_own(self, auth: Auth) -> None:
         file = auth.home / "config" / "models.json"
@@ -143,9 +123,9 @@ class TestSetting:
         assert auth.listed()["GROQ_KEY"]["models"] == ["groq"]
 
     def test_at_a_terminal_it_is_asked_for_and_not_shown(self, auth: Auth) -> None:
-        assert auth.run("set", "gpt", stdin=Typed()).code == 0
+        assert auth.run("set", "gpt", stdin=Terminal()).code == 0
         assert auth.asked == ["key for OPENAI_API_KEY (it is not shown): "]
-        assert auth.keyring.secrets == {"OPENAI_API_KEY": KEY}
+        assert auth.secrets == {"OPENAI_API_KEY": KEY}
 
     @pytest.mark.parametrize(
         ("key", "told"),
@@ -166,12 +146,12 @@ class TestSetting:
         done = auth.set("gemini", key)
         assert (done.code, done.out) == (2, "")
         assert told in done.err
-        assert auth.keyring.secrets == {}
+        assert auth.secrets == {}
 
     def test_stdin_that_is_no_text_is_refused(self, auth: Auth) -> None:
         stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe" * 10), encoding="utf-8")
         done = auth.run("set", "gemini", stdin=stdin)
-        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert (done.code, auth.secrets) == (2, {})
         assert "is no text" in done.err
 
     def test_the_environment_that_counts_first_is_pointed_out(self, auth: Auth) -> None:
@@ -195,7 +175,7 @@ class TestNames:
         self, auth: Auth, action: str
     ) -> None:
         done = auth.run(action, "nobody", stdin=io.StringIO(KEY))
-        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert (done.code, auth.secrets) == (2, {})
         assert "'nobody'" in done.err
         assert "gemini, claude, gpt, GEMINI_API_KEY" in done.err
 
@@ -207,7 +187,7 @@ class TestNames:
     @pytest.mark.parametrize("name", ["ollama", "local", "offline"])
     def test_one_without_a_key_is_told(self, auth: Auth, name: str) -> None:
         done = auth.set(name)
-        assert (done.code, auth.keyring.secrets) == (2, {})
+        assert (done.code, auth.secrets) == (2, {})
         assert f"{name} needs no key" in done.err
 
 
@@ -272,7 +252,7 @@ def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
         "from config.settings import ROOT, Places\n"
         "from modules.cli.commands import parse_command, run_command\n"
         "from modules.models.choosing.choice import choose_models\n"
-        "from modules.models.credentials.keyring_store import KeyringStore\n"
+        "from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore\n"
         "from modules.models.choosing.names import built_in_models\n"
         "from modules.terminal.streams import Complaints\n"
         "home = Path(sys.argv[1])\n"

@@ -82,8 +82,6 @@ def test_a_secret_that_is_written_out_is_noticed(hand: Hand) -> None:
     ("words", "told"),
     [
         (["My Server", "--", "cat"], "'My-Server' would do"),
-        (["", "--", "cat"], "starts with a letter"),
-        (["a.b", "--", "cat"], "starts with a letter"),
         (["typed", "--", "cat"], "there is a server 'typed' already"),
         (["my_own", "--", "cat"], "there is a server 'my-own' already"),
         (["x", "--url", "ftp://x"], "url"),

@@ -18,30 +18,10 @@ from modules.models.credentials.keyring_store import (
     KeyringStore,
 )
 from modules.models.credentials.keys import ApiKey, checked_key, find_key, missing_key
+from tests.doubles import MemoryKeyring
 
 GEMINI = ModelEntry(type="gemini", model="g")
 KEY = "key-of-gemini-0123456789"
-
-
-class MemoryKeyring:
-    """A keyring in a dictionary; counts how often it was opened."""
-
-    def __init__(self) -> None:
-        self.secrets: dict[tuple[str, str], str] = {}
-        self.opened = 0
-
-    def open(self) -> KeyringBackend:
-        self.opened += 1
-        return self
-
-    def get_password(self, service: str, username: str, /) -> str | None:
-        return self.secrets.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str, /) -> None:
-        self.secrets[service, username] = password
-
-    def delete_password(self, service: str, username: str, /) -> None:
-        del self.secrets[service, username]
 
 
 class NoKeyringError(Exception):
@@ -258,7 +238,7 @@ class TestKeyringsThatFail:
             never.set()
 
     def test_what_kind_it_is_can_be_told(self, tmp_path: Path, store: KeyringStore) -> None:
-        assert store.backend_name() == "tests.modules.models.credentials.test_keys"
+        assert store.backend_name() == "tests.doubles"
 
         class Absent(MemoryKeyring):
             __module__ = "keyring.backends.fail"
