@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
@@ -58,13 +58,7 @@ def checks_text(checks: Sequence[Check], columns: int | None) -> str:
 
 def check_document(check: Check) -> JsonObject:
     """A check as JSON."""
-    return {
-        "area": check.area,
-        "name": check.name,
-        "state": check.state,
-        "detail": check.detail,
-        "advice": check.advice or None,
-    }
+    return {**asdict(check), "advice": check.advice or None}
 
 
 def _check_lines(check: Check, columns: int | None) -> list[str]:

@@ -110,7 +110,10 @@ def failure_text(failure: PlanFailure, name: str) -> str:
 
 def plan_document(report: PlanReport, redactor: Redactor) -> JsonObject:
     """The report as JSON; numbers that JSON lacks stand as text, and no secret in the failure."""
-    failed = report.failure
+    failure: JsonObject | None = None
+    if (failed := report.failure) is not None:
+        told: JsonObject = {"kind": failed.kind, "message": failed.message}
+        failure = redactor.object(told | {"line": failed.line, "text": failed.line_text})
     return {
         "ok": report.exit_code == ExitCode.ANSWERED,
         "verdict": report.verdict,
@@ -119,16 +122,7 @@ def plan_document(report: PlanReport, redactor: Redactor) -> JsonObject:
         "printed": report.printed,
         "calls": [call_document(call) for call in report.result.calls],
         "repairs": [*report.repairs],
-        "failure": redactor.object(_failure(failed)) if failed is not None else None,
+        "failure": failure,
         "seconds": round(report.seconds, 6),
         "exit_code": int(report.exit_code),
-    }
-
-
-def _failure(failure: PlanFailure) -> JsonObject:
-    return {
-        "kind": failure.kind,
-        "message": failure.message,
-        "line": failure.line,
-        "text": failure.line_text,
     }
