@@ -93,7 +93,7 @@ endif
 
 # Long counts, some hours: kills by the thousand, a minute of writers, ten thousand plans.
 soak: $(DEV)
-	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.processes.soak
 	$(BIN)/python -m tests.benchmarks soak
 
 clean:

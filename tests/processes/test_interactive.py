@@ -20,7 +20,7 @@ from tests.command_line import (
     without_servers,
     write_profile,
 )
-from tests.forked_terminal import ForkedTerminal
+from tests.processes.forked_terminal import ForkedTerminal
 from tests.processes.test_end_to_end import SLOW_SERVER
 
 if TYPE_CHECKING:

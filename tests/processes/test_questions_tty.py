@@ -7,7 +7,7 @@ import pexpect
 import pytest
 
 from tests.command_line import ROOT, agent, environment, plan, script, write_profile
-from tests.forked_terminal import ForkedTerminal
+from tests.processes.forked_terminal import ForkedTerminal
 
 SERVERS = ROOT / "tests" / "fixtures" / "servers"
 WAIT_SECONDS = 20

@@ -17,7 +17,6 @@ from core.tools.catalog import ToolCatalog
 from core.turn import PerceptionResult
 from modules.models.scripted import ScriptedModel
 from tests.command_line import ROOT
-from tests.empty_workplace import empty_workplace
 from tests.evals.checks import what_is_wrong
 from tests.evals.gsm8k import load_problems
 from tests.evals.numbers_in_text import (
@@ -42,11 +41,6 @@ from tests.evals.workplace import Workplace
 
 EXACT = Tolerance()
 NOW = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
-
-
-@pytest.fixture(name="nowhere")
-def _nowhere(tmp_path: Path) -> Workplace:
-    return empty_workplace(tmp_path / "work")
 
 
 def question(**checks: object) -> Question:

@@ -1,7 +1,7 @@
 """Long counts, for `make soak`: kills by the thousand and a minute of writers.
 
 CI runs a seeded sample of each (the tests beside the modules named here). Here every run draws a
-new seed, which `--seed` repeats. `python -m tests.soak [NAME…] [--kills N] [--seed N]`.
+new seed, which `--seed` repeats. `python -m tests.processes.soak [NAME…] [--kills N] [--seed N]`.
 """
 
 import argparse
@@ -47,7 +47,7 @@ SOAKS: dict[str, Soak] = {
 
 def main() -> int:
     """Run the soaks that are named, or all."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.processes.soak", description=__doc__)
     # Python checks the default of a list that may be empty as if it were one of the choices.
     parser.add_argument("names", metavar="NAME", nargs="*", choices=[*SOAKS, []], default=[])
     parser.add_argument("--kills", metavar="N", type=int, default=KILLS)

@@ -17,7 +17,7 @@ from config.models_file import load_models
 from config.schema import load_profile
 from tests.command_line import SUMS, Finished, agent, environment
 
-LEFT = Path(__file__).parent / "fixtures" / "previous_version"
+LEFT = Path(__file__).parent.parent / "fixtures" / "previous_version"
 SESSION = "2026/11/23/session-1795420510-60f851"
 OFFLINE = ("--quiet", "--model", "offline")
 

@@ -16,7 +16,6 @@ from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
 from tests.command_line import ROOT
 from tests.doubles import FakeDispatcher, text_result, tool, value_result
-from tests.empty_workplace import empty_workplace
 from tests.evals.answered import Answered
 from tests.evals.dialogue import FormUnknown, PlainForm, RenderedPrompt, Said, TemplateForm
 from tests.evals.json_calls import ENOUGH, ROUNDS, JsonWay
@@ -31,11 +30,6 @@ from tests.evals.workplace import Workplace
 from tests.modules.models.service import FakeService, serving
 
 QUESTION = Question(id="sum", group="own", part="tuning", ask="2 plus 3?", number=5)
-
-
-@pytest.fixture(name="nowhere")
-def _nowhere(tmp_path: Path) -> Workplace:
-    return empty_workplace(tmp_path / "work")
 
 
 def json_way(
