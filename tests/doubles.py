@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from config.schema import AgentProfile, AgentSection, SandboxSection, ServerEntry, StrategyProfile
+from core.base.timing import Timing
 from core.context import AgentContext, Parts
 from core.dispatch.hooks import ServerStatus
 from core.events import Emit
@@ -273,3 +274,25 @@ def context(
         parts=fakes.parts(),
         history=history,
     )
+
+
+@dataclass
+class HandClock:
+    """Time that passes in pauses only, which are over at once; chance always draws `drawn`."""
+
+    seconds: float = 0.0
+    drawn: float = 1.0
+    pauses: list[float] = field(default_factory=list[float])
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.seconds
+
+    @property
+    def timing(self) -> Timing:
+        """What a manager is given."""
+        return Timing(now=lambda: self.seconds, sleep=self._sleep, draw=lambda: self.drawn)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.seconds += seconds

@@ -21,7 +21,8 @@ from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import EVERY_MODEL_WRITES, FREE, RunLimits, priced
 from modules.models.serving.reply import MAX_REPLY_CHARACTERS
 from modules.models.serving.watched import ChosenModel
-from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient
+from tests.doubles import HandClock
+from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")
 STRONG = replace(DECISION, prefer_strongest=True)

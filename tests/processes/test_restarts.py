@@ -15,12 +15,13 @@ from core.mcp.hooks import Question, Reply, SessionHooks
 from core.process.spawn import spawn
 from core.process.watchdog import Watchdog
 from core.tools.spec import ToolSpec
-from tests.core.dispatch.connections import Clock, connected, flaky, killed, starts, text_of
+from tests.core.dispatch.connections import connected, flaky, killed, starts, text_of
 from tests.core.dispatch.fixture_servers import QUICK, SERVERS, is_gone, server
+from tests.doubles import HandClock
 
 
 async def test_the_first_start_ever_that_fails_is_told_at_once(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     async with connected(flaky(tmp_path, "exit", "ok"), clock) as connection:
         with pytest.raises(ServerStartError, match=r"'flaky' did not start: it exited with code 1"):
             await connection.start()
@@ -28,20 +29,20 @@ async def test_the_first_start_ever_that_fails_is_told_at_once(tmp_path: Path) -
         assert "exited with code 1" in str(connection.status().problem)
         assert await text_of(connection, "write") == "life 2"
         assert connection.status().state == "up"
-    assert clock.sleeps == []
+    assert clock.pauses == []
 
 
 async def test_a_server_that_did_well_is_restarted_without_a_wait(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     async with connected(flaky(tmp_path, "ok"), clock) as connection:
         for life in (1, 2, 3, 4, 5):
             assert await text_of(connection, "write") == f"life {life}"
             await killed(connection)
-    assert clock.sleeps == []
+    assert clock.pauses == []
 
 
 async def test_a_server_that_only_answered_a_ping_did_well_too(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     async with connected(flaky(tmp_path, "ok"), clock) as connection:
         await connection.ping()
         await killed(connection)
@@ -50,22 +51,22 @@ async def test_a_server_that_only_answered_a_ping_did_well_too(tmp_path: Path) -
         await connection.start()
         await killed(connection)
         assert await text_of(connection, "write") == "life 4"
-    assert clock.sleeps == [0.5], "only the third life answered nothing"
+    assert clock.pauses == [0.5], "only the third life answered nothing"
 
 
 async def test_restarts_that_fail_are_tried_again_at_growing_intervals(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     async with connected(flaky(tmp_path, "ok", "exit", "exit", "ok"), clock) as connection:
         await text_of(connection, "write")
         await killed(connection)
         assert await text_of(connection, "write") == "life 4"
-    assert clock.sleeps == [0.5, 1.0]
+    assert clock.pauses == [0.5, 1.0]
 
 
 async def test_three_failures_in_a_row_are_given_up_and_the_next_use_begins_anew(
     tmp_path: Path,
 ) -> None:
-    clock = Clock()
+    clock = HandClock()
     spec = flaky(tmp_path, "ok", "exit", "exit", "exit", "exit", "ok")
     async with connected(spec, clock, logs=tmp_path) as connection:
         await text_of(connection, "write")
@@ -77,13 +78,13 @@ async def test_three_failures_in_a_row_are_given_up_and_the_next_use_begins_anew
         assert "it exited with code 2; then it exited with code 3; then it exited with" in told
         assert f"log: {tmp_path / 'flaky.log'}" in told
         assert "the next use tries anew" in told
-        assert clock.sleeps == [0.5, 1.0]
+        assert clock.pauses == [0.5, 1.0]
         assert await text_of(connection, "write") == "life 6"
-    assert clock.sleeps == [0.5, 1.0, 0.5]
+    assert clock.pauses == [0.5, 1.0, 0.5]
 
 
 async def test_a_life_that_ended_before_it_answered_anything_is_a_failure(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     async with connected(flaky(tmp_path, "ok", "leave", "exit", "exit", "ok"), clock) as connection:
         await text_of(connection, "write")
         await killed(connection)
@@ -91,22 +92,22 @@ async def test_a_life_that_ended_before_it_answered_anything_is_a_failure(tmp_pa
             await text_of(connection, "write")
         with pytest.raises(ServerStartError, match=r"code 7 before it had.* code 3.* 4"):
             await text_of(connection, "write")
-    assert clock.sleeps == [0.5, 1.0]
+    assert clock.pauses == [0.5, 1.0]
 
 
 async def test_waits_count_against_the_time_for_the_start(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     spec = replace(flaky(tmp_path, "ok", "exit"), start_timeout_seconds=1.2)
     async with connected(spec, clock) as connection:
         await text_of(connection, "write")
         await killed(connection)
         with pytest.raises(ServerStartError, match=r"2 failures.*1\.2 s .*are over|3 failures"):
             await text_of(connection, "write")
-    assert sum(clock.sleeps) <= 1.2
+    assert sum(clock.pauses) <= 1.2
 
 
 async def test_what_is_wrong_with_the_entry_is_never_tried_twice(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     for name in ("rpc.py", "flaky_server.py"):
         (tmp_path / name).write_text((SERVERS / name).read_text())
     python = server("flaky").command[0]
@@ -123,7 +124,7 @@ async def test_what_is_wrong_with_the_entry_is_never_tried_twice(tmp_path: Path)
         with pytest.raises(ServerStartError) as caught:
             await connection.start()
     assert str(caught.value) == problem
-    assert clock.sleeps == []
+    assert clock.pauses == []
 
 
 async def test_calls_at_the_same_time_share_one_restart_and_a_cancelled_one_leaves_it(

@@ -15,7 +15,7 @@ from core.turn import Usage
 from modules.model_manager import ModelManager
 from modules.models.serving.reply import collect_reply
 from tests.command_line import environment
-from tests.modules.models.serving.doubles import HandClock
+from tests.doubles import HandClock
 from tests.real import mock_replies as replies
 from tests.real import model_checks as checks
 from tests.real.model_mock import (

@@ -4,43 +4,27 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.servers import ServerSpec
-from core.base.timing import Timing
 from core.dispatch.connections import ServerConnection, ignore_tools
 from core.dispatch.instance import ConnectionSettings, OnTools
 from core.mcp.hooks import SessionHooks
 from core.process.watchdog import Watchdog
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.fixture_servers import QUICK, is_gone, server
-
-
-@dataclass
-class Clock:
-    """Time that passes only where somebody sleeps; chance that always draws the most."""
-
-    seconds: float = 0.0
-    sleeps: list[float] = field(default_factory=list[float])
-
-    async def sleep(self, seconds: float) -> None:
-        self.sleeps.append(seconds)
-        self.seconds += seconds
-
-    def timing(self) -> Timing:
-        return Timing(lambda: self.seconds, self.sleep, lambda: 1.0)
+from tests.doubles import HandClock
 
 
 @asynccontextmanager
 async def connected(
     spec: ServerSpec,
-    clock: Clock | None = None,
+    clock: HandClock | None = None,
     logs: Path | None = None,
     on_tools: OnTools = ignore_tools,
     hooks: SessionHooks | None = None,
 ) -> AsyncGenerator[ServerConnection]:
-    timing = (clock or Clock()).timing()
+    timing = (clock or HandClock()).timing
     settings = ConnectionSettings(logs, QUICK, hooks or SessionHooks(), timing, Watchdog(QUICK))
     connection = ServerConnection(spec, settings, on_tools=on_tools)
     async with asyncio.timeout(20):

@@ -25,32 +25,23 @@ from core.session import MultiMCP
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.connections import flaky, starts
 from tests.core.dispatch.fixture_servers import QUICK, dispatcher, server
+from tests.doubles import HandClock
 
 HANGING = ServerSpec("slow", ("sleep", "9"), Path("/"), env={"KEY": "secret-value"})
 
 
-class Clock:
-    """A wall clock that goes where it is put."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_795_000_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(1_795_000_000.0)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def failures(tmp_path: Path, clock: Clock) -> StartFailures:
+def failures(tmp_path: Path, clock: HandClock) -> StartFailures:
     return StartFailures(tmp_path / "failures.json", clock)
 
 
 def test_a_server_rests_longer_after_each_failure_and_is_set_aside_in_the_end(
-    failures: StartFailures, clock: Clock
+    failures: StartFailures, clock: HandClock
 ) -> None:
     assert failures.resting(HANGING) is None
     for pause in PAUSES_SECONDS:
@@ -70,7 +61,7 @@ def test_a_server_rests_longer_after_each_failure_and_is_set_aside_in_the_end(
 
 
 def test_another_process_knows_it_too_and_its_file_is_private_and_holds_no_secret(
-    failures: StartFailures, tmp_path: Path, clock: Clock
+    failures: StartFailures, tmp_path: Path, clock: HandClock
 ) -> None:
     failures.add(HANGING)
     file = tmp_path / "failures.json"
@@ -109,7 +100,7 @@ def test_what_is_forgotten_starts_afresh(failures: StartFailures) -> None:
 
 
 def test_a_clock_that_was_put_back_keeps_nobody_waiting(
-    failures: StartFailures, clock: Clock
+    failures: StartFailures, clock: HandClock
 ) -> None:
     failures.add(HANGING)
     clock.seconds -= 3600
@@ -193,7 +184,7 @@ async def test_a_failure_is_told_once_and_not_repeated_by_the_next_process(
 
 
 async def test_the_third_failure_sets_a_server_aside_with_one_line(
-    failures: StartFailures, tmp_path: Path, clock: Clock
+    failures: StartFailures, tmp_path: Path, clock: HandClock
 ) -> None:
     spec = flaky(tmp_path, "exit")
     told: list[str] = []

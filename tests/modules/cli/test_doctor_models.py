@@ -18,13 +18,14 @@ from modules.models.credentials.keyring_store import (
     KeyringStore,
     OpenBackend,
 )
+from tests.doubles import MemoryKeyring
 from tests.modules.models.choosing.listeners import json_server, listing
 from tests.modules.models.choosing.worlds import NOBODY
 
 KEY = "very-secret-key-0123"
 
 
-class MemoryKeyring:
+class OneKey(MemoryKeyring):
     """A keyring that has one key for everybody."""
 
     name = "a keyring"
@@ -32,19 +33,13 @@ class MemoryKeyring:
     def get_password(self, service: str, username: str, /) -> str | None:
         return KEY
 
-    def set_password(self, service: str, username: str, password: str, /) -> None:
-        """It is there already."""
-
-    def delete_password(self, service: str, username: str, /) -> None:
-        """Never asked for."""
-
 
 def look(
     home: Path,
     environ: Mapping[str, str] = NOBODY,
     *,
     choice: str = "auto",
-    open_backend: OpenBackend = MemoryKeyring,
+    open_backend: OpenBackend = OneKey,
     keyring_seconds: float = KEYRING_SECONDS,
     models: ModelsFile | None = None,
 ) -> dict[str, Check]:
@@ -87,7 +82,7 @@ def test_what_was_named_and_is_not_there_is_missing(tmp_path: Path) -> None:
 
 
 def test_keys_are_told_to_be_set_and_not_shown(tmp_path: Path) -> None:
-    KeyringStore(tmp_path, MemoryKeyring).keep("ANTHROPIC_API_KEY", KEY)
+    KeyringStore(tmp_path, OneKey).keep("ANTHROPIC_API_KEY", KEY)
     found = look(tmp_path, {**NOBODY, "GEMINI_API_KEY": KEY})
     assert found["answers"].detail == "gemini:gemini-3.8-flash: GEMINI_API_KEY is set"
     assert found["answers"].advice == ""
@@ -131,7 +126,7 @@ def test_a_keyring_that_is_not_there_or_fails_is_told(tmp_path: Path) -> None:
 def test_a_keyring_that_is_silent_is_told_after_a_short_while(
     tmp_path: Path, choice: str, name: str, state: str
 ) -> None:
-    KeyringStore(tmp_path, MemoryKeyring).keep("GEMINI_API_KEY", KEY)
+    KeyringStore(tmp_path, OneKey).keep("GEMINI_API_KEY", KEY)
     never = threading.Event()
 
     def silent() -> KeyringBackend:

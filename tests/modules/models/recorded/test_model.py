@@ -31,7 +31,8 @@ from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import FREE
 from modules.models.serving.reply import collect_reply
 from modules.models.serving.watched import ChosenModel
-from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient
+from tests.doubles import HandClock
+from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "You plan.\nTools: add, subtract\nRequest: 2 + 2\nPlan:")
 NO_SECRETS = Redactor({})

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from core.base.timing import Timing
 from core.errors import ModelUnavailable
 from core.events import Event
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
@@ -50,24 +49,6 @@ class HeldModel:
     async def aclose(self) -> None:
         """Count."""
         self.closed += 1
-
-
-@dataclass
-class HandClock:
-    """Time that passes in pauses only, which are over at once; chance always draws `drawn`."""
-
-    seconds: float = 0.0
-    drawn: float = 1.0
-    pauses: list[float] = field(default_factory=list[float])
-
-    @property
-    def timing(self) -> Timing:
-        """What a manager is given."""
-        return Timing(now=lambda: self.seconds, sleep=self._sleep, draw=lambda: self.drawn)
-
-    async def _sleep(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-        self.seconds += seconds
 
 
 @dataclass

@@ -20,7 +20,8 @@ from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE
 from modules.models.serving.watched import TELLING_SECONDS, ChosenModel
-from tests.modules.models.serving.doubles import HandClock, Heard, HeldModel, transient
+from tests.doubles import HandClock
+from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 
 DECISION = ModelRequest("decision", "p")
 SOON_SECONDS = 5.0
