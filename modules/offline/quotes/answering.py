@@ -10,9 +10,9 @@ from typing import Final
 
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from modules.offline.plan_source import filled, literal
+from modules.offline.quotes.asking import ENDINGS, word_roots
 from modules.offline.quotes.questions import Question, Wanted
 from modules.offline.quotes.sentences import QUOTES_MAX
-from modules.offline.quotes.word_forms import ENDINGS, word_roots
 
 NEAREST: Final = "The nearest passages:"
 """How the text begins that hands passages on to the next step."""

@@ -1,4 +1,9 @@
-"""What questions and other requests in sentences have in common, whatever they are put to."""
+"""What questions have in common, whatever they are put to: their words, and the forms of these.
+
+The forms of an English word, irregular ones too (kept for keep, mice for mouse), come from
+LemmInflect's tables, which the NIH's SPECIALIST Lexicon is behind. What those don't know, and words
+that are made of others (descaling), are found by their stem and common endings.
+"""
 
 import re
 from typing import Final
@@ -75,3 +80,34 @@ def whole_number(word: str) -> int | None:
     if text.isdecimal():
         return int(text) if len(text) < 4 else None
     return {**UNITS, **TEENS}.get(text)
+
+
+# The forms of a word.
+
+FORMS_MAX: Final = 12
+"""More forms of one word are several words that are spelled alike."""
+
+ENDINGS: Final = r"(?:s|es|e|ed|d|ings?|ers?|ors?|(?:at)?ions?|ly|al|y|ies|ied|able|ments?)?\b"
+"""What may stand behind a root of a word, in text that is lower case and has no marks."""
+
+
+def word_roots(word: str) -> str:
+    """What the word's forms begin with, as alternatives of a regular expression; see `ENDINGS`."""
+    root = stem(word)
+    others = sorted(form for form in _inflected(word.lower()) if not form.startswith(root))
+    return "|".join(re.escape(each) for each in [root, *others[:FORMS_MAX]])
+
+
+def _inflected(word: str) -> set[str]:
+    """The forms that share a lemma with the word; none for a word that the tables don't have."""
+    import lemminflect  # 0.2 s, and only questions to texts need it
+
+    lemmas = {lemma for found in lemminflect.getAllLemmas(word).values() for lemma in found}
+    forms = {
+        form.lower()
+        for lemma in lemmas
+        for found in lemminflect.getAllInflections(lemma).values()
+        for form in found
+        if form.isalpha()
+    }
+    return {word, *lemmas, *forms}

@@ -13,8 +13,8 @@ from core.errors import CallRefused, ServerError
 from core.ports import PerceptionInputs, ToolCaller
 from core.turn import PerceptionResult
 from modules.offline.perception import OPEN_QUESTION
+from modules.offline.quotes.asking import ENDINGS, word_roots
 from modules.offline.quotes.document_questions import documents_tool, open_question
-from modules.offline.quotes.word_forms import ENDINGS, word_roots
 
 HINT_SECONDS: Final = 3.0
 """How long a first plan waits for the index, which answers within 0.1 s once its server runs."""

@@ -26,14 +26,21 @@ NUMBERS: Final[JsonObject] = {"type": "array", "items": NUMBER}
 
 
 def wrapped(
-    server: str, name: str, description: str, properties: dict[str, JsonObject]
+    server: str,
+    name: str,
+    description: str,
+    properties: dict[str, JsonObject],
+    required: Iterable[str] | None = None,
 ) -> ToolSpec:
-    """A tool as the bundled servers offer it: all arguments in one object `input`."""
+    """A tool as the bundled servers offer it: all arguments in one object `input`.
+
+    All are required where nobody says which.
+    """
     model = f"{name.title().replace('_', '')}Input"
     inner: JsonObject = {
         "type": "object",
         "properties": dict(properties),
-        "required": list(properties),
+        "required": list(properties if required is None else required),
     }
     schema: JsonObject = {
         "type": "object",
@@ -61,6 +68,11 @@ def plain(
         "required": list(required),
     }
     return ToolSpec(server, name, description, schema, read_only=read_only)
+
+
+def echo(*arguments: Json) -> Json:
+    """A tool that answers its arguments."""
+    return json.dumps(arguments)
 
 
 def _fibonacci(count: int) -> list[Json]:

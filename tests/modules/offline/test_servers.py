@@ -4,13 +4,12 @@ It may decline what it does not understand, and must never call a tool that the 
 ask for, or with arguments that it does not give.
 """
 
-import json
 from typing import Final
 
 import pytest
 
-from core.values import Json, JsonObject
-from tests.modules.offline.plans import INTEGER, MATH_TOOLS, NUMBER, TEXT, Bench, plain
+from core.values import JsonObject
+from tests.modules.offline.plans import INTEGER, MATH_TOOLS, NUMBER, TEXT, Bench, echo, plain
 
 TEXTS: Final[JsonObject] = {"type": "array", "items": TEXT}
 ZONE: Final[JsonObject] = {
@@ -43,9 +42,6 @@ TOOLS: Final = (
 
 
 def bench() -> Bench:
-    def echo(*arguments: Json) -> Json:
-        return json.dumps(arguments)
-
     return Bench((*MATH_TOOLS, *TOOLS), {tool.name: echo for tool in (*MATH_TOOLS, *TOOLS)})
 
 

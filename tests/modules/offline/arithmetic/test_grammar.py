@@ -2,7 +2,9 @@
 
 import ast
 import json
+import operator
 import time
+from collections.abc import Callable
 from typing import Final
 
 import pytest
@@ -32,36 +34,19 @@ WORDS: Final = {
     "remainder": "modulo",
     "power": "to the power of",
 }
-NUMBER_WORDS: Final = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-
-PYTHON_OPERATORS: Final = {
-    "Add": "add",
-    "Sub": "subtract",
-    "Mult": "multiply",
-    "Div": "divide",
-    "Mod": "remainder",
+_NUMBER_TEXT: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
+NUMBER_WORDS: Final = _NUMBER_TEXT.split()
+_TENS_TEXT: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+TENS: Final = _TENS_TEXT.split()
+OPERATORS: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda left, right: left / right,
+    ast.Mod: operator.mod,
 }
 
 Outcome = int | float | type[Exception]
@@ -69,47 +54,25 @@ UNBOUNDED: Final = 10**6
 
 
 def value(node: Node) -> int | float:
-    """The tree's value, by a plain evaluator of the test's own."""
+    """The tree's value."""
+    return python_value(ast.parse(in_python(node), mode="eval").body)
+
+
+def in_python(node: Node) -> str:
+    """The tree as Python writes it, with a parenthesis around everything."""
     match node:
         case Number(number):
-            return number
+            return f"({number!r})"
         case Apply("negate", (inner,)):
-            return -value(inner)
-        case Apply("power", (base, exponent)):
-            return _power(value(base), value(exponent))
+            return f"(-{in_python(inner)})"
         case Apply(operation, (left, right)):
-            return _calculate(operation, value(left), value(right))
+            return f"({in_python(left)} {SYMBOLS[operation]} {in_python(right)})"
         case _:
             raise AssertionError(f"unexpected node {node}")
 
 
-def _power(base: int | float, exponent: int | float) -> int | float:
-    if abs(base) > UNBOUNDED or abs(exponent) > 20:
-        raise MemoryError
-    result = base**exponent
-    if isinstance(result, complex):
-        raise ArithmeticError
-    return result
-
-
-def _calculate(operation: str, left: int | float, right: int | float) -> int | float:
-    match operation:
-        case "add":
-            return left + right
-        case "subtract":
-            return left - right
-        case "multiply":
-            return left * right
-        case "divide":
-            return left / right
-        case "remainder":
-            return left % right
-        case _:
-            raise AssertionError(operation)
-
-
 def python_value(tree: ast.expr) -> int | float:
-    """The value of an expression by Python's own parser, with the same bounds on powers."""
+    """The value of an expression by Python's own parser, with bounds on powers."""
     match tree:
         case ast.Constant(value=int() | float() as number):
             return number
@@ -120,10 +83,18 @@ def python_value(tree: ast.expr) -> int | float:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(python_value(left), python_value(right))
         case ast.BinOp(left=left, op=op, right=right):
-            name = PYTHON_OPERATORS[type(op).__name__]
-            return _calculate(name, python_value(left), python_value(right))
+            return OPERATORS[type(op)](python_value(left), python_value(right))
         case _:
             raise AssertionError(ast.dump(tree))
+
+
+def _power(base: int | float, exponent: int | float) -> int | float:
+    if abs(base) > UNBOUNDED or abs(exponent) > 20:
+        raise MemoryError
+    result = base**exponent
+    if isinstance(result, complex):
+        raise ArithmeticError
+    return result
 
 
 def attempt_ours(request: str) -> Outcome:
@@ -249,82 +220,13 @@ def spelled(number: int) -> str:
     return NUMBER_WORDS[number]
 
 
-FRAGMENTS: Final = [
-    "add",
-    "sum",
-    "of",
-    "the",
-    "and",
-    "then",
-    "it",
-    "5",
-    "2.5",
-    "%",
-    "^",
-    "!",
-    "(",
-    ")",
-    "[",
-    "]",
-    ",",
-    ".",
-    "?",
-    '"',
-    "'",
-    "`",
-    "{",
-    "}",
-    "\\",
-    "'''",
-    "=",
-    "x",
-    "e",
-    "pi",
-    "first",
-    "their",
-    "fibonacci",
-    "numbers",
-    "ASCII",
-    "values",
-    "INDIA",
-    "which",
-    "is",
-    "larger",
-    "or",
-    "square",
-    "root",
-    "percent",
-    "to",
-    "by",
-    "from",
-    "its",
-    "multiply",
-    "divide",
-    "thumbnail",
-    "photo.png",
-    "https://a.b/c",
-    "call",
-    "add(",
-    "a=5",
-    "hundred",
-    "third",
-    "create",
-    "when",
-    "search",
-    "for",
-    "what",
-    "\n",
-    "\x00",
-    "\u202e",
-    "😀",
-    "10^10^10",
-    "1e999",
-    "degrees",
-    "sin",
-    "log",
-    "base",
-    "-",
-]
+_FRAGMENT_TEXT: Final = (
+    "add sum of the and then it 5 2.5 % ^ ! ( ) [ ] , . ? { } = x e pi first their fibonacci "
+    "numbers ASCII values INDIA which is larger or square root percent to by from its "
+    "multiply divide thumbnail photo.png https://a.b/c call add( a=5 hundred third create "
+    "when search for what 😀 10^10^10 1e999 degrees sin log base -"
+)
+FRAGMENTS: Final = [*_FRAGMENT_TEXT.split(), '"', "'", "`", "\\", "'''", "\n", "\x00", "\u202e"]
 
 fragments = st.lists(
     st.sampled_from(FRAGMENTS),

@@ -1,7 +1,5 @@
 """The offline planner asked about documents: quotes with their sources, or passages, or neither."""
 
-import dataclasses
-
 import pytest
 
 from core.ports import ModelRequest, PerceptionInputs
@@ -48,15 +46,8 @@ NOTHING = "Note: indexing goes on: 1 of 4 files\nNo passage of the documents fit
 
 def document_tool(name: str, description: str, **properties: JsonObject) -> ToolSpec:
     """A tool of the documents server, of which only `query`, `file` and `url` are required."""
-    tool = wrapped("documents", name, description, properties)
-    schema = dict(tool.input_schema)
-    definitions = schema["$defs"]
-    assert isinstance(definitions, dict)
-    (inner,) = definitions.values()
-    assert isinstance(inner, dict)
-    needed: list[Json] = [n for n in properties if n in ("query", "file", "url", "file_path")]
-    inner["required"] = [] if name == "list_documents" else needed[:1]
-    return dataclasses.replace(tool, input_schema=schema)
+    needed = [n for n in properties if n in ("query", "file", "url", "file_path")]
+    return wrapped("documents", name, description, properties, needed[:1])
 
 
 DOCUMENTS = (

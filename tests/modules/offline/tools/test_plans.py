@@ -1,14 +1,13 @@
 """The offline planner with tools of any server: ranking, arguments, doubts, second tries."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from core.ports import ModelRequest, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
-from core.values import Json, JsonObject
+from core.values import JsonObject
 from modules.models.offline import OfflineModel
 from modules.models.serving.reply import collect_reply
 from tests.modules.offline.plans import (
@@ -17,6 +16,7 @@ from tests.modules.offline.plans import (
     NUMBER,
     TEXT,
     Bench,
+    echo,
     offline_reply,
     plain,
     wrapped,
@@ -77,11 +77,7 @@ TOOLS = (*MATH_TOOLS, WEB, DOCUMENTS, HTML, NOTE, LIGHT, MEDIAN)
 
 
 def bench() -> Bench:
-    def echo(*arguments: Json) -> Json:
-        return json.dumps(arguments)
-
-    functions: dict[str, Callable[..., Json]] = {tool.name: echo for tool in TOOLS}
-    return Bench(TOOLS, functions)
+    return Bench(TOOLS, {tool.name: echo for tool in TOOLS})
 
 
 @pytest.mark.parametrize("filler", [" ", ", .", " please", "!?"])

@@ -1,6 +1,5 @@
 """A web for tests of the offline planner: tools as the bundled servers have them, and its pages."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
@@ -71,14 +70,7 @@ RESULTS: Final = (
 
 def web_tool(server: str, name: str, description: str, **properties: JsonObject) -> ToolSpec:
     """A tool of which only the first argument is required."""
-    tool = wrapped(server, name, description, properties)
-    schema = dict(tool.input_schema)
-    definitions = schema["$defs"]
-    assert isinstance(definitions, dict)
-    (inner,) = definitions.values()
-    assert isinstance(inner, dict)
-    inner["required"] = [next(iter(properties))]
-    return dataclasses.replace(tool, input_schema=schema)
+    return wrapped(server, name, description, properties, [next(iter(properties))])
 
 
 SEARCH_SPEC: Final = web_tool(
