@@ -1,50 +1,24 @@
-r"""The grammar of requests, and the reader of its upper half: steps, commands, questions.
+"""The grammar of requests, and the reader of its upper half: steps and whole questions.
 
 A request is read as a whole: a word that no rule takes makes the request something else than
-arithmetic. In EBNF, with `value` for any value and {x} for repetition, [x] for an option:
+arithmetic. The levels, from the top; {x} is repetition, [x] an option:
 
-    request     = { lead-in } , ( comparison | share | combined | step , { link , step } ) ,
-                  { trailer } ;
-    link        = [ "," | ";" | "." | ":" ] , [ "and" | "then" | lead-in ] ;    (* not empty *)
-    step        = ( command , [ tail ] ) | continued | sum ;
-    comparison  = "which is" , comparative , [ ":" | "," ] , sum , { ( "or" | "," | "and" ) , sum }
-                ;
-    share       = "what percent of" , sum , "is" , sum | "what percent is" , sum , "of" , sum
-                | number , ( "is what" | "as a" ) , "percent of" , sum ;
-    combined    = items , ( "added together" | "multiplied together" | … ) ;
-    command     = ( "add" | "sum" | "multiply" | "average" ) , items , [ ( "to" | "by" ) , other ]
-                | ( "add" | "multiply" ) , sum ;       (* whose operators say what the verb says *)
-                | ( "subtract" | "take" ) , item , [ [ "away" ] , "from" , near ]
-                | "from" , item , ( "subtract" | "take" ) , item
-                | ( "divide" | "increase" | "decrease" ) , [ item ] , "by" , other
-                | "raise" , item , [ "to" , near ]
-                | ( "double" | "halve" | "square" | … ) , [ near ]
-                | "convert" , text , ( "to" | "into" ) , codes ;
-    other       = near | "itself" ;
-    tail        = operator , sum ;             (* only where all readings agree, else refused *)
-    continued   = ( operator | power | postfix ) …    (* "times 3": the running value goes first *)
+    request  = {lead-in} (comparison | share | combined | step {link step}) {trailer}
+    step     = command [tail] | continued | sum      "add 5 and 7", "times 3", "2 + 3"
+    command  = verb with items or operands           in `commands`
+    sum      = product {additive product} ["is multiplied by" near]
+    product  = factor {multiplicative factor}        `%` between operands is Python's remainder
+    factor   = unary [percent [("of" | "off") factor]]
+    unary    = {sign} power                          -2^2 is -4, as in Python
+    power    = behind ["^" unary]                    or in words; right-associative
+    behind   = primary {"!" | "squared" | "degrees" | …}
+    primary  = number | "(" sum ")" | function ["of"] near | aggregate ["of"] items | "it" | …
+    items    = item {separator item} | number "to" number
+    near     = sum, of which only operators count that are written without spaces
 
-    sum         = terms , [ "is" , ( "added to" | "multiplied by" | … ) , near ] ;
-    terms       = product , { ( "+" | "-" | "plus" | "minus" | "less than" | … ) , product } ;
-    product     = factor , { ( "*" | "/" | "%" | "times" | "divided by" | "mod" | … ) , factor } ;
-    factor      = unary , [ percent , [ ( "of" | "off" ) , factor ] ] ;
-    unary       = { "-" | "+" | "minus" | "negative" } , power ;
-    power       = behind , [ ( "^" | "**" | "to the power of" | "to the" ordinal ) , unary ] ;
-    behind      = primary , { "!" | "factorial" | "squared" | "cubed" | "²" | "³" | "degrees" } ;
-    primary     = number | "(" , sum , ")" | "[" , sum , { "," , sum } , "]" | "√" primary
-                | constant | function , [ "of" ] , near | aggregate , [ "of" ] , items
-                | plural , "of" , items | codes , "of" , text | text , ( "in" | "to" ) , codes
-                | "first" , number , "Fibonacci numbers"
-                | ordinal , ( "power" | "root" ) , "of" , near | fraction , "of" , near
-                | ( "its" | "their" ) , ( function | aggregate ) | "it" | "the result" | … ;
-    items       = [ "the following numbers:" | … ] ,
-                  ( item , { ( "," | "and" | ", and" ) , item } | number , "to" , number ) ;
-    near        = sum ;  (* only with operators that are written without spaces *)
-
-"^" is right-associative and binds tighter than a sign before it, as in Python; `%` between
-operands is Python's remainder. A function in words takes the nearest value; a list in words ends
-at the first operator in words (of which `TAILS` has those that leave no doubt about that); a list
-inside a list ends after its first "and".
+A function in words takes the nearest value; a list in words ends at the first operator in words
+(of which `TAILS` has those that leave no doubt about that); a list inside a list ends after its
+first "and".
 
 Why no parser generator: lark 1.3.1 was tried with most of these rules. LALR(1) has 50 shift/reduce
 conflicts in them and settles each in silence, where this reader looks further ahead or refuses.
