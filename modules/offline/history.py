@@ -31,26 +31,16 @@ def last_number(history: tuple[Exchange, ...]) -> int | float | None:
     mean those.
     """
     for exchange in reversed(history):
-        if exchange.answer is None:
-            continue
-        if (number := number_in(exchange.answer)) is not None:
+        answer = exchange.answer or ""
+        text = answer.strip().removesuffix(".").strip()
+        match = _ANSWER.fullmatch(text) if len(text) <= MAX_ANSWER_CHARACTERS else None
+        number = None if match is None else number_of(match["number"].replace("−", "-"))
+        # Only a float can be infinite; `isinf` of an int beyond the range of floats raises.
+        if number is not None and not (isinstance(number, float) and math.isinf(number)):
             return number
-        if any(char.isdigit() for char in exchange.answer):
+        if any(char.isdigit() for char in answer):
             return None
     return None
-
-
-def number_in(answer: str) -> int | float | None:
-    """The number that an answer is, or ends in: "The result is 21.", "2^10 = 1024"."""
-    text = answer.strip().removesuffix(".").strip()
-    if not text or len(text) > MAX_ANSWER_CHARACTERS:
-        return None
-    match = _ANSWER.fullmatch(text)
-    if match is None:
-        return None
-    value = number_of(match["number"].replace("−", "-"))
-    # Only a float can be infinite; `isinf` of an int beyond the range of floats raises.
-    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 _AGAIN: Final = re.compile(

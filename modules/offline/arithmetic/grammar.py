@@ -35,13 +35,11 @@ from modules.offline.arithmetic.numerals import NUMBER_WORDS
 from modules.offline.arithmetic.operations import aggregate
 from modules.offline.arithmetic.tokens import Kind
 from modules.offline.arithmetic.tree import (
-    Comparison,
     Labelled,
     Node,
     Number,
     Percent,
     Question,
-    Values,
     is_list,
 )
 from modules.offline.refusal import Ambiguous, Refusal, quoted
@@ -111,7 +109,7 @@ class RequestReader(CommandReader):
                 raise Refusal(f"{quoted(answer.label)} is no calculation")
         if self.in_degrees and self.without_unit:
             raise Ambiguous("one angle is in degrees, and another one does not say")
-        return Values(tuple(self.answers))
+        return Question(tuple(self.answers))
 
     # -- steps -------------------------------------------------------------------------------
 
@@ -245,7 +243,7 @@ class RequestReader(CommandReader):
             items.append(self._compared())
         if len(items) < 2:
             raise Refusal("it compares fewer than two values")
-        return Comparison(tuple(items), largest == "largest")
+        return Question(tuple(items), "largest" if largest == "largest" else "smallest")
 
     def _compared(self) -> Labelled:
         start = self.position
@@ -267,7 +265,7 @@ class RequestReader(CommandReader):
         name = self.accept_phrase(words.COMBINED)
         if name is None or len(nodes) < 2:
             return None
-        return Values((Labelled(self.span(begin), aggregate(self.make, name, nodes)),))
+        return Question((Labelled(self.span(begin), aggregate(self.make, name, nodes)),))
 
     def _share(self) -> Question | None:
         """Read "what percent of 80 is 20", "20 is what percent of 80", "20 as a percent of 80"."""
@@ -284,7 +282,7 @@ class RequestReader(CommandReader):
             self.expect("is")
             part = self.expression()
         share = self.make("divide", self.make("multiply", part, Number(100)), whole)
-        return Values((Labelled(self.span(start), share),))
+        return Question((Labelled(self.span(start), share),))
 
     def _part(self) -> Node | None:
         number = self.read_number()

@@ -16,7 +16,6 @@ from core.values import Json
 from modules.offline.arithmetic.operations import OPERATIONS, is_small, is_whole
 from modules.offline.arithmetic.tree import (
     Apply,
-    Comparison,
     Constant,
     Each,
     Labelled,
@@ -232,11 +231,9 @@ class _PlanWriter:
     def _answer(self) -> str:
         """The name that the answer has in the plan."""
         items = self._question.items
-        if isinstance(self._question, Comparison):
-            return self._compared(self._question)
-        if len(items) == 1:
-            return self._printable(items[0].node)
-        return self._listed(items)
+        if self._question.compared != "no":
+            return self._compared(items, "max" if self._question.compared == "largest" else "min")
+        return self._printable(items[0].node) if len(items) == 1 else self._listed(items)
 
     def _printable(self, node: Node) -> str:
         """A name for the node's value, whole floats turned into ints."""
@@ -262,14 +259,13 @@ class _PlanWriter:
         self._lines.append(f'{name} = "; ".join([{", ".join(parts)}])')
         return name
 
-    def _compared(self, question: Comparison) -> str:
-        pairs = [f"({i.label!r}, {self._expression(i.node)})" for i in question.items]
-        choose = "max" if question.largest else "min"
+    def _compared(self, items: tuple[Labelled, ...], choose: str) -> str:
+        pairs = [f"({i.label!r}, {self._expression(i.node)})" for i in items]
         self._lines.append(f"compared = [{', '.join(pairs)}]")
         self._lines.append(f"best = {choose}([value for label, value in compared])")
-        whole = all(is_whole(item.node) for item in question.items)
+        whole = all(is_whole(item.node) for item in items)
         best = "best" if whole else self._tidied("best")
-        if all(isinstance(item.node, Number) for item in question.items):
+        if all(isinstance(item.node, Number) for item in items):
             return best
         self._lines.append("labels = [label for label, value in compared if value == best]")
         self._lines.append(f'winner = " and ".join(labels) + " = " + str({best})')

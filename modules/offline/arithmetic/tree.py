@@ -4,7 +4,7 @@ One node used twice (as "it" in "double it") is computed once: the writer goes b
 are named tuples because a dozen dataclasses would cost 8 ms of every start.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 
 class Number(NamedTuple):
@@ -65,20 +65,14 @@ class Labelled(NamedTuple):
     node: Node
 
 
-class Values(NamedTuple):
-    """The answer is one value, or several independent ones, each with its label."""
+class Question(NamedTuple):
+    """What a request asks: one value, or several independent ones.
+
+    Where they are `compared`, the answer is the largest or smallest of them, with its label.
+    """
 
     items: tuple[Labelled, ...]
-
-
-class Comparison(NamedTuple):
-    """The answer is the largest (or smallest) of the items, with its label."""
-
-    items: tuple[Labelled, ...]
-    largest: bool
-
-
-Question: TypeAlias = Values | Comparison
+    compared: Literal["no", "largest", "smallest"] = "no"
 
 
 def is_list(node: Node) -> bool:

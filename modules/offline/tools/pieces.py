@@ -62,22 +62,24 @@ def number_of(text: str) -> int | float | None:
 
 
 def _piece(match: re.Match[str]) -> Piece:
-    start, end, text = match.start(), match.end(), match[0]
-    if match["pair"] is not None:
-        given = match["given"].rstrip(".?!") if match["given"][0] not in "\"'[" else match["given"]
-        return Piece("pair", given.strip("\"'"), start, end, match["name"])
-    if match["url"] is not None:
-        clean = text.rstrip(".,;:!?)")
-        return Piece("url", clean, start, end)
-    if match["quoted"] is not None:
-        return Piece("quoted", text[1:-1], start, end)
-    if match["list"] is not None:
-        return Piece("list", list_of(text), start, end)
-    if match["path"] is not None:
-        return Piece("path", text, start, end)
-    if match["number"] is not None and (number := number_of(text)) is not None:
-        return Piece("number", number, start, end)
-    return Piece("word" if match["word"] is not None else "mark", text, start, end)
+    (start, end), text = match.span(), match[0]
+    match match.lastgroup:
+        case "pair":
+            given: str = match["given"]
+            clean = given if given[0] in "\"'[" else given.rstrip(".?!")
+            return Piece("pair", clean.strip("\"'"), start, end, match["name"])
+        case "url":
+            return Piece("url", text.rstrip(".,;:!?)"), start, end)
+        case "quoted":
+            return Piece("quoted", text[1:-1], start, end)
+        case "list":
+            return Piece("list", list_of(text), start, end)
+        case "number" if (number := number_of(text)) is not None:
+            return Piece("number", number, start, end)
+        case "path" | "word" as kind:
+            return Piece(kind, text, start, end)
+        case _:
+            return Piece("mark", text, start, end)
 
 
 def list_of(text: str) -> list[Json]:
