@@ -11,11 +11,15 @@ import pytest
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, TextModel
-from core.values import Json, JsonObject
+from core.values import JsonObject
 from modules.models.credentials.keys import ApiKey
 from modules.models.hosted.model import HostedModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
+from tests.modules.models.hosted import claude_events as claude
+from tests.modules.models.hosted import gemini_events as gemini
+from tests.modules.models.http import chat_server as openai
+from tests.modules.models.ollama import server as ollama
 from tests.modules.models.service import FakeService, answers, serving
 
 REQUEST: Final = ModelRequest("decision", "Plan this: {}")
@@ -25,18 +29,23 @@ VARIABLE: Final = "TEST_API_KEY"
 
 @dataclass(frozen=True)
 class Backend:
-    """One backend: how it is made, and the reply `x` as its service streams it.
+    """One backend: how it is made, where it asks, and the reply `x` as its service streams it.
 
-    `began` is that reply without its end. `key_header` goes out with the key behind it. `error`
-    makes the service's error document from HTTP's status and a message. `asides` are what it may
-    ask besides, with the service's answers.
+    `began` is that reply without its end, `cut` the same at the limit of tokens; `rich` has all
+    that a reply may have, with `cached_tokens` as far as the service tells them. `key_header` goes
+    out with the key behind it. `error` makes the service's error document from HTTP's status and a
+    message. `asides` are what it may ask besides, with the service's answers.
     """
 
     name: str
     make: Callable[[ModelEntry, ApiKey], TextModel]
     model: str
+    path: str
     began: bytes
     whole: bytes
+    cut: bytes
+    rich: bytes
+    cached_tokens: int = 8
     key_header: str = "authorization: Bearer "
     error: Callable[[int, str], JsonObject] = lambda status, message: {
         "error": {"message": message}
@@ -91,48 +100,15 @@ async def ask(model: TextModel, request: ModelRequest = REQUEST) -> ModelReply:
     return await collect_reply(model, model.stream(request))
 
 
-def event(document: Json, kind: str = "") -> bytes:
-    """A server-sent event."""
-    named = f"event: {kind}\n" if kind else ""
-    return f"{named}data: {json.dumps(document)}\n\n".encode()
+def events(*documents: JsonObject) -> bytes:
+    """Server-sent events."""
+    return b"".join(f"data: {json.dumps(document)}\n\n".encode() for document in documents)
 
 
-def line(document: Json) -> bytes:
-    """A line of JSON."""
-    return json.dumps(document).encode() + b"\n"
+def lines(*documents: JsonObject) -> bytes:
+    """Lines of JSON."""
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
 
-
-def chunk(text: str, finish: str | None = None) -> JsonObject:
-    """A chunk of OpenAI's protocol."""
-    return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
-
-
-def gemini_piece(text: str, finish: str | None = None) -> JsonObject:
-    """A GenerateContentResponse."""
-    content: JsonObject = {"role": "model", "parts": [{"text": text}]}
-    candidate: JsonObject = {"content": content, "index": 0}
-    if finish is not None:
-        candidate["finishReason"] = finish
-    return {"candidates": [candidate]}
-
-
-def claude_text(text: str) -> bytes:
-    """The events of a message's beginning."""
-    usage: JsonObject = {"input_tokens": 3, "output_tokens": 1}
-    begin: JsonObject = {"type": "message_start", "message": {"type": "message", "usage": usage}}
-    block: JsonObject = {"type": "text", "text": ""}
-    start: JsonObject = {"type": "content_block_start", "index": 0, "content_block": block}
-    inner: JsonObject = {"type": "text_delta", "text": text}
-    delta: JsonObject = {"type": "content_block_delta", "index": 0, "delta": inner}
-    stop: JsonObject = {"type": "content_block_stop", "index": 0}
-    documents = (begin, start, delta, stop)
-    return b"".join(event(document, str(document["type"])) for document in documents)
-
-
-CLAUDE_END: Final = event(
-    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
-    "message_delta",
-) + event({"type": "message_stop"}, "message_stop")
 
 CLAUDE_FACTS: Final[JsonObject] = {
     "type": "model",
@@ -158,39 +134,87 @@ OPENAI: Final = Backend(
     "openai",
     HostedModel,
     "test-model",
-    began=event(chunk("x")),
-    whole=event(chunk("x")) + event(chunk("", "stop")) + b"data: [DONE]\n\n",
+    path="/chat/completions",
+    began=events(openai.chunk(content="x")),
+    whole=events(openai.chunk(content="x"), openai.chunk("stop")) + b"data: [DONE]\n\n",
+    cut=events(openai.chunk(content="x"), openai.chunk("length")),
+    rich=events(
+        openai.chunk(reasoning_content="Let me see"),
+        openai.chunk(content="Grüße\u2028 and\n"),
+        openai.call_piece("add", '{"a": 1, "b'),
+        openai.call_piece(None, '": [2.5, "ü"]}'),
+        openai.chunk("tool_calls"),
+        openai.counted(
+            prompt_tokens=11, completion_tokens=7, prompt_tokens_details={"cached_tokens": 8}
+        ),
+    ),
 )
 ANTHROPIC: Final = Backend(
     "anthropic",
     HostedModel,
     "claude-sonnet-5-5",
-    began=claude_text("x"),
-    whole=claude_text("x") + CLAUDE_END,
-    error=lambda status, message: {
-        "type": "error",
-        "error": {"type": "some_error", "message": message},
-    },
+    path="/v1/messages",
+    began=claude.begin() + claude.text("x"),
+    whole=claude.begin() + claude.text("x") + claude.end(),
+    cut=claude.begin() + claude.text("x") + claude.end("max_tokens"),
+    rich=b": a comment\n\n"
+    + claude.begin(cache_read_input_tokens=8)
+    + claude.block(
+        0,
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "thinking_delta", "thinking": "Let me see"},
+        {"type": "thinking_delta", "thinking": ""},
+        {"type": "signature_delta", "signature": "c2ln"},
+    )
+    + claude.text("Grüße\u2028 and\n", index=1)
+    + claude.block(
+        2,
+        {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}},
+        {"type": "input_json_delta", "partial_json": ""},
+        {"type": "input_json_delta", "partial_json": '{"a": 1, "b'},
+        {"type": "input_json_delta", "partial_json": '": [2.5, "ü"]}'},
+    )
+    + claude.event("a_later_invention", index=5)
+    + claude.end("tool_use"),
+    error=lambda status, message: claude.refusal("some_error", message),
     asides={FACTS_PATH: CLAUDE_FACTS},
 )
 GEMINI: Final = Backend(
     "gemini",
     HostedModel,
     "gemini-test",
-    began=event(gemini_piece("x")),
-    whole=event(gemini_piece("x", "STOP")),
+    path="/v1beta/models/gemini-test:streamGenerateContent?alt=sse",
+    began=gemini.event(gemini.answer("x", reason=None)),
+    whole=gemini.event(gemini.answer("x")),
+    cut=gemini.event(gemini.answer("x", "MAX_TOKENS")),
+    rich=gemini.event(gemini.part({"text": "Let me see", "thought": True}, reason=None))
+    + gemini.event(gemini.answer("Grüße\u2028 and\n", reason=None))
+    + gemini.event(
+        gemini.part(
+            {"functionCall": {"name": "add", "args": {"a": 1, "b": [2.5, "ü"]}}},
+            usageMetadata=gemini.USAGE | {"cachedContentTokenCount": 8},
+        )
+    ),
     key_header="x-goog-api-key: ",
-    error=lambda status, message: {
-        "error": {"code": status, "message": message, "status": "SOME_STATUS"}
-    },
+    error=lambda status, message: gemini.refusal(status, "SOME_STATUS", message),
 )
 OLLAMA: Final = Backend(
     "ollama",
     lambda entry, key: OllamaModel(entry, {}, key),
     "qwen:7b",
-    began=line({"message": {"content": "x"}, "done": False}),
-    whole=line({"message": {"content": "x"}, "done": False})
-    + line({"message": {"content": ""}, "done": True, "done_reason": "stop"}),
+    path="/api/chat",
+    began=lines(ollama.chunk("x")),
+    whole=lines(ollama.chunk("x"), ollama.last()),
+    cut=lines(ollama.last("x", "length")),
+    rich=lines(
+        ollama.chunk(thinking="Let me see"),
+        ollama.chunk("Grüße\u2028 and\n"),
+        ollama.chunk(
+            tool_calls=[{"function": {"name": "add", "arguments": {"a": 1, "b": [2.5, "ü"]}}}]
+        ),
+        ollama.last(prompt_eval_count=11, eval_count=7),
+    ),
+    cached_tokens=0,
     error=lambda status, message: {"error": message},
     asides={"/api/show": {}, "/api/ps": {}, "/api/tags": {"models": []}},
 )

@@ -7,7 +7,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
@@ -187,14 +187,15 @@ class FakeService:
         self.handlers.add(asyncio.current_task())
         next_byte = asyncio.create_task(reader.read(1))
         try:
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while first := await next_byte:
-                    exchange = await _read(first, reader, writer)
-                    self.seen.append(exchange)
-                    next_byte = asyncio.create_task(reader.read(1))
-                    await self._reply(exchange, next_byte)
-                    if exchange.is_over:
-                        break
+            while first := await next_byte:
+                exchange = await _read(first, reader, writer)
+                self.seen.append(exchange)
+                next_byte = asyncio.create_task(reader.read(1))
+                await self._reply(exchange, next_byte)
+                if exchange.is_over:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self.left.set()
         finally:
             next_byte.cancel()
             writer.close()

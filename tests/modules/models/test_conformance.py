@@ -7,12 +7,35 @@ import re
 
 import pytest
 
-from core.ports import ModelRequest, TextDelta
+from core.ports import ModelRequest, NativeToolCall, ReplyEnd, TextDelta, ThinkingDelta
+from core.turn import Usage
 from core.values import Json
 from tests.modules.models.backends import BACKENDS, KEY, REQUEST, VARIABLE, Backend, ask
 from tests.modules.models.service import silence
 
 pytestmark = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+
+
+SOON_SECONDS = 60.0
+"""Far more than anything here takes, but the import of an SDK on a machine that is busy."""
+
+OTHER_SETTINGS = {
+    "ANTHROPIC_API_KEY": "sk-ant-other",
+    "ANTHROPIC_AUTH_TOKEN": "other-token",
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
+    "ANTHROPIC_PROFILE": "other",
+    "ANTHROPIC_CUSTOM_HEADERS": "authorization: Bearer other\nX-Api-Key: other",
+    "GOOGLE_API_KEY": "AIzaOther9876543210",
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_GENAI_USE_ENTERPRISE": "true",
+    "GOOGLE_CLOUD_PROJECT": "theirs",
+    "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
+    "GOOGLE_GENAI_API_VERSION": "v9",
+    "GOOGLE_GENAI_CLIENT_MODE": "replay",
+    "OPENAI_API_KEY": "sk-other",
+    "OPENAI_BASE_URL": "http://127.0.0.1:1",
+    "OLLAMA_API_KEY": "other",
+}
 
 
 async def test_a_prompt_is_answered_over_one_connection(backend: Backend) -> None:
@@ -24,10 +47,38 @@ async def test_a_prompt_is_answered_over_one_connection(backend: Backend) -> Non
     assert fake.connections == 1
 
 
-async def test_a_reply_may_come_in_any_pieces(backend: Backend) -> None:
+async def test_thoughts_text_and_calls_come_as_they_are_written_however_they_are_cut(
+    backend: Backend,
+) -> None:
     async with backend.service() as fake, backend.open(fake.url) as model:
-        fake.streams(*(bytes([byte]) for byte in backend.whole))
+        fake.streams(*(bytes([byte]) for byte in backend.rich))  # also within a character
+        deltas = [delta async for delta in model.stream(REQUEST)]
+    usage = Usage(1, input_tokens=11, output_tokens=7, cached_tokens=backend.cached_tokens)
+    assert deltas == [
+        ThinkingDelta("Let me see"),
+        TextDelta("Grüße\u2028 and\n"),
+        NativeToolCall("add", {"a": 1, "b": [2.5, "ü"]}),
+        ReplyEnd(usage),
+    ]
+
+
+async def test_text_that_was_cut_off_is_text(backend: Backend) -> None:
+    async with backend.service() as fake, backend.open(fake.url) as model:
+        fake.streams(backend.cut)
+        reply = await ask(model)
+    assert (reply.text, reply.truncated) == ("x", True)
+
+
+async def test_nothing_in_the_environment_reroutes_or_rekeys(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in OTHER_SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    async with backend.service() as fake, backend.open(fake.url) as model:
         assert (await ask(model)).text == "x"
+    assert fake.heads[-1].startswith(f"POST {backend.path} ")
+    assert "other" not in fake.heads[-1].lower()
+    assert f"{backend.key_header}{KEY}".lower() in fake.heads[-1].lower()
 
 
 async def test_the_key_shows_nowhere_but_in_a_header(
@@ -81,7 +132,7 @@ async def test_a_model_that_was_closed_opens_again(backend: Backend) -> None:
 async def test_words_reach_us_before_the_next_are_written(backend: Backend) -> None:
     async with backend.service() as fake:
         fake.streams(backend.began, ending="hang")
-        async with backend.open(fake.url) as model, asyncio.timeout(10):
+        async with backend.open(fake.url) as model, asyncio.timeout(SOON_SECONDS):
             stream = model.stream(REQUEST)
             assert await anext(stream) == TextDelta("x")
             await stream.aclose()
@@ -99,7 +150,7 @@ async def test_a_cancelled_request_stays_cancelled_and_the_service_sees_it(
             fake.plays(silence)
         else:
             fake.streams(backend.began, ending="hang")
-        async with backend.open(fake.url) as model, asyncio.timeout(10):
+        async with backend.open(fake.url) as model, asyncio.timeout(SOON_SECONDS):
             task = asyncio.create_task(ask(model))
             await fake.begun.wait()
             task.cancel()
@@ -249,7 +300,7 @@ async def test_a_service_that_falls_silent_is_given_up(backend: Backend, has_beg
             fake.streams(backend.began, ending="hang")
         else:
             fake.plays(silence)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(SOON_SECONDS):
             error = await backend.failure(fake, timeout_seconds=0.2)
     assert "for 0.2 s" in str(error)
     assert error.transient

@@ -4,13 +4,6 @@ import pytest
 
 from config.models_file import Price
 from core.errors import ModelUnavailable
-from core.ports import (
-    NativeToolCall,
-    ReplyDelta,
-    ReplyEnd,
-    TextDelta,
-    ThinkingDelta,
-)
 from core.turn import Usage
 from core.values import JsonObject
 from modules.model_manager import ModelManager
@@ -36,43 +29,6 @@ async def test_a_prompt_is_answered_with_text_and_tokens() -> None:
     }
 
 
-async def test_thoughts_text_and_native_calls_come_as_they_are_written() -> None:
-    stream = b"".join(
-        [
-            b": a comment\n\n",
-            begin(cache_read_input_tokens=400, cache_creation_input_tokens=50),
-            block(
-                0,
-                {"type": "thinking", "thinking": "", "signature": ""},
-                {"type": "thinking_delta", "thinking": "Let me see"},
-                {"type": "thinking_delta", "thinking": ""},
-                {"type": "signature_delta", "signature": "c2ln"},
-            ),
-            text("Grüße\u2028", " and\n", index=1),
-            block(
-                2,
-                {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}},
-                {"type": "input_json_delta", "partial_json": ""},
-                {"type": "input_json_delta", "partial_json": '{"a": 1, "b'},
-                {"type": "input_json_delta", "partial_json": '": ["ü"]}'},
-            ),
-            event("a_later_invention", index=5),
-            end("tool_use"),
-        ]
-    )
-    async with service() as fake:
-        fake.streams(*(bytes([byte]) for byte in stream))  # cut anywhere
-        async with claude(fake.url) as model:
-            deltas: list[ReplyDelta] = [delta async for delta in model.stream(REQUEST)]
-    assert deltas == [
-        ThinkingDelta("Let me see"),
-        TextDelta("Grüße\u2028"),
-        TextDelta(" and\n"),
-        NativeToolCall("add", {"a": 1, "b": ["ü"]}),
-        ReplyEnd(Usage(model_calls=1, input_tokens=453, output_tokens=7, cached_tokens=400)),
-    ]
-
-
 async def test_arguments_that_are_no_json_object_are_text() -> None:
     call: JsonObject = {"type": "tool_use", "id": "t", "name": "add", "input": {}}
     async with service() as fake:
@@ -81,26 +37,6 @@ async def test_arguments_that_are_no_json_object_are_text() -> None:
         )
         async with claude(fake.url) as model:
             assert (await ask(model)).text == "add[1"
-
-
-async def test_nothing_in_the_environment_reroutes_or_rekeys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in {
-        "ANTHROPIC_API_KEY": "sk-ant-other",
-        "ANTHROPIC_AUTH_TOKEN": "other-token",
-        "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
-        "ANTHROPIC_PROFILE": "other",
-        "ANTHROPIC_CUSTOM_HEADERS": "authorization: Bearer other\nX-Api-Key: other",
-    }.items():
-        monkeypatch.setenv(name, value)
-    async with service() as fake:
-        fake.streams(begin(), text("x"), end())
-        async with claude(fake.url) as model:
-            assert (await ask(model)).text == "x"
-    assert "other" not in fake.heads[0]
-    assert fake.heads[0].lower().count("authorization:") == 1
-    assert "x-api-key" not in fake.heads[0].lower()
 
 
 async def test_a_limit_on_spending_does_not_pass() -> None:
@@ -132,16 +68,6 @@ async def test_an_error_in_mid_stream_is_judged_by_its_kind(
     assert words in str(caught)
     assert "It happens;" in str(caught)
     assert caught.transient is transient
-
-
-@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
-async def test_text_that_was_cut_off_is_text(reason: str) -> None:
-    async with service() as fake:
-        fake.streams(begin(), text("async def"), end(reason))
-        async with claude(fake.url) as model:
-            reply = await ask(model)
-    assert reply.text == "async def"
-    assert reply.truncated
 
 
 async def test_a_model_that_declines_says_why() -> None:

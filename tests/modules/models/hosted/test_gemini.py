@@ -4,21 +4,13 @@ import pytest
 
 from config.models_file import Price
 from core.errors import ModelUnavailable
-from core.ports import (
-    NativeToolCall,
-    ReplyDelta,
-    ReplyEnd,
-    TextDelta,
-    ThinkingDelta,
-)
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.model_manager import ModelManager
 from modules.models.hosted.gemini_reply import EVENT_VALUES_MAX
 from modules.models.serving.watched import ChosenModel
-from tests.modules.models.backends import GEMINI, KEY, REQUEST, ask
+from tests.modules.models.backends import GEMINI, REQUEST, ask
 from tests.modules.models.hosted.gemini_events import (
-    USAGE,
     answer,
     event,
     part,
@@ -39,49 +31,6 @@ async def test_a_prompt_is_answered_with_text_and_tokens() -> None:
     path = "/v1beta/models/gemini-test:streamGenerateContent?alt=sse"
     assert fake.heads[0].startswith(f"POST {path} ")
     assert fake.bodies[0]["contents"] == [{"role": "user", "parts": [{"text": REQUEST.prompt}]}]
-
-
-async def test_thoughts_text_and_native_calls_come_as_they_are_written() -> None:
-    call: JsonObject = {"functionCall": {"name": "add", "args": {"a": 1, "b": [2.5, "ü"]}}}
-    pieces = (
-        event(part({"text": "Let me see", "thought": True}, reason=None)),
-        event(part({"text": "Grüße\u2028 and\n"}, reason=None)),
-        event(part(call, reason="STOP", usageMetadata=USAGE | {"cachedContentTokenCount": 8})),
-    )
-    # Cut anywhere, also within a character.
-    stream = [bytes([byte]) for byte in b"".join(pieces)]
-    async with service() as fake:
-        fake.streams(*stream)
-        async with gemini(fake.url) as model:
-            deltas: list[ReplyDelta] = [delta async for delta in model.stream(REQUEST)]
-    assert deltas == [
-        ThinkingDelta("Let me see"),
-        TextDelta("Grüße\u2028 and\n"),
-        NativeToolCall("add", {"a": 1, "b": [2.5, "ü"]}),
-        ReplyEnd(Usage(model_calls=1, input_tokens=11, output_tokens=7, cached_tokens=8)),
-    ]
-
-
-async def test_nothing_in_the_environment_reroutes_or_rekeys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in {
-        "GOOGLE_API_KEY": "AIzaOther9876543210",
-        "GOOGLE_GENAI_USE_VERTEXAI": "true",
-        "GOOGLE_GENAI_USE_ENTERPRISE": "true",
-        "GOOGLE_CLOUD_PROJECT": "theirs",
-        "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
-        "GOOGLE_GENAI_API_VERSION": "v9",
-        "GOOGLE_GENAI_CLIENT_MODE": "replay",
-    }.items():
-        monkeypatch.setenv(name, value)
-    async with service() as fake:
-        fake.streams(event(answer("x")))
-        async with gemini(fake.url) as model:
-            assert (await ask(model)).text == "x"
-    assert fake.heads[0].startswith("POST /v1beta/models/gemini-test:")
-    assert f"x-goog-api-key: {KEY}" in fake.heads[0]
-    assert "Other" not in fake.heads[0]
 
 
 async def test_a_reply_without_token_counts_is_a_reply() -> None:
@@ -158,15 +107,6 @@ async def test_what_a_reply_of_no_use_took_is_counted(documents: tuple[JsonObjec
             await manager.generate(REQUEST)
     assert (manager.usage.input_tokens, manager.usage.output_tokens) == (11, 7)
     assert manager.usage.cost > 0
-
-
-async def test_text_that_was_cut_off_is_text() -> None:
-    async with service() as fake:
-        fake.streams(event(answer("async def", reason="MAX_TOKENS")))
-        async with gemini(fake.url) as model:
-            reply = await ask(model)
-    assert reply.text == "async def"
-    assert reply.truncated
 
 
 async def test_a_tool_call_that_google_can_not_read_may_be_tried_again() -> None:

@@ -25,6 +25,7 @@ from modules.models.http.json_text import ARGUMENT_CHARACTERS_MAX
 from modules.models.http.reply import ServiceReply
 from modules.models.serving.reply import MAX_NATIVE_CALLS
 from modules.models.vision_names import sees_images
+from tests.modules.models.http.chat_server import call_piece as piece
 from tests.modules.models.http.chat_server import chunk, counted, whole
 from tests.modules.models.http.wired import ADVICE
 
@@ -54,21 +55,6 @@ def end_of(*documents: JsonObject) -> ReplyEnd:
     *_, end = reply.end()
     assert isinstance(end, ReplyEnd)
     return end
-
-
-def piece(
-    name: str | None = None, arguments: Json = None, index: int | None = 0, **fields: Json
-) -> JsonObject:
-    """A chunk with a piece of a tool call."""
-    function: JsonObject = {}
-    if name is not None:
-        function["name"] = name
-    if arguments is not None:
-        function["arguments"] = arguments
-    call: JsonObject = {"function": function, **fields}
-    if index is not None:
-        call["index"] = index
-    return chunk(tool_calls=[call])
 
 
 @pytest.mark.parametrize(

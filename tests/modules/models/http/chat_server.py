@@ -23,6 +23,16 @@ def chunk(finish: str | None = None, **delta: Json) -> JsonObject:
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice]}
 
 
+def call_piece(
+    name: str | None = None, arguments: Json = None, index: int | None = 0, **fields: Json
+) -> JsonObject:
+    """A chunk with a piece of a tool call."""
+    given: dict[str, Json] = {"name": name, "arguments": arguments}
+    function: JsonObject = {key: value for key, value in given.items() if value is not None}
+    call: JsonObject = {"function": function, **fields}
+    return chunk(tool_calls=[call if index is None else {**call, "index": index}])
+
+
 def text(*pieces: str) -> list[JsonObject]:
     """The chunks of a reply of text."""
     return [chunk(role="assistant"), *(chunk(content=piece) for piece in pieces), chunk("stop")]
