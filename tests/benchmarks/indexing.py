@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import median
 
 from servers.rag.chunking.chunker import chunk_document
-from servers.rag.embedding.opening import open_embedder
 from servers.rag.errors import EmbedderUnavailable
-from servers.rag.library.library import DocumentLibrary, open_parts
+from servers.rag.library.library import DocumentLibrary
 from servers.rag.library.options import DocumentOptions
+from servers.rag.library.parts import open_embedder, open_parts
 from servers.reading.source import Extracted
 from tests.benchmarks.table import Row, at_most, middle_half
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from servers.rag.errors import VectorsUnavailable
-from servers.rag.vectors.opening import open_vectors
+from servers.rag.library.parts import open_vectors
 from servers.rag.vectors.store import VectorStore
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, unit_vectors
 

@@ -8,15 +8,13 @@ in the background, and words find what there is meanwhile.
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from servers.rag.chunking.chunker import CHUNKER_VERSION, CutDocument, cut_by_structure
-from servers.rag.embedding.opening import open_embedder
 from servers.rag.errors import EmbedderUnavailable, VectorsUnavailable
 from servers.rag.folders.scan import IgnoreRules
 from servers.rag.folders.watching import Watcher
@@ -34,16 +32,12 @@ from servers.rag.indexing.progress import (
 from servers.rag.indexing.vector_cache import VectorCache
 from servers.rag.library.library_protocol import LibraryStatus
 from servers.rag.library.options import DocumentOptions
+from servers.rag.library.parts import Parts, open_parts, open_vectors
 from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
-from servers.rag.ports import Embedder, Extractor
+from servers.rag.ports import Embedder
 from servers.rag.search.searcher import TOP_K, Searcher
-from servers.rag.vectors.opening import open_vectors
 from servers.rag.vectors.store import VectorStore
-from servers.reading.process.worker import ExtractionWorker
 from servers.reading.source import Extracted
-
-EXTRACTION_VERSION = "2"
-"""Goes up when files are read so differently that all should be read again."""
 
 CLOSE_SECONDS = 2.0
 REOPEN_SECONDS = 10.0
@@ -61,39 +55,6 @@ STILL_LOADING = "the vectors are still being loaded; search again in a moment"
 
 def tell_nobody(_: IndexEvent) -> None:
     """Listens to what the indexer tells, and does nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a library is made of besides its index.
-
-    `open_embedder` gives None where none is wanted, and raises `EmbedderUnavailable` where it is
-    to be tried again. `recipe` tells how texts and chunks are made; another one lets all documents
-    be read again.
-    """
-
-    extractor: Extractor
-    open_embedder: Callable[[], Embedder | None]
-    cut: CutDocument
-    recipe: str
-
-
-def open_parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
-    """The parts that the options name; nothing is loaded, started or read yet.
-
-    Raises:
-        OptionsError: OLLAMA_HOST is no address.
-    """
-    cut: CutDocument = cut_by_structure
-    recipe = f"text {EXTRACTION_VERSION}, chunks {CHUNKER_VERSION}, captions {options.captions}"
-    if options.chunking == "llm":
-        from servers.rag.chunking import topics  # it brings HTTP, a tenth of a second
-
-        asked = topics.open_topics(environ, options.topics_model)
-        cut = partial(topics.chunk_by_topics, splitter=asked)
-        recipe += f", topics {topics.TOPICS_VERSION} of {options.topics_model}"
-    extractor = ExtractionWorker(options.captions, environ=environ)
-    return Parts(extractor, partial(open_embedder, options.embedder, environ), cut, recipe)
 
 
 class DocumentLibrary:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from servers.rag.embedding.opening import open_embedder
+from servers.rag.library.parts import open_embedder
 
 if TYPE_CHECKING:
     from servers.rag.ports import Embedder, Vectors

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from servers.rag.library.library import DocumentLibrary, open_parts
+from servers.rag.library.library import DocumentLibrary
 from servers.rag.library.options import DocumentOptions
+from servers.rag.library.parts import open_parts
 from tests.benchmarks.drivers.document_task import PASSAGES_READ, TimedEmbedder, take_task
 
 

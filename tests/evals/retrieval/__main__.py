@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from servers.rag.embedding.opening import open_embedder
 from servers.rag.errors import RagError
+from servers.rag.library.parts import open_embedder
 from servers.rag.ports import Embedder
 from tests.benchmarks.table import print_machine
 from tests.evals.report import show

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from servers.rag.chunking.chunker import chunk_document
 from servers.rag.index.index import Index
+from servers.rag.library.parts import open_vectors
 from servers.rag.passages import Chunk, DocumentEntry, Passage, SearchMode
 from servers.rag.ports import Embedder, Vectors
 from servers.rag.search.searcher import Searcher, no_vectors
-from servers.rag.vectors.opening import open_vectors
 from servers.rag.vectors.store import VectorStore
 from servers.reading.source import Extracted
 from tests.evals.retrieval.collections import Item, Paper

@@ -13,7 +13,8 @@ from pathlib import Path
 from servers.rag.chunking.chunker import cut_by_structure
 from servers.rag.index.index import Index
 from servers.rag.indexing.progress import IndexEvent, OnEvent
-from servers.rag.library.library import DocumentLibrary, Parts, tell_nobody
+from servers.rag.library.library import DocumentLibrary, tell_nobody
+from servers.rag.library.parts import Parts
 from tests.servers.rag.indexing.doubles import (
     LONG_AGO_NS,
     LetterEmbedder,

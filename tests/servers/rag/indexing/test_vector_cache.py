@@ -12,8 +12,8 @@ from servers.rag.chunking.chunker import cut_by_structure
 from servers.rag.errors import VectorsUnavailable
 from servers.rag.index.index import Index
 from servers.rag.indexing.vector_cache import VectorCache
-from servers.rag.library.library import STILL_LOADING, STILL_STARTING, DocumentLibrary, Parts
-from servers.rag.vectors.opening import open_vectors
+from servers.rag.library.library import STILL_LOADING, STILL_STARTING, DocumentLibrary
+from servers.rag.library.parts import Parts, open_vectors
 from servers.rag.vectors.store import VectorStore
 from tests.servers.rag.index.made import put
 from tests.servers.rag.indexing.doubles import (

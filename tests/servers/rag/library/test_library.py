@@ -8,15 +8,10 @@ from pathlib import Path
 import pytest
 
 from servers.rag.chunking.chunker import cut_by_structure
-from servers.rag.errors import EmbedderUnavailable, IndexUnusable, OptionsError
+from servers.rag.errors import EmbedderUnavailable, IndexUnusable
 from servers.rag.indexing.progress import IndexEvent
-from servers.rag.library.library import (
-    DocumentLibrary,
-    Parts,
-    open_parts,
-    tell_nobody,
-)
-from servers.reading.source import Extracted
+from servers.rag.library.library import DocumentLibrary, tell_nobody
+from servers.rag.library.parts import Parts
 from tests.servers.rag.indexing.doubles import (
     SOON_SECONDS,
     LetterEmbedder,
@@ -289,18 +284,3 @@ def test_an_embedder_that_fails_is_told_and_keeps_nobody_waiting(
     assert eventually(lambda: library.progress is None)
     assert library.search("orchard").passages[0].file == "apple.md"
     assert fruit.is_dir()
-
-
-def test_topics_are_asked_of_ollama_and_structure_decides_where_it_is_not_there(
-    tmp_path: Path,
-) -> None:
-    chosen = options(tmp_path, chunking="llm", embedder="none")
-    with pytest.raises(OptionsError, match="OLLAMA_HOST"):
-        open_parts(chosen, {"OLLAMA_HOST": "ftp://nowhere"})
-
-    parts = open_parts(chosen, {"OLLAMA_HOST": "127.0.0.1:1"})
-
-    text = "# One\n\n" + "A sentence of some words stands here. " * 60
-    assert "".join(c.text.strip() for c in parts.cut(Extracted(text)).chunks).startswith("# One")
-    assert parts.recipe != open_parts(options(tmp_path, embedder="none"), {}).recipe
-    parts.extractor.close()

@@ -8,9 +8,7 @@ import faiss
 import numpy as np
 import pytest
 
-from servers.rag.errors import VectorsSettingError
 from servers.rag.vectors.faiss_index import ROWS_A_TURN, ClustersInFaiss, FaissIndex
-from servers.rag.vectors.opening import open_vectors
 from servers.rag.vectors.store import Rows, VectorStore, fill
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, Open, Vectors, unit_vectors
 from tests.servers.rag.vectors.exact_index import ExactIndex
@@ -158,14 +156,6 @@ def test_a_closed_index_holds_nothing() -> None:
     index.add([4], unit_vectors(1))
     index.close()
     assert (len(index), index.search(unit_vectors(1), 1)) == (0, [])
-
-
-def test_the_setting_faiss_opens_it_and_an_unknown_one_is_refused_with_those_there_are() -> None:
-    store = open_vectors("faiss", DIMENSION, {})
-    store.add([1], unit_vectors(1))
-    assert store.search(unit_vectors(1), 1) == [(1, pytest.approx(1, abs=1e-3))]
-    with pytest.raises(VectorsSettingError, match="'hnsw' is not known; say faiss, milvus:"):
-        open_vectors("hnsw", DIMENSION, {})
 
 
 def test_a_vector_of_nothing_is_near_to_nothing() -> None:
