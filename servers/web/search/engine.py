@@ -23,8 +23,8 @@ MAX_ANSWER_BYTES = 1024 * 1024
 CHANGE = "Name another engine (duckduckgo, searxng, brave, tavily) as `web.search` in the profile."
 WAIT_OR_CHANGE = f"Wait some minutes, or n{CHANGE[1:]}"
 
-PAUSE_STATUSES = frozenset({429, 432, 433})
-"""Too many requests; 432 and 433 are Tavily's for an allowance that is used up."""
+PAUSE_STATUSES = frozenset({432, 433})
+"""Tavily's for an allowance that is used up; 429 is a `RateLimited` of the fetcher already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Pages written for the tests with the structure of DuckDuckGo's HTML endpoint in 2026."""
+"""Pages with the structure of DuckDuckGo's HTML endpoint in 2026, and a fetcher that tells all."""
 
 from collections.abc import Sequence
 from html import escape
 from urllib.parse import quote
+
+from servers.web.errors import PageUnavailable
+from servers.web.ports import Because, Fetched
 
 TARGETS = (
     ("The Heron Almanac", "https://herons.example/almanac", "Where <b>herons</b> winter."),
@@ -81,3 +84,21 @@ def results_page(results: Sequence[str] = (), below: str = "") -> str:
 <input name="q" type="text" value="herons" /><select name="kl"></select>
 </form><div class="serp__results"><div id="links" class="results">{"".join(given)}
 {below}</div></div></body></html>"""
+
+
+class EchoingFetcher:
+    """Fails with all it was told in the message, as no fetcher should."""
+
+    def __init__(self, status: int | None = None) -> None:
+        self._status = status
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        because: Because = "typed",
+        headers: dict[str, str] | None = None,
+        form: dict[str, str] | None = None,
+        json: object = None,
+    ) -> Fetched:
+        raise PageUnavailable(f"failed: {url} {headers} {form} {json}", self._status)

@@ -18,11 +18,10 @@ from servers.web.search.results import (
 )
 from tests.servers.web.loopback import HTML, Exchange, LoopbackWeb, Reply, page, redirect
 from tests.servers.web.search import engine_pages as pages
-from tests.servers.web.search.plain_fetcher import PlainFetcher
 
 
 def searcher(web: LoopbackWeb) -> DuckDuckGoSearcher:
-    return DuckDuckGoSearcher(PlainFetcher(), web.url("/html/"))
+    return DuckDuckGoSearcher(web.public_fetcher(), web.url("/html/", "engine.example"))
 
 
 async def found(web: LoopbackWeb, html: str, max_results: int = 10) -> list[SearchResult]:
@@ -48,7 +47,8 @@ async def test_the_search_is_a_form_with_the_headers_of_one(web: LoopbackWeb) ->
         "kl": [""],
     }
     assert asked.headers["accept"].startswith("text/html")
-    assert asked.headers["referer"] == web.url("/html/")
+    assert asked.headers["referer"] == web.url("/html/", "engine.example")
+    assert asked.path == "/html/", "robots.txt is for readers of pages"
 
 
 async def test_redirects_of_the_engine_are_decoded(web: LoopbackWeb) -> None:
@@ -136,9 +136,9 @@ async def test_a_refusal_says_its_status_and_what_to_try(
 
 
 async def test_a_search_that_is_sent_to_another_host_is_not_believed(web: LoopbackWeb) -> None:
-    web.pages["/html/"] = redirect(web.url("/away", host="localhost"), 307)
+    web.pages["/html/"] = redirect(web.url("/away", "other.example"))
     web.pages["/away"] = page(pages.results_page())
-    with pytest.raises(SearchUnavailable, match=r"sent the search on to localhost"):
+    with pytest.raises(SearchUnavailable, match=r"sent the search on to other.example"):
         await searcher(web).search("herons")
 
 
@@ -290,7 +290,7 @@ async def test_a_form_that_leads_nowhere_new_or_is_absurd_is_not_followed(web: L
 
 
 def test_the_contract_formats_results_as_numbered_text() -> None:
-    text = DuckDuckGoSearcher(PlainFetcher()).format_results_for_llm(
+    text = DuckDuckGoSearcher(pages.EchoingFetcher()).format_results_for_llm(
         [SearchResult(1, "T", "https://t.example/", "S")]
     )
     assert text == "Found 1 search result:\n\n1. T\n   URL: https://t.example/\n   Summary: S"

@@ -12,7 +12,7 @@ from servers.web.ports import Fetcher, SearchResult
 from servers.web.search.engine import Engine
 from servers.web.search.json_engines import MAX_ROWS, BraveSearcher, SearxngSearcher, TavilySearcher
 from tests.servers.web.loopback import LoopbackWeb, Reply, page
-from tests.servers.web.search.plain_fetcher import EchoingFetcher, PlainFetcher
+from tests.servers.web.search.engine_pages import EchoingFetcher
 
 KEY = "sk-heron-4711"
 JSON = "application/json"
@@ -91,7 +91,9 @@ ANSWERS = [(searxng, SEARXNG_ANSWER), (brave, BRAVE_ANSWER), (tavily, TAVILY_ANS
 
 async def found(web: LoopbackWeb, engine: Asked, answer: object) -> list[SearchResult]:
     web.pages["/search"] = page(json.dumps(answer), JSON)
-    return await engine(PlainFetcher(), web.url("/search")).search("herons & reeds", 5)
+    return await engine(web.public_fetcher(), web.url("/search", "engine.example")).search(
+        "herons & reeds", 5
+    )
 
 
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
@@ -110,7 +112,9 @@ async def test_searxng_is_asked_for_json_under_any_base(web: LoopbackWeb) -> Non
     for base in ("", "/", "/searx/", "/search"):
         path = base.rstrip("/").removesuffix("/search") + "/search"
         web.pages[path] = page(json.dumps(SEARXNG_ANSWER), JSON)
-        assert await SearxngSearcher(PlainFetcher(), web.url(base)).search("herons & reeds", 5)
+        assert await SearxngSearcher(web.public_fetcher(), web.url(base, "engine.example")).search(
+            "herons & reeds", 5
+        )
         asked = web.asked[-1]
         assert (asked.method, asked.path) == ("GET", path)
         assert parse_qs(asked.query) == {"q": ["herons & reeds"], "format": ["json"]}
@@ -143,7 +147,7 @@ async def test_no_more_than_one_request_gives_are_asked_for(
     web: LoopbackWeb, engine: Asked, answer: object
 ) -> None:
     web.pages["/search"] = page(json.dumps(answer), JSON)
-    await engine(PlainFetcher(), web.url("/search")).search("herons", 50)
+    await engine(web.public_fetcher(), web.url("/search", "engine.example")).search("herons", 50)
     assert "20" in web.asked[0].query + web.asked[0].body.decode()
 
 
@@ -188,7 +192,9 @@ async def test_an_answer_that_is_no_json_is_an_error(web: LoopbackWeb, engine: A
         text = body if isinstance(body, bytes) else body.encode()
         web.pages["/search"] = Reply(text, headers={"content-type": "text/html"})
         with pytest.raises(SearchUnavailable, match=r"text/html that is no JSON"):
-            await engine(PlainFetcher(), web.url("/search")).search("herons", 5)
+            await engine(web.public_fetcher(), web.url("/search", "engine.example")).search(
+                "herons", 5
+            )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -226,17 +232,17 @@ async def test_texts_are_made_harmless(web: LoopbackWeb, engine: Asked) -> None:
 
 REFUSALS: list[tuple[Asked, int, type[WebError], str]] = [
     (searxng, 403, SearchUnavailable, r"SearXNG refuses JSON.*`search\.formats`"),
-    (searxng, 404, SearchUnavailable, r"no search at 127\.0\.0\.1.*`web\.search_url`"),
-    (searxng, 429, RateLimited, r"SearXNG answers 429.*Wait.*`web\.search`"),
+    (searxng, 404, SearchUnavailable, r"no search at engine\.example.*`web\.search_url`"),
+    (searxng, 429, RateLimited, r"SearXNG asks for a pause: .*3,600 s.*429.*Wait.*`web\.search`"),
     (searxng, 500, SearchUnavailable, r"SearXNG answers 500.*Wait"),
     (brave, 401, SearchUnavailable, r"refuses the key in BRAVE_API_KEY"),
     (brave, 403, SearchUnavailable, r"refuses the key in BRAVE_API_KEY"),
     (brave, 422, SearchUnavailable, r"\(status 422\).*shorter.*key in BRAVE_API_KEY"),
-    (brave, 429, RateLimited, r"Brave Search answers 429: too many searches"),
+    (brave, 429, RateLimited, r"Brave Search asks for a pause"),
     (tavily, 400, SearchUnavailable, r"\(status 400\).*shorter"),
     (tavily, 401, SearchUnavailable, r"refuses the key in TAVILY_API_KEY"),
-    (tavily, 429, RateLimited, r"Tavily answers 429"),
-    (tavily, 432, RateLimited, r"Tavily answers 432"),
+    (tavily, 429, RateLimited, r"Tavily asks for a pause"),
+    (tavily, 432, RateLimited, r"Tavily answers 432: too many searches"),
     (tavily, 433, RateLimited, r"Tavily answers 433"),
     (tavily, 500, SearchUnavailable, r"Tavily answers 500"),
 ]
@@ -250,14 +256,15 @@ async def test_a_refusal_names_the_cause_and_the_remedy(
     headers = {"content-type": JSON, "retry-after": "3600"}
     web.pages["/search"] = Reply(body, status, headers)
     with pytest.raises(error, match=message) as caught:
-        await engine(PlainFetcher(), web.url("/search")).search("herons", 5)
+        await engine(web.public_fetcher(), web.url("/search", "engine.example")).search("herons", 5)
     assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_an_engine_that_is_not_there_is_named(engine: Asked) -> None:
+    nobody = LoopbackWeb(port=9).public_fetcher()
     with pytest.raises(SearchUnavailable, match=r"can't be reached"):
-        await engine(PlainFetcher(), "http://127.0.0.1:9/search").search("herons", 5)
+        await engine(nobody, "http://engine.example/search").search("herons", 5)
 
 
 @pytest.mark.parametrize("engine", [brave, tavily])

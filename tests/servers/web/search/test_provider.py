@@ -1,6 +1,7 @@
 """The provider that the options ask for: its engine, what it lacks, its pace, what it keeps."""
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -8,8 +9,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
+from servers.web.fetching.fetcher import open_fetcher
 from servers.web.options import WebOptions
-from servers.web.ports import Because, Fetched, Fetcher, SearchResult
+from servers.web.ports import Fetcher, SearchResult
 from servers.web.search.engine import Engine
 from servers.web.search.provider import (
     MAX_QUERY_CHARACTERS,
@@ -18,9 +20,9 @@ from servers.web.search.provider import (
     open_provider,
 )
 from tests.doubles import HandClock
-from tests.servers.web.loopback import LoopbackWeb, page
+from tests.servers.web.loopback import LoopbackWeb, Reply, page
 from tests.servers.web.search import engine_pages as pages
-from tests.servers.web.search.plain_fetcher import EchoingFetcher, PlainFetcher
+from tests.servers.web.search.engine_pages import EchoingFetcher
 
 KEYS = {"BRAVE_API_KEY": "sk-b", "TAVILY_API_KEY": " sk-t\n"}
 
@@ -46,7 +48,9 @@ async def test_each_engine_is_asked_at_its_own_address(search: str, host: str) -
 
 async def test_the_address_is_a_setting(web: LoopbackWeb) -> None:
     web.pages["/here"] = page(pages.results_page())
-    provider = open_provider(options(search_url=web.url("/here")), PlainFetcher(), {})
+    provider = open_provider(
+        options(search_url=web.url("/here", "engine.example")), web.public_fetcher(), {}
+    )
     assert len(await provider.search("herons")) == 3
 
 
@@ -101,8 +105,8 @@ async def test_only_real_requests_take_a_turn_and_our_own_limit_is_told_as_ours(
     web: LoopbackWeb,
 ) -> None:
     web.pages["/html/"] = page(pages.results_page())
-    few = options(search_url=web.url("/html/"), searches_per_minute=1)
-    provider = open_provider(few, PlainFetcher(), {})
+    few = options(search_url=web.url("/html/", "engine.example"), searches_per_minute=1)
+    provider = open_provider(few, web.public_fetcher(), {})
     await provider.search("herons")
     await provider.search("herons")
     assert len(web.asked) == 1
@@ -111,37 +115,23 @@ async def test_only_real_requests_take_a_turn_and_our_own_limit_is_told_as_ours(
     assert "DuckDuckGo" not in str(caught.value)
 
 
-class RefusingFetcher:
-    """Finds an address private, or the server in want of a pause."""
-
-    def __init__(self, error: WebError) -> None:
-        self._error = error
-
-    async def fetch(
-        self,
-        url: str,
-        *,
-        because: Because = "typed",
-        headers: dict[str, str] | None = None,
-        form: dict[str, str] | None = None,
-        json: object = None,
-    ) -> Fetched:
-        raise self._error
-
-
-async def test_a_private_address_says_how_to_allow_it() -> None:
-    fetcher = RefusingFetcher(AddressRefused("127.0.0.1 is loopback"))
-    given = options(search="searxng", search_url="http://localhost:8888")
-    provider = open_provider(given, fetcher, {})
-    with pytest.raises(AddressRefused, match=r"127\.0\.0\.1 is loopback\. .*`web\.allow_private`"):
+async def test_a_pause_of_an_hour_is_told_and_not_waited_for(web: LoopbackWeb) -> None:
+    web.pages["/search"] = Reply(b"no", 429, {"retry-after": "3600"})
+    given = options(search="brave", search_url=web.url("/search"), allow_private=("127.0.0.1",))
+    provider = open_provider(given, open_fetcher(given), KEYS)
+    with pytest.raises(RateLimited, match=r"Brave Search asks for a pause: .*3,600 s.*web\.search"):
         await provider.search("herons")
+    assert web.asked[0].headers["x-subscription-token"] == "sk-b"
 
 
-async def test_a_pause_that_a_server_asks_for_says_what_to_try() -> None:
-    fetcher = RefusingFetcher(RateLimited("it asks for 3,600 s"))
-    provider = open_provider(options(), fetcher, {})
-    with pytest.raises(RateLimited, match=r"DuckDuckGo .* 3,600 s\. Wait .*`web\.search`"):
-        await provider.search("herons")
+async def test_an_instance_on_this_machine_is_asked_once_it_is_allowed(web: LoopbackWeb) -> None:
+    web.pages["/search"] = page(json.dumps({"results": []}), "application/json")
+    closed = WebOptions(search="searxng", search_url=web.url())
+    with pytest.raises(AddressRefused, match=r"SearXNG .*`web\.allow_private`"):
+        await open_provider(closed, open_fetcher(closed), {}).search("herons")
+    opened = closed.model_copy(update={"allow_private": ("127.0.0.1",)})
+    provider = open_provider(opened, open_fetcher(opened), {})
+    assert await provider.search("herons") == []
 
 
 @dataclass(frozen=True)
