@@ -6,6 +6,7 @@ only the words are about the subject, and that is all that can be said of them.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -38,6 +39,10 @@ class Question:
     pattern: str = ""
     focus: tuple[str, ...] = ()
     in_order: bool = False
+
+
+Reader: TypeAlias = Callable[[str, re.Match[str]], Question]
+"""What makes a question of the words behind its opening."""
 
 
 def read_question(text: str) -> Question:
@@ -184,6 +189,11 @@ def _terms(text: str, *more: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))[:TERMS_MAX]
 
 
+def _part(pattern: str, *, in_order: bool = False) -> Reader:
+    """The reader of a question whose answer has this, beside the question's words."""
+    return lambda rest, _: Question("part", _terms(rest), pattern, in_order=in_order)
+
+
 def _how_many(rest: str, _: re.Match[str]) -> Question:
     run = re.split(
         rf"\b(?:{_AUXILIARY}|of|in|per|until|till|an?|the|to|each|at|on|for|with|from)\b",
@@ -213,32 +223,12 @@ def _measured(rest: str, found: re.Match[str]) -> Question:
     return Question("part", _terms(rest, "take", "takes", "last", "lasts"), pattern)
 
 
-def _how_often(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), _OFTEN)
-
-
-def _when(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), _TIME)
-
-
-def _what_time(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), rf"\b({_CLOCK})")
-
-
 def _where(rest: str, _: re.Match[str]) -> Question:
     terms = _terms(rest)
     if _IS.match(rest) is not None and not re.search(r"(?:ed|en|ept|old|ound|ut)$", rest.strip()):
         return Question("part", terms, rf"{{forms}}{_LIES}{_PLACE}|{_IS_THE}", terms)
     near = r"(?:\s+[\w'’-]+){0,4}?\s+"
     return Question("part", terms, rf"{{forms}}{near}{_PLACE}|{_IS_THE}", terms)
-
-
-def _why(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), _REASON, in_order=True)
-
-
-def _how_is(rest: str, _: re.Match[str]) -> Question:
-    return Question("part", _terms(rest), _MANNER, in_order=True)
 
 
 def _who(rest: str, found: re.Match[str]) -> Question:
@@ -286,16 +276,16 @@ _READERS: Final = tuple(
     for opening, read in (
         (r"how\s+many\b", _how_many),
         (r"how\s+much\b", _how_much),
-        (r"how\s+often\b", _how_often),
+        (r"how\s+often\b", _part(_OFTEN)),
         (rf"how\s+(?P<measure>{_MEASURED})\b", _measured),
         (rf"(?:what|which)\s+(?P<measure>temperature|age)\b(?=\s+{_AUXILIARY}\b)", _measured),
-        (r"how\s+(?:is|are|was|were)\b", _how_is),
+        (r"how\s+(?:is|are|was|were)\b", _part(_MANNER, in_order=True)),
         (r"how\b", _unclear),
-        (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _what_time),
-        (r"(?:what|which)\s+(?:day|date|weekday|month|year|season)\b", _when),
-        (r"when\b", _when),
+        (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _part(rf"\b({_CLOCK})")),
+        (r"(?:what|which)\s+(?:day|date|weekday|month|year|season)\b", _part(_TIME)),
+        (r"when\b", _part(_TIME)),
         (r"where\b", _where),
-        (r"why\b", _why),
+        (r"why\b", _part(_REASON, in_order=True)),
         (rf"who(?:m|se)?\b(?P<asked>\s+(?:do|does|did)\b)?(?P<copula>\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|ing)\b))?"
          rf"(?:\s+{_AUXILIARY}\b)*", _who),
         (r"what\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|en|ing)\b)", _what_is),

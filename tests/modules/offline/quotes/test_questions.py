@@ -23,7 +23,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
         extracted = Extracted(text)
         chunks = tuple(chunk_document(extracted))
         entry = DocumentEntry(file, file, "indexed", len(text), 0, len(chunks))
-        index.replace_document(entry, file, extracted, chunks, None)
+        index.replace_document(entry, file, extracted, chunks)
     index.tidy()
     yield Searcher(index)
     index.close()
