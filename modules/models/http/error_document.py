@@ -51,13 +51,12 @@ _DURATION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?s")
 class ErrorDocument:
     """The parts of an error document; texts are empty where it has none.
 
-    `code` and `kind` are the service's own words for what went wrong, `param` the parameter that
-    it won't take. `status` is the HTTP status that the document tells, else None. `is_spent`: no
-    waiting helps, the account's money or quota is used up. `refuses_key`: it is about the key.
+    `code` is the service's own word for what went wrong, `param` the parameter that it won't take.
+    `status` is the HTTP status that the document tells, else None. `is_spent`: no waiting helps,
+    the account's money or quota is used up. `refuses_key`: it is about the key.
     """
 
     message: str = ""
-    kind: str = ""
     code: str = ""
     param: str = ""
     status: int | None = None
@@ -95,7 +94,6 @@ def _from_fields(fields: JsonObject) -> ErrorDocument:
     words = (told.lower(), kind.lower())
     document = ErrorDocument(
         message=_message(fields),
-        kind=kind,
         code=told,
         param=_text(fields.get("param")),
         status=code

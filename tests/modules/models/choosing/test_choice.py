@@ -13,6 +13,7 @@ from modules.models.choosing.choice import choose_models
 from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE
+from tests.doubles import MemoryKeyring
 from tests.modules.models.choosing.listeners import json_server, listing
 from tests.modules.models.choosing.worlds import ALL_KEYS, KEY, MODELS, NOBODY, choose, names
 
@@ -172,20 +173,9 @@ class TestTheAutomaticChoice:
         assert names(without_entries) == ["openai:gpt-6.1-terra"]
 
     def test_a_key_in_the_keyring_chooses_too(self, tmp_path: Path) -> None:
-        class Keyring:
-            def get_password(self, service: str, username: str, /) -> str | None:
-                return "kept-key-0123" if username == "OPENAI_API_KEY" else None
-
-            def set_password(self, service: str, username: str, password: str, /) -> None:
-                """As if it had been there."""
-
-            def delete_password(self, service: str, username: str, /) -> None:
-                """Never asked for."""
-
-        KeyringStore(tmp_path, Keyring).keep("OPENAI_API_KEY", "kept-key-0123")
-        choice = choose_models(
-            None, "auto", MODELS, NOBODY, tmp_path, KeyringStore(tmp_path, Keyring)
-        )
+        keyring = KeyringStore(tmp_path, MemoryKeyring().open)
+        keyring.keep("OPENAI_API_KEY", "kept-key-0123")
+        choice = choose_models(None, "auto", MODELS, NOBODY, tmp_path, keyring)
         assert choice.reason == ("openai:gpt-6.1-terra: its key is in the keyring (OPENAI_API_KEY)")
         assert choice.secrets == ("kept-key-0123",)
         assert "kept-key-0123" not in repr(choice)

@@ -45,7 +45,7 @@ def test_no_bytes_break_the_reading_of_json(data: bytes) -> None:
     [
         (
             {"error": {"message": "m", "type": "t", "param": "p", "code": "c"}},
-            ErrorDocument("m", "t", "c", "p"),
+            ErrorDocument("m", "c", "p"),
         ),
         ({"error": {"message": "m", "code": 502}}, ErrorDocument("m", status=502)),
         ([{"error": {"message": "m", "code": 400}}], ErrorDocument("m", status=400)),

@@ -23,6 +23,7 @@ from modules.models.credentials.keyring_store import KeyringStore
 from modules.models.credentials.keys import ApiKey
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
+from tests.doubles import MemoryKeyring
 from tests.modules.models.ollama.server import (
     REQUEST,
     chunk,
@@ -263,17 +264,7 @@ async def test_a_key_goes_where_the_entry_says() -> None:
 
 
 async def test_a_key_in_the_keyring_goes_there_too(tmp_path: Path) -> None:
-    class Keyring:
-        def get_password(self, service: str, username: str, /) -> str | None:
-            return "t0ken-of-mine"
-
-        def set_password(self, service: str, username: str, password: str, /) -> None:
-            """As if it had been there."""
-
-        def delete_password(self, service: str, username: str, /) -> None:
-            """Never asked for."""
-
-    keyring = KeyringStore(tmp_path, Keyring)
+    keyring = KeyringStore(tmp_path, MemoryKeyring().open)
     keyring.keep("PROXY_TOKEN", "t0ken-of-mine")
     async with ollama_server() as fake:
         entry = ModelEntry(
