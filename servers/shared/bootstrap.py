@@ -12,8 +12,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from typing import NoReturn, Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import NoReturn, Protocol
 
 from core.base.redaction import Redactor
 
@@ -32,14 +32,6 @@ class StdioServer(Protocol):
 
     async def run_stdio_async(self) -> None:
         """Serve over stdin and stdout until stdin ends."""
-        ...
-
-
-class _Tools(Protocol):
-    """A module of tools."""
-
-    def build_server(self) -> StdioServer:
-        """The server with its tools."""
         ...
 
 
@@ -103,8 +95,10 @@ def _how_to_use(name: str, module: str) -> str:
 def _built(name: str) -> StdioServer:
     gc.disable()
     try:
-        tools = cast(_Tools, importlib.import_module(f"servers.{name}_tools"))
-        return tools.build_server()
+        build: Callable[[], StdioServer] = importlib.import_module(
+            f"servers.{name}_tools"
+        ).build_server
+        return build()
     except ModuleNotFoundError as error:
         _end(
             EXIT_UNUSABLE,

@@ -1,6 +1,5 @@
 """Reading files with the real libraries, in the real process: PDF, scans, hostile files."""
 
-import importlib
 import os
 import select
 import signal
@@ -8,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol, cast
 
 import pytest
 
@@ -18,7 +16,7 @@ from servers.reading.source import ExtractionError
 from tests.command_line import ROOT
 from tests.evals.extraction.known import known_document
 from tests.evals.extraction.office_files import packed
-from tests.evals.extraction.pdf_files import MuPdf, PdfWriter, as_pdf
+from tests.evals.extraction.pdf_files import PdfWriter, as_pdf
 from tests.evals.extraction.scoring import scores_of, words_in
 
 KNOWN = known_document(8)
@@ -43,22 +41,12 @@ def test_a_pdf_comes_back_with_its_structure(worker: ExtractionWorker, tmp_path:
     assert found.title == KNOWN.title
 
 
-class Pages(Protocol):
-    def insert_htmlbox(self, rect: tuple[int, int, int, int], text: str) -> object: ...
-
-    def draw_rect(self, rect: tuple[int, int, int, int]) -> object: ...
-
-
-class NewPdf(Protocol):
-    def new_page(self) -> Pages: ...
-
-    def tobytes(self) -> bytes: ...
-
-
 def test_a_pdf_has_its_powers_each_cell_once_and_no_tags(
     worker: ExtractionWorker, tmp_path: Path
 ) -> None:
-    document = cast(NewPdf, importlib.import_module("pymupdf").open())
+    import pymupdf
+
+    document = pymupdf.open()
     page = document.new_page()
     text = "<p>The number 2<sup>48</sup> is <u>large</u>, write &lt;mark&gt; for it</p>"
     page.insert_htmlbox((50, 50, 500, 100), text)
@@ -80,10 +68,11 @@ def test_a_pdf_has_its_powers_each_cell_once_and_no_tags(
 
 
 def test_an_encrypted_pdf_says_so(worker: ExtractionWorker, tmp_path: Path) -> None:
+    import pymupdf
+
     writer = PdfWriter()
     writer.text("secret words", 12)
-    library = cast(MuPdf, importlib.import_module("pymupdf"))
-    method = library.PDF_ENCRYPT_AES_256
+    method = pymupdf.PDF_ENCRYPT_AES_256
     (tmp_path / "a.pdf").write_bytes(writer.data(encryption=method, owner_pw="o", user_pw="u"))
     with pytest.raises(ExtractionError, match="password"):
         worker.extract(tmp_path / "a.pdf")

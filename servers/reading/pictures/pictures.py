@@ -56,10 +56,6 @@ class Pictures:
         said = self._described_in_bounds(digest, image)
         return picture_paragraph(alt, said)
 
-    def read(self, image: bytes) -> str:
-        """What a picture says that is a document, or a page of one, itself."""
-        return self._caption(image)
-
     def can_read(self) -> bool:
         """Whether there is anything that describes pictures."""
         return self._opened() is not None
@@ -72,11 +68,12 @@ class Pictures:
             self._left_out += 1
             return ""
         before = self._clock.left()
-        self._known[digest] = self._caption(image)
+        self._known[digest] = self.read(image)
         self._seconds += before - self._clock.left()
         return self._known[digest]
 
-    def _caption(self, image: bytes) -> str:
+    def read(self, image: bytes) -> str:
+        """What a picture says that is a document, or a page of one, itself."""
         captioner = self._opened()
         if captioner is None:
             return ""

@@ -1,8 +1,5 @@
 """Known documents as PDF, with ruled tables, and as pictures of their pages."""
 
-import importlib
-from typing import Protocol, cast
-
 from tests.evals.extraction.known import Block, Code, KnownDocument, Paragraph, Points, Table
 
 WIDTH, HEIGHT, MARGIN = 595, 842, 60
@@ -11,56 +8,15 @@ FONT = "helv"
 CODE_FONT = "cour"
 
 
-class _Area(Protocol): ...
-
-
-class _Pixels(Protocol):
-    def tobytes(self, output: str) -> bytes: ...
-
-
-class _Page(Protocol):
-    def insert_textbox(
-        self, rect: _Area, buffer: str, *, fontsize: float, fontname: str
-    ) -> float: ...
-
-    def draw_rect(self, rect: _Area) -> object: ...
-
-    def get_pixmap(self, *, dpi: int) -> _Pixels: ...
-
-    def insert_image(self, rect: _Area, *, stream: bytes) -> object: ...
-
-
-class _Document(Protocol):
-    def new_page(self, *, width: float, height: float) -> _Page: ...
-
-    def __getitem__(self, index: int) -> _Page: ...
-
-    def __len__(self) -> int: ...
-
-    def tobytes(self, **options: object) -> bytes: ...
-
-
-class MuPdf(Protocol):
-    """As much of PyMuPDF as is used to write."""
-
-    PDF_ENCRYPT_AES_256: int
-
-    def open(self) -> _Document:
-        """A new document."""
-        ...
-
-    def Rect(self, x0: float, y0: float, x1: float, y1: float) -> _Area:
-        """A rectangle in points."""
-        ...
-
-
 class PdfWriter:
     """Puts one thing below the other, and goes on to the next page where one is full."""
 
     def __init__(self) -> None:
         """A document with one empty page."""
-        self._library = cast(MuPdf, importlib.import_module("pymupdf"))
-        self._document = self._library.open()
+        import pymupdf  # takes two seconds, and most who make files make no PDF
+
+        self._rect = pymupdf.Rect
+        self._document = pymupdf.open()
         self._next_page()
 
     def write(self, document: KnownDocument) -> None:
@@ -78,7 +34,7 @@ class PdfWriter:
         )
         height = (lines + 1) * size * 1.4
         self._make_room(height)
-        area = self._library.Rect(MARGIN, self._top, WIDTH - MARGIN, self._top + height)
+        area = self._rect(MARGIN, self._top, WIDTH - MARGIN, self._top + height)
         left = self._page.insert_textbox(area, text, fontsize=size, fontname=font)
         assert left >= 0, "the text does not fit its box"
         self._top += height - left + 8
@@ -91,8 +47,8 @@ class PdfWriter:
             for place, cell in enumerate(row):
                 left = MARGIN + place * width
                 box = (left, self._top, left + width, self._top + ROW_HEIGHT)
-                self._page.draw_rect(self._library.Rect(*box))
-                inner = self._library.Rect(box[0] + 4, box[1] + 2, box[2] - 4, box[3] + 4)
+                self._page.draw_rect(self._rect(*box))
+                inner = self._rect(box[0] + 4, box[1] + 2, box[2] - 4, box[3] + 4)
                 self._page.insert_textbox(inner, cell, fontsize=11, fontname=FONT)
             self._top += ROW_HEIGHT
         self._top += 12
@@ -104,14 +60,14 @@ class PdfWriter:
     def pictures(self, dpi: int) -> list[bytes]:
         """The pages as PNG."""
         return [
-            self._document[index].get_pixmap(dpi=dpi).tobytes("png")
-            for index in range(len(self._document))
+            self._document.load_page(index).get_pixmap(dpi=dpi).tobytes("png")
+            for index in range(self._document.page_count)
         ]
 
     def picture(self, image: bytes) -> None:
         """A page that is one picture."""
         self._next_page()
-        self._page.insert_image(self._library.Rect(0, 0, WIDTH, HEIGHT), stream=image)
+        self._page.insert_image(self._rect(0, 0, WIDTH, HEIGHT), stream=image)
 
     def _block(self, block: Block) -> None:
         match block:
