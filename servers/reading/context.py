@@ -1,12 +1,14 @@
 """What the reader of a format is given, and what it leaves notes on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from servers.reading.limits import Clock, Limits
 from servers.reading.pictures.pictures import Pictures
 from servers.reading.source import Extracted, ExtractionError, Source
+
+PartT = TypeVar("PartT")
 
 ENCLOSED_DEPTH_MAX = 4
 """How deep files are read that stand in files: mails in mails."""
@@ -42,6 +44,14 @@ class Reading:
         """Keep a line for the status, once."""
         if len(self.notes) < NOTES_MAX and line not in self.notes:
             self.notes.append(line)
+
+    def in_time(self, parts: Iterable[PartT], what: str) -> Iterator[PartT]:
+        """The parts, as long as there is time for more; a note says how many were read."""
+        for number, part in enumerate(parts):
+            if self.clock.left() < 0:
+                self.note(f"only the first {number:,} {what} are read: it takes too long")
+                return
+            yield part
 
     def all_notes(self) -> tuple[str, ...]:
         """The notes, those on pictures last."""

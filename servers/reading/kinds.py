@@ -4,15 +4,14 @@ What a server says is a hint only: an answer gets the name that a file of its ty
 Source: WHATWG MIME Sniffing, section 7, of which signatures and the rules on HTML are taken.
 """
 
-import io
 import re
 import stat
-import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from servers.reading.source import ExtractionError, Source
+from servers.reading.office.packages import opened_zip
+from servers.reading.source import ENCRYPTED, ExtractionError, Source
 from servers.reading.text.encodings import head_of, is_text
 
 LANGUAGES: dict[str, str] = {
@@ -190,17 +189,14 @@ def _by_content(source: Source) -> Kind | None:
 
 def _old_office(data: bytes) -> str:
     if _ENCRYPTED_OFFICE in data:
-        return "it is encrypted with a password; save a copy without one"
+        return ENCRYPTED
     return "it has the Office format of before 2007; save it as docx, xlsx or pptx"
 
 
 def _packed_kind(data: bytes) -> Kind:
     """What lies in a zip, by its table of contents; nothing is unpacked."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as package:
-            names = frozenset(package.namelist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise ExtractionError(f"the file is damaged: {error}") from None
+    with opened_zip(data) as package:
+        names = frozenset(package.namelist())
     for part, kind in _PACKAGE_PARTS:
         if part in names:
             return kind

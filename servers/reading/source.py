@@ -13,6 +13,9 @@ class ExtractionError(Exception):
     """
 
 
+ENCRYPTED = "it is encrypted with a password; save a copy without one"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A file in memory, or an answer of the web, which has the `url` that it came from.

@@ -35,12 +35,9 @@ def read_epub(source: Source, reading: Reading) -> Extracted:
             raise ExtractionError("the book is damaged: it does not say what is in it")
         locked = _encrypted_parts(package)
         chapters: list[str] = []
-        for name in _spine(description, posixpath.dirname(place)):
+        for name in reading.in_time(_spine(description, posixpath.dirname(place)), "chapters"):
             if name in locked:
                 raise ExtractionError("the book is copy-protected (DRM) and can't be read")
-            if reading.clock.left() < 0:
-                reading.note(f"only the first {len(chapters)} chapters are read: it takes too long")
-                break
             chapters.append(_chapter(package, name, reading))
     markdown = blocks(chapters)
     title = next((each.text or "" for each in _all(description, "title")), "")

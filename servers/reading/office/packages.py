@@ -9,13 +9,21 @@ from contextlib import contextmanager
 
 from servers.reading.limits import Limits
 from servers.reading.markdown import as_title
-from servers.reading.source import ExtractionError
+from servers.reading.source import ENCRYPTED, ExtractionError
 
 ENTRIES_MAX = 20_000
 ENCRYPTED_FLAG = 0x1
 """APPNOTE.TXT of PKWARE, 4.4.4: bit 0 of the general purpose flag."""
 
 _TITLE = re.compile(rb"<dc:title[^>]*>([^<]{1,500})</dc:title>")
+
+
+def opened_zip(data: bytes) -> zipfile.ZipFile:
+    """A zip in memory, by its table of contents; raises ExtractionError where it is damaged."""
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        raise ExtractionError(f"the file is damaged: {error}") from None
 
 
 @contextmanager
@@ -25,14 +33,10 @@ def opened_package(data: bytes, limits: Limits) -> Generator[zipfile.ZipFile]:
     Raises:
         ExtractionError: it is damaged, encrypted, or far larger unpacked than a document is.
     """
-    try:
-        package = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise ExtractionError(f"the file is damaged: {error}") from None
-    with package:
+    with opened_zip(data) as package:
         entries = package.infolist()
         if any(entry.flag_bits & ENCRYPTED_FLAG for entry in entries):
-            raise ExtractionError("it is encrypted with a password; save a copy without one")
+            raise ExtractionError(ENCRYPTED)
         size = sum(entry.file_size for entry in entries)
         if size > limits.unpacked_bytes or len(entries) > ENTRIES_MAX:
             raise ExtractionError(

@@ -76,11 +76,8 @@ def read_pptx(source: Source, reading: Reading) -> Extracted:
     except Exception as error:
         raise ExtractionError("the presentation is damaged and can't be read") from error
     pages: list[str] = []
-    for number, slide in enumerate(slides[: reading.limits.pages], start=1):
-        if reading.clock.left() < 0:
-            reading.note(f"only the first {number - 1} slides are read: it takes too long")
-            break
-        pages.append(cleaned(_slide(slide, number, reading)))
+    for slide in reading.in_time(slides[: reading.limits.pages], "slides"):
+        pages.append(cleaned(_slide(slide, len(pages) + 1, reading)))
     markdown, starts = with_pages(pages)
     if title.lower() in ("", "powerpoint presentation"):
         title = first_heading(markdown)

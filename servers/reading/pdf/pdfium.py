@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from servers.reading.context import Reading
 from servers.reading.markdown import raised
-from servers.reading.source import ExtractionError
+from servers.reading.source import ENCRYPTED, ExtractionError
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -39,9 +39,7 @@ def opened(data: bytes) -> "PdfiumPdf":
         return PdfiumPdf(pypdfium2.PdfDocument(data))
     except Exception as error:
         if getattr(error, "err_code", None) == PASSWORD_NEEDED:
-            raise ExtractionError(
-                "it is encrypted with a password; save a copy without one"
-            ) from None
+            raise ExtractionError(ENCRYPTED) from None
         raise ExtractionError("the PDF is damaged and can't be opened") from error
 
 
@@ -63,10 +61,7 @@ class PdfiumPdf:
     def pages(self, count: int, reading: Reading) -> list[str]:
         """The text of the first pages, as long as there is time."""
         pages: list[str] = []
-        for number in range(count):
-            if reading.clock.left() < 0:
-                reading.note(f"only the first {number:,} pages are read: it takes too long")
-                break
+        for number in reading.in_time(range(count), "pages"):
             try:
                 pages.append(text_with_powers(self._document[number].get_textpage()))
             except Exception:  # noqa: BLE001 - whatever a damaged page brings about

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from servers.reading.context import Reading
 from servers.reading.markdown import raised, table, without_hyphens
 from servers.reading.pictures.pictures import AREA_MIN_PIXELS, SIDE_MIN_PIXELS
-from servers.reading.source import ExtractionError
+from servers.reading.source import ENCRYPTED, ExtractionError
 
 if TYPE_CHECKING:
     from pymupdf import Box, Document, Line, Page, Span, TextDict
@@ -83,7 +83,7 @@ def opened(data: bytes) -> "MuPdf":
             raise Unreadable(str(error)) from error
         if document.needs_pass:
             document.close()
-            raise ExtractionError("it is encrypted with a password; save a copy without one")
+            raise ExtractionError(ENCRYPTED)
         try:
             return MuPdf(document, _converter(document))
         except Exception as error:

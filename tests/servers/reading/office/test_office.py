@@ -162,6 +162,18 @@ def test_sheets_become_tables_and_lines() -> None:
     assert f"## {KNOWN.sections[0].heading}" in found.markdown
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("a.pptx", office_files.as_pptx(KNOWN), "slides"),
+        ("a.epub", office_files.as_epub(KNOWN), "chapters"),
+    ],
+)
+def test_what_takes_too_long_is_read_as_far_as_it_goes(name: str, data: bytes, what: str) -> None:
+    found = extracted(name, data, limits=Limits(seconds=0))
+    assert found.notes == (f"only the first 0 {what} are read: it takes too long",)
+
+
 def test_damaged_and_hostile_packages_are_refused_with_a_reason() -> None:
     whole = office_files.as_docx(KNOWN)
     for name, data, reason in (
