@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from config.schema import AgentProfile
 from core.base.json_text import json_start
+from core.base.text import shorten
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
 from core.run.observation import bordered
@@ -180,7 +181,7 @@ def _history_text(history: Sequence[Exchange], borders: Borders | None) -> str:
     if not history:
         return "(this is the first request)"
     lines = [
-        f"User: {_short(exchange.request, REQUEST_CHARACTERS)}\n"
+        f"User: {shorten(exchange.request, REQUEST_CHARACTERS)}\n"
         f"Answer: {_answer_text(exchange.answer, borders)}"
         for exchange in history[-EXCHANGES_SHOWN:]
     ]
@@ -190,7 +191,8 @@ def _history_text(history: Sequence[Exchange], borders: Borders | None) -> str:
 def _answer_text(answer: str | None, borders: Borders | None) -> str:
     if answer is None:
         return "(none)"
-    return _short(answer) if borders is None else borders.within(_short(answer))
+    shown = shorten(answer, RESULT_CHARACTERS)
+    return shown if borders is None else borders.within(shown)
 
 
 def _closing_text(inputs: DecisionInputs) -> str:
@@ -206,7 +208,7 @@ def _failures_text(inputs: DecisionInputs) -> str:
     """What went wrong before in this step, and what of it need not or must not be done again."""
     failed = inputs.failed
     parts = [
-        f"Plan {number} failed:\n{_short(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
+        f"Plan {number} failed:\n{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
         f"→ {_failure_text(attempt, inputs.borders)}"
         for number, attempt in enumerate(failed, start=1)
     ]
@@ -269,7 +271,3 @@ def _newest(lines: Iterable[str]) -> str:
 def _call_text(call: ToolCall) -> str:
     arguments = json_start(call.arguments, RESULT_CHARACTERS)
     return f"- {call.tool} {arguments} → {json_start(call.result, RESULT_CHARACTERS)}"
-
-
-def _short(text: str, characters: int = RESULT_CHARACTERS) -> str:
-    return text if len(text) <= characters else f"{text[:characters]}…"

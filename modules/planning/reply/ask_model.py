@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from core.base.json_text import json_start
+from core.base.text import shorten
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
@@ -225,9 +226,9 @@ def _feedback(reply: ModelReply, problems: Sequence[str]) -> str:
     written = reply.text.strip() or "".join(
         json_start(call.arguments, REPLY_CHARACTERS_SHOWN) for call in reply.tool_calls[:1]
     )
-    shown = written[:REPLY_CHARACTERS_SHOWN] + ("…" * (len(written) > REPLY_CHARACTERS_SHOWN))
+    shown = shorten(written, REPLY_CHARACTERS_SHOWN) or "(nothing)"
     errors = "\n".join(f"- {problem}" for problem in problems)
     return (
-        f"\n\nYour last reply was:\n{shown or '(nothing)'}\n\nIt can't be used:\n{errors}\n\n"
+        f"\n\nYour last reply was:\n{shown}\n\nIt can't be used:\n{errors}\n\n"
         "Reply again, with one JSON object that puts this right, and nothing else."
     )
