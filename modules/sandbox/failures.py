@@ -30,11 +30,10 @@ from modules.sandbox.language.alternatives import (
     MODULES,
     OTHER_ERRORS,
 )
-from modules.sandbox.language.builtin_functions import PYTHON_TYPES
 from modules.sandbox.language.guard import GuardedPlan
 from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS, NotParsed, line_text, parse
 from modules.sandbox.language.prelude import AVAILABLE_MODULES
-from modules.sandbox.language.provided import PROVIDED_MODULES
+from modules.sandbox.language.provided import PROVIDED_MODULES, PYTHON_TYPES
 from modules.sandbox.limits import SandboxLimits
 
 PLAN_FILENAME = "<python-input-1>"

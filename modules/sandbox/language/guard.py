@@ -25,16 +25,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from modules.sandbox.language.alternatives import UNSUPPORTED_METHODS
-from modules.sandbox.language.builtin_functions import (
-    METHOD_NAMES,
-    PARSE_TIME,
-    PYTHON_TYPES,
-    bound_methods,
-)
 from modules.sandbox.language.parsing import NotParsed, parse_readable, with_plain_lines
 from modules.sandbox.language.provided import (
+    METHOD_NAMES,
     NEEDS_TASKS,
+    PARSE_TIME,
     PROVIDED_MODULES,
+    PYTHON_TYPES,
+    bound_methods,
     provided_name,
     provided_source,
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
-from modules.sandbox.language.builtin_functions import ROUND, attribute_functions
+from modules.sandbox.language.provided import ROUND, attribute_functions
 
 TOOL_CALL = "__call_tool__"
 """Undefined function behind `tools.<name>`: index in the catalogue, args, kwargs."""

@@ -5,14 +5,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from modules.sandbox.language.builtin_functions import (
+from modules.sandbox.language.parsing import NotParsed, parse
+from modules.sandbox.language.provided import (
     CLASS_METHODS,
     METHOD_NAMES,
     PARSE_TIME,
     PYTHON_TYPES,
+    provided_name,
 )
-from modules.sandbox.language.parsing import NotParsed, parse
-from modules.sandbox.language.provided import provided_name
 
 FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
 """Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
