@@ -53,18 +53,28 @@ class ArgumentCheck:
         Raises:
             CallRefused: some don't fit; the message names each and what is expected.
         """
-        faults = self.faults(arguments)
-        if faults:
-            mended = self._mended(arguments, faults)
-            if mended is not arguments:
-                arguments, faults = mended, self.faults(mended)
+        arguments, faults = self._repaired(arguments)
         if faults:
             raise CallRefused(self._refusal(faults))
         return arguments
 
-    def faults(self, arguments: JsonObject) -> Sequence[Fault]:
-        """What is wrong with arguments in the server's form, what can be repaired included."""
-        return self._schema.faults(arguments)
+    def check_known(self, arguments: JsonObject) -> None:
+        """The same for some of a call's arguments, of which others are not known yet.
+
+        Raises:
+            CallRefused: something is wrong inside of one that is given.
+        """
+        arguments, faults = self._repaired(arguments)
+        given = arguments if self._wrapper is None else as_object(arguments[self._wrapper])
+        known = [f for f in faults if (inner := self._inner(f.place)) and inner[0] in given]
+        if known:
+            raise CallRefused(self._refusal(known))
+
+    def _repaired(self, arguments: JsonObject) -> tuple[JsonObject, Sequence[Fault]]:
+        """The arguments with what can be repaired put right, and what is wrong all the same."""
+        faults = self._schema.faults(arguments)
+        mended = self._mended(arguments, faults)
+        return (arguments, faults) if mended is arguments else (mended, self._schema.faults(mended))
 
     def _mended(self, arguments: JsonObject, faults: Sequence[Fault]) -> JsonObject:
         for fault in faults:

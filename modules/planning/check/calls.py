@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 from core.base.text import near_names, shorten
 from core.errors import CallRefused
 from core.tools.argument_check import argument_check
-from core.tools.findings import Fault, Place
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
@@ -76,22 +75,7 @@ def _check_each(tool: ToolSpec, by_position: dict[int, Json], by_name: dict[str,
     names = {p.argument: p.name for p in tool.parameters}
     given: JsonObject = {tool.parameters[at].name: value for at, value in by_position.items()}
     given |= {names.get(argument, argument): value for argument, value in by_name.items()}
-    wrapper = () if tool.wrapper is None else (tool.wrapper,)
-    whole: JsonObject = given if tool.wrapper is None else {tool.wrapper: given}
-    for fault in argument_check(tool).faults(whole):
-        place = fault.place[len(wrapper) :]
-        if place and place[0] in given and not _is_put_right(fault, place, tool, given):
-            argument = next((a for a, n in names.items() if n == place[0]), str(place[0]))
-            inner = "".join(f"[{part!r}]" for part in place[1:])
-            raise CallRefused(f"{tool.name}(): argument '{argument}{inner}' {fault.words}")
-
-
-def _is_put_right(fault: Fault, place: Place, tool: ToolSpec, given: JsonObject) -> bool:
-    """Whether the sandbox mends it: text that spells a number, None for what may be left out."""
-    if fault.meant is not None:
-        return True
-    required = {p.name for p in tool.parameters if p.required}
-    return len(place) == 1 and given[str(place[0])] is None and place[0] not in required
+    argument_check(tool).check_known(given if tool.wrapper is None else {tool.wrapper: given})
 
 
 def _literals(expressions: Iterable[tuple[_Key, ast.expr]]) -> Iterator[tuple[_Key, Json]]:
