@@ -62,45 +62,6 @@ class ConnectionSettings:
     watchdog: Watchdog = field(default_factory=Watchdog)
 
 
-class Relisting:
-    """One listing at a time and about one a second at most, however many changes are told."""
-
-    def __init__(
-        self, relist: Callable[[], Awaitable[None]], pause_seconds: float = RELISTING_PAUSE_SECONDS
-    ) -> None:
-        """`relist` lists once and does not raise. Nothing is listed before `begin`."""
-        self._relist = relist
-        self._pause_seconds = pause_seconds
-        self._wanted = False
-        self._may_list = False
-        self._task: asyncio.Task[None] | None = None
-
-    def request(self) -> None:
-        """The tools may have changed since the last listing began; never waits."""
-        self._wanted = True
-        if self._may_list and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._run())
-
-    def begin(self) -> None:
-        """List from now on, and at once if a change was told already."""
-        self._may_list = True
-        if self._wanted:
-            self.request()
-
-    async def aclose(self) -> None:
-        """List no more."""
-        self._may_list = False
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-
-    async def _run(self) -> None:
-        while self._wanted:
-            self._wanted = False
-            await self._relist()
-            await asyncio.sleep(self._pause_seconds)
-
-
 class ServerInstance:
     """One instance of a server, from spawn to end."""
 
@@ -128,7 +89,8 @@ class ServerInstance:
         self._settings = settings
         self._on_tools = on_tools
         self._start_seconds_max = start_seconds_max
-        self._relisting = Relisting(self._relist)
+        self._tools_changed = asyncio.Event()
+        """Set where they may have, since the last listing began."""
         self._client: McpClient | None = None
         self._transport: Transport | None = None
         self._up_since: float | None = None
@@ -224,7 +186,7 @@ class ServerInstance:
     async def _live(self) -> None:
         started = time.perf_counter()
         transport = self._transport = self._make_transport()
-        hooks = replace(self._settings.hooks, on_tools_changed=self._relisting.request)
+        hooks = replace(self._settings.hooks, on_tools_changed=self._tools_changed.set)
         client = self._client = McpClient(transport, self._spec, hooks)
         try:
             async with asyncio.timeout(self._start_seconds_max):
@@ -235,7 +197,6 @@ class ServerInstance:
             self.start_seconds = time.perf_counter() - started
             self._up_since = self._settings.timing.now()
             self.opened.set_result(None)
-            self._relisting.begin()
             await self._until_over(transport)
         except TimeoutError as error:
             raise self._start_error(
@@ -249,7 +210,6 @@ class ServerInstance:
         except SessionRefused as error:
             raise self._start_error(str(error)) from error
         finally:
-            await self._relisting.aclose()
             if self._health is not None:
                 self._health.cancel()
             await client.aclose()
@@ -273,15 +233,26 @@ class ServerInstance:
         return StdioTransport(self.spawned, self._settings.grace)
 
     async def _until_over(self, transport: Transport) -> None:
-        waits = {
+        """List the tools anew as they change, until the session is lost or to be closed."""
+        ends = {
             asyncio.create_task(self._leave.wait()),
             asyncio.create_task(transport.lost.wait()),
         }
+        tasks = {*ends, asyncio.create_task(self._relist_when_changed())}
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for wait in waits:
-                wait.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _relist_when_changed(self) -> None:
+        """One listing at a time and about one a second at most, however many changes are told."""
+        while True:
+            await self._tools_changed.wait()
+            self._tools_changed.clear()
+            await self._relist()
+            await asyncio.sleep(RELISTING_PAUSE_SECONDS)
 
     async def _relist(self) -> None:
         """List again; a listing that fails changes nothing."""

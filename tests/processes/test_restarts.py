@@ -212,14 +212,14 @@ async def test_changed_tools_are_listed_again_while_calls_go_on() -> None:
 
     async with connected(server("able"), on_tools=on_tools) as connection:
         await connection.start()
-        pages = int((await connection.call("listings", {})).text)
-        await connection.call("grow", {"name": "grown", "times": 50})
+        for _ in range(60):
+            await connection.call("grow", {"name": "grow", "times": 5})
+        await connection.call("grow", {"name": "grown"})
         await seen.wait()
         assert await text_of(connection, "echo") == ""
-        assert int((await connection.call("listings", {})).text) <= 3 * pages + 1
         assert "grown" in [tool.name for tool in await connection.start()]
         assert connection.status().tools == len(listings[-1])
-    assert len(listings) == 2
+    assert len(listings) <= 3, "one at the start, one at once, and one for all that came meanwhile"
 
 
 async def test_a_listing_that_fails_keeps_the_old_list_and_says_so() -> None:

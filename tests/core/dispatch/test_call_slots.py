@@ -51,28 +51,26 @@ async def test_a_wait_that_is_cancelled_or_too_long_takes_no_turn() -> None:
     assert await slots.take(0.01) == 0.01
 
 
-@pytest.mark.parametrize("answered_first", [True, False])
-async def test_no_wait_for_a_turn_ends_while_the_user_is_asked(*, answered_first: bool) -> None:
+async def test_no_wait_for_a_turn_ends_while_the_user_is_asked() -> None:
     slots = CallSlots(1)
-    answered = asyncio.Event()
+    asked, answered = asyncio.Event(), asyncio.Event()
 
     async def ask(question: Question) -> Reply:
+        asked.set()
         await answered.wait()
         return Reply("accept")
 
     hooks = slots.standing_still(SessionHooks(ask=ask))
     await slots.take(10)
-    waiting = asyncio.create_task(slots.take(0.05))
     asking = asyncio.create_task(_reply(hooks))
-    await asyncio.sleep(0.1)  # twice the time that it would have had
+    await asked.wait()
+    waiting = asyncio.create_task(slots.take(0.2))
+    await asyncio.sleep(0.25)
     assert not waiting.done()
-    if answered_first:
-        answered.set()
-        await asking
     slots.give_back()
-    assert 0 < await waiting <= 0.05
+    assert 0 < await waiting <= 0.2
     answered.set()
-    await asking
+    assert await asking == Reply("accept")
 
 
 async def _reply(hooks: SessionHooks) -> Reply:
