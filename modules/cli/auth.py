@@ -3,7 +3,7 @@
 import getpass
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
 from config.models_file import ModelsFile
@@ -82,7 +82,7 @@ def set_key(
     key = _checked(given.strip(), variable)
     around.redactor.learn([key])
     store.keep(variable, key)
-    if _is_set(variable, around):
+    if is_set(variable, around.environ):
         around.remark(
             "auth", f"{variable} is set in the environment too, and counts before the keyring"
         )
@@ -120,7 +120,7 @@ def remove_key(around: Surroundings, open_backend: OpenBackend = system_backend)
     store = KeyringStore(around.places.home, open_backend)
     variable = _variable(around.options.name, around.models, store)
     if variable not in store.names():
-        where = "; it stands in the environment" if _is_set(variable, around) else ""
+        where = "; it stands in the environment" if is_set(variable, around.environ) else ""
         raise UsageError(f"no key for {variable} is kept in the keyring{where}")
     was_there = store.remove(variable)
     done = "removed from the keyring" if was_there else "was gone from the keyring already"
@@ -131,7 +131,7 @@ def list_keys(around: Surroundings) -> ExitCode:
     """Tell of each key whether it is there, and where; raises as `set_key`."""
     kept = KeyringStore(around.places.home).names()
     known = known_variables(around.models)
-    if _is_set(GOOGLE_KEY, around):
+    if is_set(GOOGLE_KEY, around.environ):
         known.setdefault(GOOGLE_KEY, ("gemini, if asked for",))
     for variable in kept:
         known.setdefault(variable, ())
@@ -139,17 +139,17 @@ def list_keys(around: Surroundings) -> ExitCode:
     lines: list[str] = []
     width = max(map(len, known))
     for variable, names in known.items():
-        is_set, is_kept = _is_set(variable, around), variable in kept
+        is_there, is_kept = is_set(variable, around.environ), variable in kept
         documents.append(
             {
                 "variable": variable,
                 "models": [*names],
-                "environment": is_set,
+                "environment": is_there,
                 "keyring": is_kept,
             }
         )
         where = "in the keyring" if is_kept else "not set"
-        if is_set:
+        if is_there:
             also = ", and in the keyring, which is not asked" if is_kept else ""
             where = f"in the environment{also}"
         used = ", ".join(names) or "no model uses it"
@@ -168,8 +168,9 @@ def known_variables(models: ModelsFile) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _is_set(variable: str, around: Surroundings) -> bool:
-    return bool(around.environ.get(variable, "").strip())
+def is_set(variable: str, environ: Mapping[str, str]) -> bool:
+    """Whether a variable of the environment holds anything."""
+    return bool(environ.get(variable, "").strip())
 
 
 def _report(around: Surroundings, variable: str, done: str, *, is_kept: bool) -> ExitCode:

@@ -9,7 +9,7 @@ from config.schema import AgentProfile
 from core.base.ollama import HOST_VARIABLE, ollama_address
 from core.base.text import listed
 from core.errors import UserError
-from modules.cli.auth import known_variables
+from modules.cli.auth import is_set, known_variables
 from modules.cli.doctor_findings import Check
 from modules.models.choosing.building import INSTALL_LOCAL
 from modules.models.choosing.choice import choose_models
@@ -84,7 +84,7 @@ def _keys(models: ModelsFile, environ: Mapping[str, str], keyring: KeyringStore)
         return Check("model", "keys", "broken", str(error))
 
     def where(variable: str) -> str:
-        if environ.get(variable, "").strip():
+        if is_set(variable, environ):
             return "is set"
         return "is in the keyring" if variable in kept else "is not set"
 
@@ -122,7 +122,7 @@ def _running(running: Running, environ: Mapping[str, str]) -> Iterator[Check]:
 
 def _absent(name: str, told: str, variable: str, environ: Mapping[str, str]) -> Check:
     """Something that somebody asked for by a variable is missing; else it is only not there."""
-    if environ.get(variable, "").strip():
+    if is_set(variable, environ):
         return Check("model", name, "missing", f"{told} ({variable})")
     return Check("model", name, "note", told)
 
@@ -131,7 +131,7 @@ def _weights(environ: Mapping[str, str], home: Path) -> Check:
     """The files of weights, and whether they can be run."""
     files = local_models(environ, home)
     if not files:
-        if environ.get(LOCAL_MODEL_VARIABLE, "").strip():
+        if is_set(LOCAL_MODEL_VARIABLE, environ):
             told = f"{LOCAL_MODEL_VARIABLE} names no file"
             return Check("model", "local", "missing", told)
         return Check("model", "local", "note", f"no GGUF file in {home / MODELS_FOLDER}")

@@ -11,7 +11,7 @@ import pytest
 from core.errors import ExitCode
 from core.turn import FailureKind, FinalAnswer, PlanFailed, PlanFailure
 from core.values import Json
-from modules.cli.run_plan_output import PlanReport, failure_text
+from modules.cli.run_plan import PlanReport, failure_text
 from tests.command_line import ROOT, SUMS_SERVER, environment, plan, write_profile
 from tests.modules.cli.by_hand import Hand, entry
 
