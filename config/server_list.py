@@ -51,7 +51,15 @@ def server_list(
         spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
         spec = with_sections(spec, profile, places.root, places.home, environ)
         gathered.add(spec, is_disabled=server.disabled)
-    return _with_files(gathered, places, mcp_files, environ)
+    own = [places.mcp_file] if _is_there(places.mcp_file) else []
+    read: set[Path] = set()
+    for path in (*own, *mcp_files):
+        if (resolved := _resolved(path)) not in read:
+            # Servers of the user's own file start where the state is, not beside the settings.
+            folder = places.home if path in own else None
+            gathered.add_file(read_mcp_file(path, environ, folder))
+            read.add(resolved)
+    return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes))
 
 
 def secret_values(specs: Iterable[ServerSpec]) -> frozenset[str]:
@@ -115,20 +123,6 @@ class _Gathered:
             self.add(spec, is_disabled=False)
         for spec in file.disabled:
             self.add(spec, is_disabled=True)
-
-
-def _with_files(
-    gathered: _Gathered, places: Places, mcp_files: Sequence[Path], environ: Mapping[str, str]
-) -> ServerList:
-    own = [places.mcp_file] if _is_there(places.mcp_file) else []
-    read: set[Path] = set()
-    for path in (*own, *mcp_files):
-        if (resolved := _resolved(path)) not in read:
-            # Servers of the user's own file start where the state is, not beside the settings.
-            folder = places.home if path in own else None
-            gathered.add_file(read_mcp_file(path, environ, folder))
-            read.add(resolved)
-    return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes))
 
 
 def _is_there(path: Path) -> bool:

@@ -6,7 +6,7 @@ sent to a model; `/etc/hosts: how many lines?` and the like are requests.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from core.base.text import counted
 from core.errors import ExitCode
@@ -33,7 +33,7 @@ class PromptCommands:
         say: Callable[[str, str], None],
         session_usage: Callable[[], Mapping[str, Usage]],
         session_activity: Callable[[], Activity],
-        manage_documents: Callable[[str], Awaitable[ExitCode]],
+        manage_documents: Callable[[str], Coroutine[object, object, ExitCode]],
         disabled: Sequence[str] = (),
     ) -> None:
         """`say` writes one text under a stage; `session_usage` is by the names of models.
@@ -54,26 +54,26 @@ class PromptCommands:
         """Do what a line says, or say what is wrong with it; None if it is a request."""
         first, _, behind = line.strip().partition(" ")
         if first.lower() == "/docs":
-            return await self._until_done(self._manage(behind))
-        commands: dict[str, Callable[[], Coroutine[object, object, None]]] = {
+            return await self._until_done(self._manage_documents(behind))
+        commands = {
             "/mcp": self._tell_servers,
             "/tools": self._tell_tools,
             "/usage": self._tell_usage,
         }
         name, *rest = line.lower().split() or [""]
         command = commands.get(name)
-        if command is not None and rest:
-            self._say("loop", f"{name} stands alone; {COMMANDS_TOLD}")
-            return ExitCode.BAD_USAGE
-        if command is None:
-            if name.startswith("/") and name[1:] in COMMANDS:
-                self._say("loop", f"{name[1:]} is for the command line: agent.py {name[1:]} --help")
-                return ExitCode.BAD_USAGE
-            if rest or not _COMMAND.fullmatch(name):
-                return None
-            self._say("loop", f"there is no command {name}; {COMMANDS_TOLD}")
-            return ExitCode.BAD_USAGE
-        return await self._until_done(_answered(command()))
+        if command is not None and not rest:
+            return await self._until_done(command())
+        if command is not None:
+            wrong = f"{name} stands alone; {COMMANDS_TOLD}"
+        elif name.startswith("/") and name[1:] in COMMANDS:
+            wrong = f"{name[1:]} is for the command line: agent.py {name[1:]} --help"
+        elif rest or not _COMMAND.fullmatch(name):
+            return None
+        else:
+            wrong = f"there is no command {name}; {COMMANDS_TOLD}"
+        self._say("loop", wrong)
+        return ExitCode.BAD_USAGE
 
     def interrupt(self) -> None:
         """Stop a command that waits for servers; they start on."""
@@ -90,10 +90,7 @@ class PromptCommands:
             self._running.cancel()
             self._running = None
 
-    async def _manage(self, words: str) -> ExitCode:
-        return await self._manage_documents(words)
-
-    async def _tell_servers(self) -> None:
+    async def _tell_servers(self) -> ExitCode:
         """Each server and how it is; starts none."""
         statuses = self._dispatcher.status()
         table = f"\n{status_text(statuses)}" if statuses else ""
@@ -102,8 +99,9 @@ class PromptCommands:
         off = ", ".join(self._disabled)
         told = f"\nswitched off: {off}; agent.py mcp enable NAME switches one on" if off else ""
         self._say("mcp", f"{counted(len(statuses), 'server')}{hint}{table}{told}")
+        return ExitCode.ANSWERED
 
-    async def _tell_usage(self) -> None:
+    async def _tell_usage(self) -> ExitCode:
         """What this session has used, by model, and what it has done."""
         used = self._session_usage()
         lines = [f"{name}: {usage_text(usage)}" for name, usage in used.items()]
@@ -111,15 +109,12 @@ class PromptCommands:
             lines.append(f"in all: {usage_text(sum(used.values(), Usage()))}")
         lines = lines or ["no model has counted tokens in this session"]
         self._say("model", "\n".join([*lines, activity_text(self._session_activity())]))
+        return ExitCode.ANSWERED
 
-    async def _tell_tools(self) -> None:
+    async def _tell_tools(self) -> ExitCode:
         """Each tool as the planner sees it; starts the servers whose tools are not known."""
         await self._dispatcher.initialize()
         catalog = self._dispatcher.catalog
         lines = [tool_line(tool, catalog) for tool in catalog]
         self._say("mcp", "\n".join([counted(len(lines), "tool"), *lines]))
-
-
-async def _answered(work: Coroutine[object, object, None]) -> ExitCode:
-    await work
-    return ExitCode.ANSWERED
+        return ExitCode.ANSWERED
