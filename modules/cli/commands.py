@@ -77,7 +77,9 @@ def run_command(
     """
     run: Run = found.run
     try:
-        return run(Surroundings(found, places, complaints, environ))
+        around = Surroundings(found, places, complaints, environ)
+        done = run(around)
+        return done if isinstance(done, ExitCode) else around.run(done)
     except StdoutClosed:
         if found.command in _ACTING:
             raise

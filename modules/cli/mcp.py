@@ -60,12 +60,12 @@ def _check_entry(parser: CommandParser, found: Options) -> None:
         parser.error("--env goes with a command; a URL gets --header")
 
 
-def _of_started_servers(around: Surroundings) -> ExitCode:
+async def _of_started_servers(around: Surroundings) -> ExitCode:
     """`tools`, `status` and `test`; late, for they need the engine, which takes 0.2 s."""
     from modules.cli.mcp_servers import check_server, list_tools, show_status
 
     actions = {"tools": list_tools, "status": show_status, "test": check_server}
-    return actions[around.options.action](around)
+    return await actions[around.options.action](around)
 
 
 def _add_name(parser: CommandParser) -> None:

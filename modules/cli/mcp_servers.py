@@ -31,17 +31,14 @@ TOOL_NAMES_CHARACTERS = 300
 _HEAD = ("NAME", "STATE", "SERVER", "PROTOCOL", "TOOLS", "START", "LOG")
 
 
-def list_tools(around: Surroundings) -> ExitCode:
+async def list_tools(around: Surroundings) -> ExitCode:
     """Print the tools of all servers or of one; what failed to start is told on stderr.
 
     Raises:
         UsageError: no such server.
     """
     around.tell_notes()
-    return around.run(_list_tools(around.options.server, around))
-
-
-async def _list_tools(one: str | None, around: Surroundings) -> ExitCode:
+    one: str | None = around.options.server
     specs = around.servers.specs if one is None else (around.find(one),)
     display = display_for(around)
     async with opened(specs, around, display, tries_all=one is not None) as dispatcher:
@@ -104,13 +101,9 @@ def _tool_document(tool: ToolSpec, catalog: ToolCatalog) -> JsonObject:
     }
 
 
-def show_status(around: Surroundings) -> ExitCode:
+async def show_status(around: Surroundings) -> ExitCode:
     """Start all servers that are not disabled; the exit code says whether one failed."""
     around.tell_notes()
-    return around.run(_show_status(around))
-
-
-async def _show_status(around: Surroundings) -> ExitCode:
     specs, display = around.servers.specs, display_for(around)
     async with opened(specs, around, display, use_cached_tools=False, tries_all=True) as dispatcher:
         await dispatcher.initialize()
@@ -185,18 +178,15 @@ def _status_document(status: ServerStatus, around: Surroundings) -> JsonObject:
     )
 
 
-def check_server(around: Surroundings) -> ExitCode:
+async def check_server(around: Surroundings) -> ExitCode:
     """Try a server, a disabled one too; the verdict goes to stdout, the way to it to stderr.
 
     Raises:
         UsageError: no such server.
     """
     around.tell_notes()
-    return around.run(_check_server(around.find(around.options.name), around))
-
-
-async def _check_server(spec: ServerSpec, around: Surroundings) -> ExitCode:
     options, display = around.options, display_for(around)
+    spec = around.find(options.name)
 
     def step(text: str) -> None:
         if not options.quiet:

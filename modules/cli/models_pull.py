@@ -29,12 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w./:-]{0,199}", re.ASCII)
 """A model's name as Ollama takes it (types/model/name.go), roughly; the server checks it."""
 
 
-def pull_model(around: Surroundings) -> ExitCode:
-    """`pull` of the named model, until it is there or interrupted."""
-    return around.run(pull(around.options.name, around))
-
-
-async def pull(name: str, around: Surroundings) -> ExitCode:
+async def pull_model(around: Surroundings) -> ExitCode:
     """Download a model, telling progress on stderr; cancelling stops the download.
 
     Raises:
@@ -44,7 +39,7 @@ async def pull(name: str, around: Surroundings) -> ExitCode:
     """
     from modules.models.ollama.service import OllamaService  # imports httpx2
 
-    entry = _entry(name, around.models)
+    entry = _entry(around.options.name, around.models)
     key = find_key(entry, around.environ, KeyringStore(around.places.home))
     service = OllamaService(entry, ollama_errors(entry, around.environ, key))
     report = _report_for(around)

@@ -181,5 +181,5 @@ class Surroundings:
         return task.result()
 
 
-Run: TypeAlias = Callable[[Surroundings], ExitCode]
-"""Does what a command line says."""
+Run: TypeAlias = Callable[[Surroundings], ExitCode | Coroutine[object, object, ExitCode]]
+"""Does what a command line says; what it gives to await is awaited until somebody interrupts it."""

@@ -13,7 +13,7 @@ from core.errors import ExitCode, ModelUnavailable, UsageError
 from core.values import Json, JsonObject
 from modules.cli.commands import parse_command
 from modules.cli.models import list_models
-from modules.cli.models_pull import PullReport, pull
+from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials.keyring_store import LIST_FILE
 from modules.models.ollama.facts import PullProgress
 from modules.terminal.waits import LiveLine
@@ -38,7 +38,7 @@ class Desk:
         around = prepared(self.home, everything, "models", *words, *profile)
         async with asyncio.timeout(10):
             if around.options.action == "pull":
-                code = await pull(around.options.name, around)
+                code = await pull_model(around)
             else:
                 code = await asyncio.to_thread(list_models, around)
         told = self.capsys.readouterr()
@@ -265,9 +265,10 @@ async def test_a_name_means_what_it_means_elsewhere(desk: Desk, name: str, asked
     ],
 )
 async def test_a_name_that_ollama_can_not_pull_is_refused(desk: Desk, name: str, told: str) -> None:
-    around = prepared(desk.home, NOWHERE, "models")
+    around = prepared(desk.home, NOWHERE, "models", "pull", "x")
+    around.options.name = name
     with pytest.raises(UsageError, match=told) as caught:
-        await pull(name, around)
+        await pull_model(around)
     assert "\x1b" not in str(caught.value)
 
 
