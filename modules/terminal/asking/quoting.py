@@ -35,7 +35,7 @@ _INDENT = "    "
 
 def quoted(text: str) -> str:
     """`text` line by line behind `MARK`; long lines are broken by us, not by the terminal."""
-    return "".join(f"{MARK}{line}\n" for line in _shortened(_lines(text), LINES_MAX))
+    return _marked(_shortened(_lines(text), LINES_MAX))
 
 
 def fields_text(fields: Iterable[tuple[str, str]]) -> str:
@@ -45,12 +45,8 @@ def fields_text(fields: Iterable[tuple[str, str]]) -> str:
     """
     fields = [*fields]
     share = max(LINES_MAX // max(len(fields), 1), LINES_OF_ONE_MIN)
-    lines = [
-        line
-        for name, text in fields
-        for line in _shortened(_lines(f"{on_one_line(name)}: {text}", _INDENT), share)
-    ]
-    return "".join(f"{MARK}{line}\n" for line in lines)
+    shown = (_lines(f"{on_one_line(name)}: {text}", _INDENT) for name, text in fields)
+    return "".join(_marked(_shortened(lines, share)) for lines in shown)
 
 
 def on_one_line(text: str) -> str:
@@ -65,10 +61,14 @@ def changes_text(changes: Sequence[ToolChange]) -> str:
     names = listed(first, len(changes))
     share = max(LINES_MAX // max(len(changes), 1), LINES_OF_ONE_MIN)
     shown = changes[: LINES_MAX // LINES_OF_ONE_MIN]
-    lines = [line for change in shown for line in _shortened(_difference(change), share)]
+    text = "".join(_marked(_shortened(_difference(change), share)) for change in shown)
     if left := len(changes) - len(shown):
-        lines.append(f"[{left:,} more changed tools are not shown]")
-    return f"{names}\n" + "".join(f"{MARK}{line}\n" for line in lines)
+        text += _marked([f"[{left:,} more changed tools are not shown]"])
+    return f"{names}\n{text}"
+
+
+def _marked(lines: Iterable[str]) -> str:
+    return "".join(f"{MARK}{line}\n" for line in lines)
 
 
 def _difference(change: ToolChange) -> list[str]:
