@@ -9,7 +9,7 @@ from core.ports import DecisionInputs, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import Exchange, PerceptionResult
-from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS, parse
+from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS, may_hold_address, parse
 from modules.offline.arithmetic.plans import needed_tools
 from modules.offline.everyday.plans import file_call, write_everyday_plan
 from modules.offline.planner import plan
@@ -59,10 +59,12 @@ def perceive(inputs: PerceptionInputs) -> str:
 
 def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSpec]]:
     """What the request is about, and the tools that its plan may call, the best first."""
-    if tools := web_tools(request, inputs.tools):
+    if may_hold_address(request) and (tools := web_tools(request, inputs.tools)):
         return "use_tool", tools
     with suppress(Refusal):
         return "arithmetic", needed_tools(parse(inputs.user_input, ANY_NUMBER), inputs)
+    if tools := web_tools(request, inputs.tools):
+        return "use_tool", tools
     searching = documents_tool(inputs.tools)
     if searching is not None and named_question(request, inputs.tools) is not None:
         return "ask_documents", [searching]

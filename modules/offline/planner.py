@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.base.text import clause
 from core.ports import DecisionInputs
 from core.turn import Attempt
-from modules.offline.arithmetic.grammar import parse
+from modules.offline.arithmetic.grammar import may_hold_address, parse
 from modules.offline.arithmetic.plans import write_plan
 from modules.offline.everyday.plans import (
     with_given_numbers,
@@ -61,8 +61,10 @@ def plan(inputs: DecisionInputs) -> str:
 
 
 def _plan(inputs: DecisionInputs) -> str:
-    request, history = repeated(inputs.user_input, inputs.history)
-    inputs = replace(inputs, user_input=request, history=history)
+    number = None
+    if inputs.history:
+        request, history = repeated(inputs.user_input, inputs.history)
+        inputs, number = replace(inputs, user_input=request, history=history), last_number(history)
     if inputs.failed:
         return _plan_again(inputs)
     if inputs.observation:
@@ -71,17 +73,22 @@ def _plan(inputs: DecisionInputs) -> str:
         if (source := write_plan_about_given(inputs)) is not None:
             return source
         inputs = with_given_numbers(inputs) or inputs
-    # First, because addresses are full of what looks like arithmetic.
-    if (source := write_web_plan(inputs)) is not None:
+    return _plan_request(inputs, number)
+
+
+def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
+    """A plan for the request as it stands; `number` is what "that" means in arithmetic."""
+    if may_hold_address(inputs.user_input) and (source := write_web_plan(inputs)) is not None:
         return source
     try:
-        question = parse(inputs.user_input, last_number(inputs.history))
-    except Decided:
-        check_web_request(inputs.user_input, inputs.tools)
-        raise
+        question = parse(inputs.user_input, number)
     except Refusal as refusal:
-        source = _plan_for_tools(inputs)
-        if source is None:
+        if (source := write_web_plan(inputs)) is not None:
+            return source
+        if isinstance(refusal, Decided):
+            check_web_request(inputs.user_input, inputs.tools)
+            raise
+        if (source := _plan_for_tools(inputs)) is None:
             raise refusal from None
         return source
     return write_plan(question, inputs)

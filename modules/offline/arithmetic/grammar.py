@@ -58,6 +58,11 @@ MAX_REQUEST_CHARACTERS: Final = 2_000
 """How long a request the grammar reads; arithmetic that people type is far shorter."""
 
 
+def may_hold_address(request: str) -> bool:
+    """Whether there may be an address in it, which is full of what looks like arithmetic."""
+    return any(mark in request for mark in "./:")
+
+
 def parse(request: str, previous: int | float | None = None) -> Question:
     """What the request asks; `previous` is the number that "it" means at its start.
 
