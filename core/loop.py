@@ -79,6 +79,10 @@ from core.values import JsonObject
 NOTICE_CHARACTERS = 300
 """How much of a plan's failure a notice tells."""
 
+_REPEATED_PLAN = PlanFailure(
+    "repeated", "this plan is the same as one that failed before, and was not run again"
+)
+
 
 class AgentLoop:
     """Runs one request to its end; `run` is an async generator of events."""
@@ -168,7 +172,9 @@ class AgentLoop:
             result = await self.step(run, emit)
             match result:
                 case FinalAnswer(text):
-                    return "done", with_sources(self._without_unknown_images(text), run.steps)
+                    if self._guard is not None:
+                        text = without_unknown_images(text, self._guard.may_load)
+                    return "done", with_sources(text, run.steps)
                 case Declined(explanation):
                     return "no_answer", explanation
                 case PlanFailed(failure):
@@ -191,7 +197,8 @@ class AgentLoop:
         while True:
             tried = await self._plan_and_act(run, perception, emit)
             if isinstance(tried, Declined):
-                if await self._learn_more(run):
+                # A plan that failed did not want for tools.
+                if not run.failed and await self._context.dispatcher.learn_more():
                     continue
                 return tried
             if not isinstance(tried.result, PlanFailed):
@@ -261,10 +268,6 @@ class AgentLoop:
         retrying, run.retrying = run.retrying, None
         if retrying is not None:
             await emit(retrying)
-
-    async def _learn_more(self, run: Run) -> bool:
-        """Whether there are more tools now; a plan that failed did not want for tools."""
-        return not run.failed and await self._context.dispatcher.learn_more()
 
     async def _observe(self, run: Run, text: str, emit: Emit) -> None:
         """Make a step's text the next step's input, shortened to what a prompt has room for."""
@@ -359,9 +362,6 @@ class AgentLoop:
         self._own_borders = self._own_borders or Borders()
         return self._own_borders
 
-    def _without_unknown_images(self, text: str) -> str:
-        return text if self._guard is None else without_unknown_images(text, self._guard.may_load)
-
     def _may_ask(self, run: Run) -> bool:
         """Whether a plan may ask back: the profile allows it, somebody is there, and none has."""
         asks = self._context.parts.ask_user is not None
@@ -403,8 +403,3 @@ class AgentLoop:
             yield
         finally:
             run.seconds[phase] += self._clock() - started
-
-
-_REPEATED_PLAN = PlanFailure(
-    "repeated", "this plan is the same as one that failed before, and was not run again"
-)

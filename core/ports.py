@@ -1,4 +1,4 @@
-"""What the engine asks of the parts it is given: protocols, no code.
+"""What the engine and the parts that it is given hand each other, and what it asks of them.
 
 `modules/` implements them; `modules/app.py` puts them together.
 """
