@@ -29,7 +29,7 @@ class CommandReader(ValueReader):
 
     def _tail(self, verb: str, node: Node) -> Node:
         symbols = {**words.ADDITIVE_SYMBOLS, **words.MULTIPLICATIVE_SYMBOLS}
-        operator = self.foresee(
+        operator = self.look_ahead(
             lambda: self.accept_phrase(words.ADDITIVE, words.MULTIPLICATIVE)
         ) or symbols.get(self.peek().text)
         if operator not in words.TAILS.get(verb, ()):

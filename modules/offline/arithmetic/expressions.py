@@ -249,7 +249,7 @@ class ExpressionReader(NumberReader):
     def at_operator(self) -> bool:
         """Whether an operator of sum or product follows, whatever the extent."""
         before = self.last_operator
-        found = self.within("full", lambda: self.foresee(self._any_operator))
+        found = self.within("full", lambda: self.look_ahead(self._any_operator))
         self.last_operator = before
         return found is not None
 

@@ -67,7 +67,7 @@ class ListReader(ExpressionReader):
         """
         self.attempt(self._introduction)
         self.list_depth += 1
-        worded = self.foresee(self._worded_function)
+        worded = self.look_ahead(self._worded_function)
         nodes = [self.item(*delimiters)]
         linked = False
         while not (linked and self.list_depth > 1):
@@ -78,7 +78,7 @@ class ListReader(ExpressionReader):
                 raise Ambiguous('it has more than one "and", and could be one list or two')
             if worded and self.at_number():
                 raise Ambiguous(f"it is unclear whether {quoted(worded)} is of one number or more")
-            worded = self.foresee(self._worded_function)
+            worded = self.look_ahead(self._worded_function)
             nodes.append(self.item(*delimiters))
             linked = separator == "and"
         self.list_depth -= 1
@@ -117,7 +117,7 @@ class ListReader(ExpressionReader):
             return node
         end, self.position = self.position, start
         whole = self.within("full", self.expression)
-        if self.at(*delimiters) or self.foresee(self._separator_before_value) is not None:
+        if self.at(*delimiters) or self.look_ahead(self._separator_before_value) is not None:
             return whole
         self.position = end
         return node

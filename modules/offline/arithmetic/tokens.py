@@ -215,7 +215,7 @@ class Cursor:
             self.position = start
         return found
 
-    def foresee(self, rule: Callable[[], Result]) -> Result:
+    def look_ahead(self, rule: Callable[[], Result]) -> Result:
         """What the rule would read here; nothing is taken."""
         start = self.position
         found = rule()

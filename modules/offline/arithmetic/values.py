@@ -28,7 +28,7 @@ class ValueReader(ListReader):
 
     def primary(self) -> Node:
         """A number with what it counts, or a value in words; an ordinal is no number."""
-        if self.peek().kind is Kind.NUMBER and self.foresee(self.read_ordinal) is not None:
+        if self.peek().kind is Kind.NUMBER and self.look_ahead(self.read_ordinal) is not None:
             if (node := self._nth_value()) is not None:
                 return node
             raise self.misfit()
@@ -322,7 +322,7 @@ class ValueReader(ListReader):
         whole = self.position == 0 or self.previous.text in _BEFORE_TEXT
         if not (whole if self.at_word() else self.peek().kind is Kind.QUOTED):
             return None
-        behind = self.foresee(self._codes_behind) if self.at("in", "to", ahead=1) else None
+        behind = self.look_ahead(self._codes_behind) if self.at("in", "to", ahead=1) else None
         if behind is None:
             return None
         text = self.read_text()

@@ -193,7 +193,7 @@ def answer_lines(question: Question) -> list[str]:
         "focus": literal("|".join(word_roots(word) for word in question.focus) or "$^"),
         "pattern": literal(question.pattern),
         "at_start": str(question.pattern.startswith("^")),
-        "judged": _JUDGED[question.wanted],
+        "judged": _FITTING[question.wanted][1],
         "ordered": "in_order(words)" if question.in_order else "True",
         "valued": valued if question.wanted == "value" else "False",
         "only_above": ONLY_ABOVE,
@@ -209,14 +209,17 @@ def answer_lines(question: Question) -> list[str]:
         "further": FURTHER_PROCESSING,
         "nearest": NEAREST,
     }
+    fitting = _FITTING[question.wanted][0]
     order = _IN_ORDER if question.in_order else ""
-    return filled(f"{_ASKED}{_FITTING[question.wanted]}{order}{_ANSWERS}", values)
+    return filled(f"{_ASKED}{fitting}{order}{_ANSWERS}", values)
 
 
-_FITTING: Final[Mapping[Wanted, str]] = {
-    "topic": "", "unclear": "", "person": _PERSON, "part": _PART, "value": _PART, "other": _OTHER,
-}  # fmt: skip
-_JUDGED: Final[Mapping[Wanted, str]] = {
-    "topic": _ON_TOPIC, "unclear": "is_one = False",
-    "person": _FITS, "part": _FITS, "value": _FITS, "other": _FITS,
-}  # fmt: skip
+_FITTING: Final[Mapping[Wanted, tuple[str, str]]] = {
+    "topic": ("", _ON_TOPIC),
+    "unclear": ("", "is_one = False"),
+    "person": (_PERSON, _FITS),
+    "part": (_PART, _FITS),
+    "value": (_PART, _FITS),
+    "other": (_OTHER, _FITS),
+}
+"""What defines whether a sentence holds what is wanted, and what decides by it."""

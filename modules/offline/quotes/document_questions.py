@@ -6,8 +6,7 @@ understands them; questions about the agent, the user or the present never are.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -15,6 +14,7 @@ from modules.offline.quotes.asking import (
     COUNTING,
     QUESTION_CHARACTERS_MAX,
     bare,
+    matched,
     question_terms,
     speaks_of_arithmetic,
 )
@@ -30,8 +30,7 @@ QuestionKind: TypeAlias = Literal["answer", "passages", "open"]
 spoke of documents, so they are only asked in case they know."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentQuestion:
+class DocumentQuestion(NamedTuple):
     """What the documents are asked: the words to search for, and how to answer."""
 
     query: str
@@ -69,10 +68,6 @@ _NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
                rf"{_DOCUMENTS}"),
 )  # fmt: skip
 """How requests name the documents; patterns of whole requests, tried in this order."""
-
-_PATTERNS: Final[tuple[tuple[QuestionKind, re.Pattern[str]], ...]] = tuple(
-    (kind, re.compile(text, re.I | re.S)) for kind, text in _NAMING
-)
 
 _LISTING: Final = re.compile(
     rf"(?:(?:show|list|name|give)\s+(?:me\s+)?(?:a\s+list\s+of\s+)?(?:all\s+(?:of\s+)?)?{_DOCUMENTS}"
@@ -130,12 +125,10 @@ def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:
     text = bare(request)
     if len(text) > QUESTION_CHARACTERS_MAX:
         return None
-    for kind, pattern in _PATTERNS:
-        found = pattern.fullmatch(text)
-        if found is None:
+    for kind, pattern in _NAMING:
+        if (found := matched(pattern, text)) is None:
             continue
-        query = found["query"].strip(" ,:\"'“”")
-        question = DocumentQuestion(query, kind)
+        question = DocumentQuestion(found["query"].strip(" ,:\"'“”"), kind)
         alone = SECOND_REQUEST.search(found["query"]) is None
         if alone and question.terms and not _is_others(found["noun"], tools):
             return question

@@ -312,7 +312,6 @@ _OF_A_PAGE: Final = re.compile(
 """How requests begin that may mean a page itself; others only have an address in them."""
 
 _WITHOUT_SCHEME: Final = re.compile(r"(?<![\w/.@-])www\.\w+\.\w", re.IGNORECASE)
-_COMPILED: Final = tuple((re.compile(text, re.IGNORECASE), reason) for text, reason in _REASONS)
 
 
 def check_web_request(request: str, tools: ToolCatalog) -> None:
@@ -336,6 +335,6 @@ def check_web_request(request: str, tools: ToolCatalog) -> None:
         if _WITHOUT_SCHEME.search(request):
             raise Refusal('the address of a page has to begin with "https://" or "http://"')
         return
-    for pattern, reason in _COMPILED:
-        if pattern.search(found[0]):
+    for pattern, reason in _REASONS:
+        if re.search(pattern, found[0], re.IGNORECASE):
             raise Refusal(reason)
