@@ -19,13 +19,7 @@ from typing import cast
 
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
-from core.ports import (
-    FinishReason,
-    ModelRequest,
-    ModelTraits,
-    ReplyDelta,
-    ReplyEnd,
-)
+from core.ports import ModelRequest, ModelTraits, ReplyDelta, ReplyEnd
 from core.process.spawn import server_environment
 from core.turn import Usage
 from modules.models.serving.budget import output_limit
@@ -286,18 +280,9 @@ async def _gone(process: asyncio.subprocess.Process) -> None:
 
 
 def _end(end: dict[str, object]) -> ReplyEnd:
-    def count(name: str) -> int:
-        value = end.get(name)
-        return value if isinstance(value, int) else 0
-
-    finish: FinishReason = "length" if end.get("finish") == "length" else "stop"
-    usage = Usage(
-        model_calls=1,
-        input_tokens=count("input_tokens"),
-        output_tokens=count("output_tokens"),
-        cached_tokens=count("cached_tokens"),
-    )
-    return ReplyEnd(usage, finish)
+    counts = map(end.get, ("input_tokens", "output_tokens", "cached_tokens"))
+    usage = Usage(1, *(count if isinstance(count, int) else 0 for count in counts))
+    return ReplyEnd(usage, "length" if end.get("finish") == "length" else "stop")
 
 
 def _usable_cores() -> int:

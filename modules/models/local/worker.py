@@ -23,6 +23,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypedDict, cast
 
@@ -175,13 +176,8 @@ class Worker:
         self._end(request["id"], finish, len(tokens), cached, written)
 
     def _end(self, request_id: int, finish: str, read: int, cached: int, written: int) -> None:
-        end = {
-            "finish": finish,
-            "input_tokens": read,
-            "cached_tokens": cached,
-            "output_tokens": written,
-        }
-        write_line(self.output, {"id": request_id, "end": end})
+        counts = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
+        write_line(self.output, {"id": request_id, "end": {"finish": finish, **counts}})
 
     def _tokens(self, system: str, user: str) -> list[int]:
         """The chat as the model was trained on it, by the template that lies beside the weights.
@@ -191,7 +187,7 @@ class Worker:
         """
         said = {"system": system, "user": user}
         if self.settings["is_rendered"]:
-            return self._special(self._rendered(said))
+            return self._read(self._rendered(said), marks=True)
         stand_ins = {role: f"\x02{role}-message\x03" for role in said if said[role]}
         tokens: list[int] = []
         rest = self._rendered({role: stand_ins.get(role, "") for role in said})
@@ -199,9 +195,9 @@ class Worker:
             before, found, rest = rest.partition(stand_in)
             if not found:
                 raise ValueError(f"the chat template leaves the {role} message out")
-            tokens += self._special(before)
-            tokens += self._plain(said[role].strip())
-        return tokens + self._special(rest)
+            tokens += self._read(before, marks=True)
+            tokens += self._read(said[role].strip(), marks=False)
+        return tokens + self._read(rest, marks=True)
 
     def _rendered(self, said: dict[str, str]) -> str:
         options = {} if (on := self.settings["thinking"]) is None else {"enable_thinking": on}
@@ -213,11 +209,9 @@ class Worker:
             joined = f"{said['system']}\n\n{said['user']}"  # role, all goes into one message
             return self.formatter(messages=[{"role": "user", "content": joined}], **options).prompt
 
-    def _special(self, text: str) -> list[int]:
-        return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=True)
-
-    def _plain(self, text: str) -> list[int]:
-        return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=False)
+    def _read(self, text: str, *, marks: bool) -> list[int]:
+        """A text as tokens; `marks` of the chat template in it count as such."""
+        return self.llama.tokenize(text.encode("utf-8"), add_bos=False, special=marks)
 
     def _grammar(self, schema: dict[str, object] | None) -> "LlamaGrammar | None":
         if schema is None:
@@ -314,10 +308,8 @@ class StateStore:
 
 def common_length(first: list[int], second: list[int]) -> int:
     """How many tokens two lists have in common at their beginning."""
-    for index, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return index
-    return min(len(first), len(second))
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def write_line(output: TextIO, message: dict[str, object]) -> None:
