@@ -13,15 +13,22 @@ from servers.rag.library.parts import open_embedder
 from servers.rag.ports import Embedder
 from tests.benchmarks.table import print_machine
 from tests.evals.report import show
-from tests.evals.retrieval.baselines import BASELINES, PAPERS_CHUNKS, PAPERS_WINDOWS, Baseline
 from tests.evals.retrieval.collections import Collection, DataMissing, Question
 from tests.evals.retrieval.engine import Engine, cut, indexed, keys, passages, whole
+from tests.evals.retrieval.metrics import worth, worth_by_mode
 from tests.evals.retrieval.options import Options, parse_options
-from tests.evals.retrieval.ranking import worth, worth_by_mode
-from tests.evals.retrieval.report import answers_lines, noise_line, ranking_table, tuning_table
+from tests.evals.retrieval.report import (
+    BASELINES,
+    PAPERS_CHUNKS,
+    PAPERS_WINDOWS,
+    Baseline,
+    answers_lines,
+    noise_line,
+    ranking_table,
+    tuning_table,
+)
 from tests.evals.retrieval.sets import PAPERS, load_collection, load_papers
-from tests.evals.retrieval.telling import say
-from tests.evals.retrieval.vector_cache import CachedEmbedder
+from tests.evals.retrieval.vector_cache import CachedEmbedder, say
 from tests.evals.retrieval.whole import read_answers
 
 FOREIGN = {"cranfield": "xquad-en", "xquad-en": "cranfield", "covidqa": "cranfield"}

@@ -15,7 +15,7 @@ from servers.rag.search.searcher import Searcher, no_vectors
 from servers.rag.vectors.store import VectorStore
 from servers.reading.source import Extracted
 from tests.evals.retrieval.collections import Item, Paper
-from tests.evals.retrieval.ranking import DEPTH
+from tests.evals.retrieval.metrics import DEPTH
 
 PASSAGES_READ = 20
 """More than fill 900 words."""

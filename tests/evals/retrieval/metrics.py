@@ -1,4 +1,4 @@
-"""How good a ranking is: nDCG, recall, reciprocal rank; and how sure their means are.
+"""How good rankings are: nDCG, recall, reciprocal rank, mode by mode; how sure their means are.
 
 nDCG as in Järvelin and Kekäläinen (2002) with the gain linear in the grade, as trec_eval has it:
 the discount of place i, counted from 1, is log2(i + 1), and the best ranking there could be is 1.
@@ -6,9 +6,18 @@ the discount of place i, counted from 1, is log2(i + 1), and the best ranking th
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeAlias
+
+from servers.rag.passages import SearchMode
+from tests.evals.retrieval.collections import Question
+
+DEPTH = 10
+
+Rank: TypeAlias = Callable[[str, SearchMode], Sequence[str]]
+"""The keys of what a search finds for a question, best first."""
 
 RESAMPLES = 1000
 _SEED = 20261122
@@ -59,3 +68,46 @@ def bootstrap(values: Sequence[float], resamples: int = RESAMPLES) -> Interval:
 
 def _discounted(gains: Sequence[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What the answers to all questions are worth, question by question."""
+
+    ndcg: tuple[float, ...]
+    recall: tuple[float, ...]
+    reciprocal_rank: tuple[float, ...]
+    unanswered: int
+
+    @property
+    def means(self) -> tuple[Interval, Interval, Interval]:
+        """Means with their intervals, in that order."""
+        return bootstrap(self.ndcg), bootstrap(self.recall), bootstrap(self.reciprocal_rank)
+
+
+def worth(rank: Rank, questions: Sequence[Question], mode: SearchMode) -> Worth:
+    """Ask every question; one without an answer is worth nothing."""
+    rankings = [(rank(question.text, mode), question.grades) for question in questions]
+    return Worth(
+        tuple(ndcg(found, grades, DEPTH) for found, grades in rankings),
+        tuple(recall(found, grades) for found, grades in rankings),
+        tuple(reciprocal_rank(found, grades) for found, grades in rankings),
+        sum(not found for found, _ in rankings),
+    )
+
+
+def worth_by_mode(
+    rank: Rank, questions: Sequence[Question], modes: Sequence[SearchMode]
+) -> dict[SearchMode, Worth]:
+    """The same for several modes."""
+    return {mode: worth(rank, questions, mode) for mode in modes}
+
+
+def gain(by_mode: Mapping[SearchMode, Worth]) -> tuple[SearchMode, Interval] | None:
+    """The better half by nDCG, and what both together gain over it, question by question."""
+    if {"words", "vectors", "hybrid"} - {*by_mode}:
+        return None
+    halves: tuple[SearchMode, SearchMode] = ("words", "vectors")
+    better = max(halves, key=lambda mode: sum(by_mode[mode].ndcg))
+    pairs = zip(by_mode["hybrid"].ndcg, by_mode[better].ndcg, strict=True)
+    return better, bootstrap([both - alone for both, alone in pairs])

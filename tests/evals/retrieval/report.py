@@ -2,15 +2,48 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from servers.rag.passages import SearchMode
 from tests.evals.report import aim, columns, interval, share
-from tests.evals.retrieval.baselines import Baseline
-from tests.evals.retrieval.metrics import Interval
-from tests.evals.retrieval.ranking import Worth, gain
+from tests.evals.retrieval.metrics import Interval, Worth, gain
 from tests.evals.retrieval.whole import BUDGET_WORDS, SHORT_WORDS, Read
 
 _HEAD = ("", "nDCG@10", "95%", "first measured", "recall@5", "MRR", "no answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """nDCG@10 as measured first, and the aim for ours; None where there is none."""
+
+    words: float | None = None
+    vectors: float | None = None
+    hybrid: float | None = None
+    aim: float | None = None
+
+
+BASELINES: Mapping[str, Baseline] = {
+    "scifact": Baseline(0.685, 0.652, 0.741, 0.745),
+    "cranfield": Baseline(0.532, 0.502, 0.568, 0.57),
+    "xquad-en": Baseline(0.968, 0.943, 0.979, 0.98),
+    "xquad-de": Baseline(0.928, 0.693, 0.943),
+    "xquad-es": Baseline(0.955, 0.634, 0.958),
+    "xquad-zh": Baseline(0.964),
+    "covidqa": Baseline(0.668, 0.408, 0.675, 0.675),
+}
+"""The first measurement, which our figures stand beside, and what they should be at least.
+
+From the README of the data sets: SQLite's FTS5 (`porter unicode61`; bigrams for Chinese),
+all-MiniLM-L6-v2 int8, and both fused by min-max normalised scores. Cranfield's are those of its
+even questions: ours for words agree there, not over all. Of COVID-QA the first measurement had
+another selection of questions (it counts 2,019 in 147 papers, our file 1,380 in 98).
+"""
+
+PAPERS_WINDOWS = 0.49
+"""Answers within 900 words when papers are cut into windows of 512 words."""
+
+PAPERS_CHUNKS = 0.87
+"""The same with chunks of about 180 words; at least that is the aim."""
 
 
 def ranking_table(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.command_line import ROOT
-from tests.evals.retrieval import cranfield, paraphrases, pubmedqa, scifact, squad
+from tests.evals.retrieval import paraphrases, readers, squad
 from tests.evals.retrieval.collections import Collection, DataMissing, Paper, Part
 
 DATA_VARIABLE = "CORTEX_EVAL_DATA"
@@ -20,15 +20,15 @@ def _xquad(language: str, part: Part) -> Callable[[Path], Collection]:
 
 
 COLLECTIONS: Mapping[str, Callable[[Path], Collection]] = {
-    "scifact": lambda data: scifact.load(data / "scifact"),
-    "cranfield": lambda data: cranfield.load(data / "cranfield"),
+    "scifact": lambda data: readers.load_scifact(data / "scifact"),
+    "cranfield": lambda data: readers.load_cranfield(data / "cranfield"),
     "xquad-en": _xquad("en", "report"),
     "xquad-de": _xquad("de", "report"),
     "xquad-zh": _xquad("zh", "report"),
     "xquad-es": _xquad("es", "tuning"),
     "covidqa": lambda data: squad.load_passages(data / COVIDQA_FILE, "COVID-QA"),
     "paraphrases": paraphrases.load,
-    "pubmedqa": lambda data: pubmedqa.load(data / "pubmedqa" / "ori_pqal.json"),
+    "pubmedqa": lambda data: readers.load_pubmedqa(data / "pubmedqa" / "ori_pqal.json"),
 }
 
 PAPERS = "papers"

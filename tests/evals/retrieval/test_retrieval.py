@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from servers.rag.passages import Passage, SearchMode
-from tests.evals.retrieval import cranfield, paraphrases, pubmedqa, scifact, squad
-from tests.evals.retrieval.baselines import Baseline
+from tests.evals.retrieval import paraphrases, readers, squad
 from tests.evals.retrieval.collections import Item, Paper, Question, Span
 from tests.evals.retrieval.engine import cut, indexed, keys, passages, whole
-from tests.evals.retrieval.metrics import bootstrap, ndcg, recall, reciprocal_rank
+from tests.evals.retrieval.metrics import (
+    Worth,
+    bootstrap,
+    gain,
+    ndcg,
+    recall,
+    reciprocal_rank,
+    worth,
+)
 from tests.evals.retrieval.options import parse_options
-from tests.evals.retrieval.ranking import Worth, gain, worth
-from tests.evals.retrieval.report import answers_lines, ranking_table, tuning_table
+from tests.evals.retrieval.report import Baseline, answers_lines, ranking_table, tuning_table
 from tests.evals.retrieval.vector_cache import CachedEmbedder
 from tests.evals.retrieval.whole import BUDGET_WORDS, Read, holds, read_answers
 from tests.servers.rag.search.shelf import WordCountEmbedder
@@ -64,7 +70,7 @@ def test_scifact_is_read_as_numpy_printed_it(tmp_path: Path):
         head + "1,Salt is sweet.,7,SUPPORT,[0],[ 7 12]\n1,Salt is sweet.,7,SUPPORT,[1],[ 7 12]\n"
     )
     (tmp_path / "claims_train.csv").write_text(head + "2,None.,,,[],[]\n3,Salt.,,,[],[7]\n")
-    read = scifact.load(tmp_path)
+    read = readers.load_scifact(tmp_path)
     assert read.items == (Item("7", 'Salt\n\nSalt is "not" sweet. "It isn\'t."'),)
     assert read.of_part("report") == (Question("1", "Salt is sweet.", {"7": 1, "12": 1}),)
     assert [question.key for question in read.of_part("tuning")] == ["3"]
@@ -89,7 +95,7 @@ def test_cranfield_is_judged_by_the_place_of_a_question(tmp_path: Path):
     )
     (tmp_path / "cran.qry").write_text(".I 004\n.W\nhow do\nwings lift\n.I 009\n.W\nheat\n")
     (tmp_path / "QRelsCorrectedforTRECeval").write_text("1 0 1 3\n2 0 2 1\n")
-    read = cranfield.load(tmp_path)
+    read = readers.load_cranfield(tmp_path)
     assert read.items == (Item("1", "wings\nlift ."), Item("2", ""))
     assert read.questions == (
         Question("1", "how do\nwings lift", {"1": 3}, "tuning"),
@@ -133,7 +139,7 @@ def test_each_paragraph_and_each_abstract_is_what_its_questions_are_about(tmp_pa
     (question,) = squad.load_paragraphs(file, "set", "tuning").questions
     assert question == Question("0", "q0", {"0": 1}, "tuning")
     file.write_text(json.dumps({"12": {"QUESTION": "Is it?", "CONTEXTS": ["One.", "Two."]}}))
-    read = pubmedqa.load(file)
+    read = readers.load_pubmedqa(file)
     assert (read.items[0].text, read.questions[0].grades) == ("One.\n\nTwo.", {"12": 1})
 
 

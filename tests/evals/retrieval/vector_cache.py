@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -9,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from servers.rag.ports import Embedder, Vectors
-from tests.evals.retrieval.telling import say
 
 TEXTS_AT_ONCE = 64
 """What an interruption may lose."""
@@ -93,3 +93,9 @@ class CachedEmbedder:
 
 def _key(kind: Literal["passage", "query"], text: str) -> bytes:
     return hashlib.sha256(f"{kind}\n{text}".encode()).digest()
+
+
+def say(text: str) -> None:
+    """A line to stderr: the table alone is output."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
