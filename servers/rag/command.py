@@ -52,17 +52,17 @@ def run(found: argparse.Namespace) -> int:
     from servers.rag.library.options import read_options
     from servers.rag.library.reporter import Reporter
 
-    teller = Reporter(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
+    reporter = Reporter(sys.stdout, sys.stderr, is_quiet=found.quiet, is_verbose=found.verbose)
     try:
-        return manage(found, read_options(), teller)
+        return manage(found, read_options(), reporter)
     except Refused as error:
-        teller.complain(str(error))
+        reporter.complain(str(error))
         return EXIT_USAGE
     except RagError as error:
-        teller.complain(str(error))
+        reporter.complain(str(error))
         return EXIT_FAILED
     finally:
-        teller.end()
+        reporter.end()
 
 
 def main() -> NoReturn:

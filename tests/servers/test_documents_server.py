@@ -43,8 +43,8 @@ async def connected(
 
     from servers.documents_tools import server_at
 
-    desk = AsyncLibrary(lambda: library, [folder], files_wait_seconds=5, vectors_wait_seconds=0)
-    async with Client(server_at(desk, web or real_web()), mode="legacy") as client:
+    shared = AsyncLibrary(lambda: library, [folder], files_wait_seconds=5, vectors_wait_seconds=0)
+    async with Client(server_at(shared, web or real_web()), mode="legacy") as client:
         yield client
 
 
@@ -183,8 +183,8 @@ async def test_the_library_begins_with_the_server_and_ends_with_it(tmp_path: Pat
     from servers.documents_tools import server_at
 
     library = FakeLibrary()
-    desk = AsyncLibrary(lambda: library, [tmp_path])
-    async with Client(server_at(desk, real_web()), mode="legacy") as client:
+    shared = AsyncLibrary(lambda: library, [tmp_path])
+    async with Client(server_at(shared, real_web()), mode="legacy") as client:
         await client.list_tools()
         assert not library.closed
     assert library.started

@@ -133,8 +133,12 @@ class AsyncLibrary:
             if progress is not None and progress != told:
                 await tell(progress)
                 told = progress
-            waited = time.monotonic() - began
-            if not _is_worth_waiting(library, waited, self._files_wait_seconds, vectors_seconds):
+            files_left = progress is not None and progress.files_done < progress.files_total
+            if not library.has_compared or files_left:
+                worth_seconds = self._files_wait_seconds
+            else:
+                worth_seconds = 0.0 if progress is None else vectors_seconds
+            if time.monotonic() - began >= worth_seconds:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -147,14 +151,3 @@ def _started(open_library: Callable[[], Library]) -> Library:
     library = open_library()
     library.start()
     return library
-
-
-def _is_worth_waiting(
-    library: Library, waited_seconds: float, files_seconds: float, vectors_seconds: float
-) -> bool:
-    progress = library.progress
-    if not library.has_compared or (
-        progress is not None and progress.files_done < progress.files_total
-    ):
-        return waited_seconds < files_seconds
-    return progress is not None and waited_seconds < vectors_seconds

@@ -34,7 +34,7 @@ SHRINK_SHARE = 0.8
 OUTGROWN_TIMES = 4
 """An inverted file is trained anew when it holds this many times what it was trained for."""
 
-ROWS_A_TURN = 1024
+ROWS_AT_ONCE = 1024
 """What is added under the lock at once; in clusters that takes about 30 ms."""
 
 ROWS_A_COPY = 8192
@@ -232,8 +232,8 @@ class FaissIndex:
         rows = checked_rows(chunk_ids, vectors, self._dimension)
         with self._changing:
             faiss.omp_set_num_threads(BUILDING_THREADS)
-            for start in range(0, len(rows), ROWS_A_TURN):
-                self._put(rows.part(start, ROWS_A_TURN))
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                self._put(rows.part(start, ROWS_AT_ONCE))
 
     def remove(self, chunk_ids: Sequence[int]) -> None:
         """Forget vectors; unknown ids don't matter."""

@@ -24,14 +24,14 @@ async def test_a_search_waits_for_files_that_are_being_read_and_tells_how_far_it
     async def tell(progress: IndexProgress) -> None:
         told.append(progress.files_done)
 
-    desk = AsyncLibrary(lambda: library, [], vectors_wait_seconds=0)
-    found, notes = await desk.search("x", 3, "a.md", "words", tell)
+    opened = AsyncLibrary(lambda: library, [], vectors_wait_seconds=0)
+    found, notes = await opened.search("x", 3, "a.md", "words", tell)
     assert library.asked == [("x", 3, "a.md", "words")]
     assert library.started
     assert told == sorted(set(told))
     assert told[0] == 0
     assert (found, notes) == (library.found, [])
-    await desk.aclose()
+    await opened.aclose()
     assert library.closed
 
 
@@ -41,51 +41,51 @@ async def test_it_does_not_wait_for_ever_and_says_what_is_missing() -> None:
         steps=[IndexProgress(1, 9, 0, 0)],
         trouble=("the disk is full",),
     )
-    desk = AsyncLibrary(lambda: library, [], files_wait_seconds=0, vectors_wait_seconds=0)
-    _, notes = await desk.search("x", 5, None, "hybrid", silence)
+    opened = AsyncLibrary(lambda: library, [], files_wait_seconds=0, vectors_wait_seconds=0)
+    _, notes = await opened.search("x", 5, None, "hybrid", silence)
     assert notes[0] == "Searched by words alone."
     assert "1 of 9 files" in notes[1]
     assert notes[2] == "the disk is full"
     library.has_compared = False
-    await desk.documents(silence)
-    await desk.aclose()
+    await opened.documents(silence)
+    await opened.aclose()
 
 
 async def test_a_search_without_any_document_says_so() -> None:
     library = FakeLibrary(found=SearchResult((), "Nothing fits."))
-    desk = AsyncLibrary(lambda: library, [])
-    _, notes = await desk.search("x", 5, None, "hybrid", silence)
+    opened = AsyncLibrary(lambda: library, [])
+    _, notes = await opened.search("x", 5, None, "hybrid", silence)
     assert notes == ["There are no documents yet."]
-    await desk.aclose()
+    await opened.aclose()
 
 
 @pytest.mark.parametrize("mode", ["words", "hybrid"])
 async def test_only_a_search_by_meaning_waits_for_vectors(mode: SearchMode) -> None:
     library = FakeLibrary(steps=[*[IndexProgress(2, 2, n, 4) for n in range(4)], None])
-    desk = AsyncLibrary(lambda: library, [])
-    await desk.search("x", 5, None, mode, silence)
+    opened = AsyncLibrary(lambda: library, [])
+    await opened.search("x", 5, None, mode, silence)
     assert (library.progress is None) == (mode == "hybrid")
-    await desk.aclose()
+    await opened.aclose()
 
 
 async def test_lists_and_texts_wait_for_no_vectors() -> None:
     library = FakeLibrary(steps=[IndexProgress(2, 2, 0, 4)], texts={"a.md": "A"})
-    desk = AsyncLibrary(lambda: library, [])
-    _, notes = await desk.documents(silence)
+    opened = AsyncLibrary(lambda: library, [])
+    _, notes = await opened.documents(silence)
     assert "0 of 4 passages by their meaning" in notes[0]
-    assert await desk.text("a.md", silence) == ("a.md", "A")
-    await desk.aclose()
+    assert await opened.text("a.md", silence) == ("a.md", "A")
+    await opened.aclose()
 
 
 async def test_a_library_that_cannot_be_opened_is_told_at_every_question() -> None:
     def fail() -> FakeLibrary:
         raise IndexUnusable("the disk is full")
 
-    desk = AsyncLibrary(fail, [])
+    opened = AsyncLibrary(fail, [])
     for _ in range(2):
         with pytest.raises(IndexUnusable, match="disk is full"):
-            await desk.search("x", 5, None, "hybrid", silence)
-    await desk.aclose()
+            await opened.search("x", 5, None, "hybrid", silence)
+    await opened.aclose()
 
 
 async def test_nothing_is_opened_by_closing() -> None:
@@ -110,16 +110,16 @@ async def test_a_document_is_found_by_its_name_by_its_path_or_read_on_the_spot(
         entries=[entry("notes/a.md", str((tmp_path / "a.md").resolve()))],
         steps=[DONE],
     )
-    desk = AsyncLibrary(lambda: library, [tmp_path], vectors_wait_seconds=0)
-    assert await desk.text("notes/a.md", silence) == ("notes/a.md", "A")
-    assert await desk.text("a.md", silence) == ("notes/a.md", "A")
-    assert await desk.text(str(tmp_path / "a.md"), silence) == ("notes/a.md", "A")
-    assert await desk.text("new.md", silence) == ("new.md", "new.md")
+    opened = AsyncLibrary(lambda: library, [tmp_path], vectors_wait_seconds=0)
+    assert await opened.text("notes/a.md", silence) == ("notes/a.md", "A")
+    assert await opened.text("a.md", silence) == ("notes/a.md", "A")
+    assert await opened.text(str(tmp_path / "a.md"), silence) == ("notes/a.md", "A")
+    assert await opened.text("new.md", silence) == ("new.md", "new.md")
     for bad in ("../a.md", f"{tmp_path}-secret/a.md", "/etc/passwd", "gone.md"):
         with pytest.raises(OutsideFolders):
-            await desk.text(bad, silence)
+            await opened.text(bad, silence)
         with pytest.raises(OutsideFolders):
-            await desk.extract(bad)
+            await opened.extract(bad)
     with pytest.raises(ExtractionError, match="damaged"):
-        await desk.extract("broken.bad")
-    await desk.aclose()
+        await opened.extract("broken.bad")
+    await opened.aclose()

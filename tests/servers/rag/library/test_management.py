@@ -167,13 +167,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def teller(stream: io.StringIO, clock: Clock, *, is_quiet: bool = False) -> Reporter:
+def reporter(stream: io.StringIO, clock: Clock, *, is_quiet: bool = False) -> Reporter:
     return Reporter(io.StringIO(), stream, is_quiet=is_quiet, clock=clock)
 
 
 def test_a_terminal_gets_one_line_that_is_written_over_and_left_empty() -> None:
     stream, ticks = Terminal(), iter((0.0, 0.01, 1.0))
-    told = teller(stream, lambda: next(ticks))
+    told = reporter(stream, lambda: next(ticks))
     for done in range(3):
         told.hear(IndexProgress(done, 4, 0, 0, "a\x1b[2J.md"))
     told.end()
@@ -185,7 +185,7 @@ def test_a_terminal_gets_one_line_that_is_written_over_and_left_empty() -> None:
 
 def test_a_log_gets_few_lines_and_who_wants_quiet_none() -> None:
     stream, ticks = io.StringIO(), iter(range(100))
-    told = teller(stream, lambda: float(next(ticks)))
+    told = reporter(stream, lambda: float(next(ticks)))
     for done in range(8):
         told.hear(IndexProgress(done, 9, 0, 0))
     told.hear(IndexProgress(9, 9, 0, 0))
@@ -201,7 +201,7 @@ def test_a_log_gets_few_lines_and_who_wants_quiet_none() -> None:
         "[docs] 2 added, 1 not readable, the rest is left for the next run",
     ]
     silent = io.StringIO()
-    told = teller(silent, lambda: 0.0, is_quiet=True)
+    told = reporter(silent, lambda: 0.0, is_quiet=True)
     told.hear(IndexProgress(0, 9, 0, 0))
     told.hear(IndexNoted("x"))
     assert silent.getvalue() == ""

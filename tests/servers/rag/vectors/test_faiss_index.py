@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 import pytest
 
-from servers.rag.vectors.faiss_index import ROWS_A_TURN, ClustersInFaiss, FaissIndex
+from servers.rag.vectors.faiss_index import ROWS_AT_ONCE, ClustersInFaiss, FaissIndex
 from servers.rag.vectors.store import Rows, VectorStore, fill
 from tests.servers.rag.vectors.contract import CHECKS, DIMENSION, Open, Vectors, unit_vectors
 from tests.servers.rag.vectors.exact_index import ExactIndex
@@ -137,9 +137,9 @@ def test_a_large_addition_is_taken_up_part_by_part() -> None:
     index = FaissIndex(DIMENSION, rows_max=0, train=Watched)
     index.add([0], unit_vectors(1))
     index.settle()
-    count = 2 * ROWS_A_TURN + 5
+    count = 2 * ROWS_AT_ONCE + 5
     index.add(range(1, count + 1), unit_vectors(count))
-    assert sizes == [1, ROWS_A_TURN, ROWS_A_TURN, 5]
+    assert sizes == [1, ROWS_AT_ONCE, ROWS_AT_ONCE, 5]
 
 
 def test_each_thread_that_searches_is_held_to_one_thread_of_faiss() -> None:
