@@ -269,16 +269,20 @@ class DocumentLibrary:
             EmbedderUnavailable: it still can't be had.
         """
         embedder = self._parts.open_embedder()
-        with self._closing:
-            if embedder is None or self._background is None or self._cache is not None:
-                return
-            if self._is_closed:
-                embedder.close()
-                return
-            noticed = self.index.notice
+        if embedder is None or self._background is None:
+            return
+        noticed = self.index.notice
+        try:
             self.index.fingerprint = embedder.fingerprint
             if self._writer.held:
                 self.index.begin_writing()
+        except BaseException:
+            embedder.close()
+            raise
+        with self._closing:
+            if self._is_closed:
+                embedder.close()
+                return
             cache = self._use(embedder)
             self._lacking = ""
             self._background.embed_with(embedder, cache)
