@@ -119,8 +119,8 @@ def scan(
     labels = folder_labels(folders)
     apart = {os.path.realpath(path) for path in own}
     for root, label in labels.items():
-        walk = _Walk(root, label, tuple(labels), rules, apart, found)
-        for file in walk.files(bounds.file_bytes):
+        walk = _Walk(root, label, tuple(labels), rules, apart, found, bounds.file_bytes)
+        for file in walk.files():
             if len(found.files) >= bounds.files:
                 found.note(
                     f"there are more than {bounds.files:,} files; the rest is left out "
@@ -156,7 +156,7 @@ def look_at(paths: Collection[str], folders: Sequence[Path], bounds: Bounds) -> 
         if root is None or path == root or os.path.realpath(parent) != parent:
             return None
         relative = path[len(root) :].lstrip(os.sep)
-        walk = _Walk(root, labels[root], tuple(labels), rules, set(), look)
+        walk = _Walk(root, labels[root], tuple(labels), rules, set(), look, bounds.file_bytes)
         try:
             about = os.lstat(path)
         except OSError:
@@ -164,7 +164,7 @@ def look_at(paths: Collection[str], folders: Sequence[Path], bounds: Bounds) -> 
             continue
         if stat.S_ISDIR(about.st_mode):
             return None
-        file = walk.file(path, relative, about, bounds.file_bytes)
+        file = walk.file(path, relative, about)
         if file is not None:
             look.files[file.file] = file
     return Look(look, tuple(missing))
@@ -180,8 +180,9 @@ class _Walk:
     rules: IgnoreRules
     apart: set[str]
     found: Scan
+    bytes_max: int
 
-    def files(self, bytes_max: int) -> Iterator[FoundFile]:
+    def files(self) -> Iterator[FoundFile]:
         """Each file with what is known of it from outside."""
         waiting = [""]
         while waiting:
@@ -193,7 +194,7 @@ class _Walk:
                     if self._is_wanted(entry, relative):
                         folders.append(f"{relative}/")
                 elif not self.rules.ignores(relative, is_folder=False):
-                    file = self._looked_at(entry, relative, bytes_max)
+                    file = self._looked_at(entry, relative)
                     if file is not None:
                         yield file
             waiting.extend(reversed(folders))
@@ -217,9 +218,7 @@ class _Walk:
     def _is_wanted(self, entry: os.DirEntry[str], relative: str) -> bool:
         return not self.rules.ignores(relative, is_folder=True) and entry.path not in self.apart
 
-    def _looked_at(
-        self, entry: os.DirEntry[str], relative: str, bytes_max: int
-    ) -> FoundFile | None:
+    def _looked_at(self, entry: os.DirEntry[str], relative: str) -> FoundFile | None:
         """A file with size and times; None if it is gone, or a link to another one of ours."""
         try:
             about = entry.stat(follow_symlinks=False)
@@ -227,11 +226,9 @@ class _Walk:
             return None
         except OSError as error:
             return self._refused(entry.path, relative, f"can't be looked at: {_reason(error)}")
-        return self.file(entry.path, relative, about, bytes_max)
+        return self.file(entry.path, relative, about)
 
-    def file(
-        self, path: str, relative: str, about: os.stat_result, bytes_max: int
-    ) -> FoundFile | None:
+    def file(self, path: str, relative: str, about: os.stat_result) -> FoundFile | None:
         """A file that was looked at; None if it is a link to another one of ours."""
         if stat.S_ISLNK(about.st_mode):
             target = os.path.realpath(path)
@@ -243,7 +240,7 @@ class _Walk:
             path,
             about.st_size,
             about.st_mtime_ns,
-            _refusal(about, bytes_max),
+            _refusal(about, self.bytes_max),
         )
 
     def _refused(self, path: str, relative: str, reason: str) -> FoundFile:

@@ -10,7 +10,7 @@ Fusion Functions for Hybrid Retrieval", find the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from servers.rag.index.index import Index
 from servers.rag.passages import WordHit
@@ -34,12 +34,14 @@ class Candidate:
     """A chunk that may be an answer.
 
     `words` is its positive BM25 score, None where no word of the question was found in it (or in
-    more than 200 others better); `cosine` is None where it has no vector (yet).
+    more than 200 others better); `cosine` is None where it has no vector (yet). `score` lies
+    between 0 and 1 once it is ranked.
     """
 
     chunk_id: int
     words: float | None
     cosine: float | None
+    score: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -128,20 +130,12 @@ def with_vectors(
     return Candidates(every, _rare(found), rows, stored, question, full_match)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate with its score, between 0 and 1."""
-
-    candidate: Candidate
-    score: float
-
-
 def fuse(
     candidates: Iterable[Candidate],
     word_weight: float,
     cosines: Mapping[int, float] | None = None,
     full_match: float = 0.0,
-) -> list[Ranked]:
+) -> list[Candidate]:
     """The candidates, best first; `word_weight` is the words' share, the rest is the cosine's.
 
     A chunk that no word found has the words' score 0. One without a vector is taken to be as near
@@ -156,13 +150,14 @@ def fuse(
     near = _normalised(
         [each.cosine if cosines is None else cosines.get(each.chunk_id) for each in all_of_them]
     )
-    return _sorted(
-        Ranked(each, word_weight * by_words + (1 - word_weight) * by_vector)
-        for each, by_words, by_vector in zip(all_of_them, words, near, strict=True)
-    )
+    scores = [
+        word_weight * by_words + (1 - word_weight) * by_vector
+        for by_words, by_vector in zip(words, near, strict=True)
+    ]
+    return _ranked(all_of_them, scores)
 
 
-def fuse_with_feedback(found: Candidates, word_weight: float) -> list[Ranked]:
+def fuse_with_feedback(found: Candidates, word_weight: float) -> list[Candidate]:
     """The candidates by words and vectors, best first; they keep their cosine to the question.
 
     Pseudo-relevance feedback: the question's vector is moved towards what was found first. Rocchio
@@ -173,22 +168,22 @@ def fuse_with_feedback(found: Candidates, word_weight: float) -> list[Ranked]:
     we tuned on.
     """
     first = fuse(found.all, word_weight, full_match=found.full_match)
-    best = [each.candidate.chunk_id for each in first[:FEEDBACK_CHUNKS]]
+    best = [each.chunk_id for each in first[:FEEDBACK_CHUNKS]]
     cosines = found.cosines_towards(best, FEEDBACK_WEIGHT)
     return fuse(found.all, word_weight, cosines, found.full_match) if cosines else first
 
 
-def by_words(candidates: Iterable[Candidate]) -> list[Ranked]:
+def by_words(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Those that words found, scored in relation to the best of them."""
-    found = [(each, each.words) for each in candidates if each.words is not None]
-    best = max((score for _, score in found), default=0.0)
-    return _sorted(Ranked(each, score / best if best > 0 else 0.0) for each, score in found)
+    found = [each for each in candidates if each.words is not None]
+    best = max((each.words or 0.0 for each in found), default=0.0)
+    return _ranked(found, [(each.words or 0.0) / best if best > 0 else 0.0 for each in found])
 
 
-def by_vectors(candidates: Iterable[Candidate]) -> list[Ranked]:
+def by_vectors(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Those that have a vector, scored by its cosine."""
-    found = [(each, each.cosine) for each in candidates if each.cosine is not None]
-    return _sorted(Ranked(each, min(max(cosine, 0.0), 1.0)) for each, cosine in found)
+    found = [each for each in candidates if each.cosine is not None]
+    return _ranked(found, [min(max(each.cosine or 0.0, 0.0), 1.0) for each in found])
 
 
 def _rare(found: Sequence[WordHit]) -> frozenset[int]:
@@ -207,6 +202,7 @@ def _normalised(scores: Sequence[float | None]) -> list[float]:
     return [((mean if score is None else score) - low) / (high - low) for score in scores]
 
 
-def _sorted(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Best first; of equals, the one that came into the index first."""
-    return sorted(ranked, key=lambda each: (-each.score, each.candidate.chunk_id))
+def _ranked(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    """With their scores, best first; of equals, the one that came into the index first."""
+    scored = [replace(each, score=score) for each, score in zip(candidates, scores, strict=True)]
+    return sorted(scored, key=lambda each: (-each.score, each.chunk_id))

@@ -14,8 +14,8 @@ from servers.rag.passages import NOTHING_FITS, SearchMode, SearchResult
 from servers.rag.ports import Embedder, Vectors
 from servers.rag.search.fusion import (
     CANDIDATES,
+    Candidate,
     Candidates,
-    Ranked,
     by_vectors,
     by_words,
     fuse_with_feedback,
@@ -151,22 +151,22 @@ class Searcher:
         question = self._embed(asked)
         return question, vectors.search(question, CANDIDATES, among)
 
-    def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Ranked]:
+    def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Candidate]:
         if found.top_cosine is None:
             return by_words(found.all)
         if mode == "vectors":
             return by_vectors(found.all)
         return fuse_with_feedback(found, self._legibility.word_weight(asked, self._word_weight))
 
-    def _hits(self, ranked: Sequence[Ranked]) -> Iterator[Hit]:
+    def _hits(self, ranked: Sequence[Candidate]) -> Iterator[Hit]:
         """The chunks themselves, in the same order, fetched some at a time."""
         for start in range(0, len(ranked), _ROWS_AT_ONCE):
             part = ranked[start : start + _ROWS_AT_ONCE]
-            stored = self._index.chunks([each.candidate.chunk_id for each in part])
+            stored = self._index.chunks([each.chunk_id for each in part])
             by_id = {chunk.chunk_id: chunk for chunk in stored}
             for each in part:
-                if (chunk := by_id.get(each.candidate.chunk_id)) is not None:
-                    yield Hit(chunk, each.score, each.candidate.cosine)
+                if (chunk := by_id.get(each.chunk_id)) is not None:
+                    yield Hit(chunk, each.score, each.cosine)
 
 
 def _about_length(query: str) -> list[str]:

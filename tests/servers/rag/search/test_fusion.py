@@ -1,5 +1,7 @@
 """Scores as one: normalised, weighted, fair to chunks that one side doesn't know; and feedback."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,6 @@ from servers.rag.search.fusion import (
     FULL_MATCH_SHARE,
     Candidate,
     Candidates,
-    Ranked,
     by_vectors,
     by_words,
     fuse,
@@ -26,8 +27,8 @@ ROWS = np.array([[0.6, 0.8, 0.0], [0.5, 0.0, 0.866], [0.45, 0.893, 0.0]], dtype=
 """The first is what words have found; the third lies beside it, the second does not."""
 
 
-def scores(ranked: list[Ranked]) -> dict[int, float]:
-    return {each.candidate.chunk_id: each.score for each in ranked}
+def scores(ranked: list[Candidate]) -> dict[int, float]:
+    return {each.chunk_id: each.score for each in ranked}
 
 
 def test_scores_are_normalised_and_weighted():
@@ -44,8 +45,8 @@ def test_words_are_held_against_what_a_full_match_would_score():
 
 def test_a_weight_of_one_ranks_by_words_and_of_none_by_vectors():
     found = [Candidate(1, 10.0, 0.2), Candidate(2, 5.0, 0.6), Candidate(3, 1.0, 0.4)]
-    assert [each.candidate.chunk_id for each in fuse(found, 1)] == [1, 2, 3]
-    assert [each.candidate.chunk_id for each in fuse(found, 0)] == [2, 3, 1]
+    assert [each.chunk_id for each in fuse(found, 1)] == [1, 2, 3]
+    assert [each.chunk_id for each in fuse(found, 0)] == [2, 3, 1]
 
 
 def test_a_chunk_without_a_vector_counts_as_near_as_the_average():
@@ -55,7 +56,7 @@ def test_a_chunk_without_a_vector_counts_as_near_as_the_average():
 
 def test_equal_scores_keep_the_order_of_the_index():
     found = [Candidate(3, 1.0, 0.5), Candidate(1, 1.0, 0.5), Candidate(2, 1.0, 0.5)]
-    assert [each.candidate.chunk_id for each in fuse(found, 0.5)] == [1, 2, 3]
+    assert [each.chunk_id for each in fuse(found, 0.5)] == [1, 2, 3]
 
 
 def test_one_candidate_alone_is_fully_what_found_it():
@@ -80,7 +81,7 @@ def test_scores_lie_between_0_and_1_and_no_candidate_is_lost(
 ):
     found = [Candidate(number, words, cosine) for number, (words, cosine) in enumerate(pairs)]
     ranked = fuse(found, weight)
-    assert {each.candidate for each in ranked} == {*found}
+    assert {replace(each, score=0.0) for each in ranked} == {*found}
     assert all(-1e-9 <= each.score <= 1 + 1e-9 for each in ranked)
     assert ranked == sorted(ranked, key=lambda each: -each.score)
 
@@ -95,20 +96,18 @@ def found() -> Candidates:
 
 
 def test_a_chunk_beside_the_first_passes_one_that_is_a_little_nearer_to_the_question() -> None:
-    assert [each.candidate.chunk_id for each in fuse(found().all, 0.4)] == [1, 2, 3]
-    assert [each.candidate.chunk_id for each in fuse_with_feedback(found(), 0.4)] == [1, 3, 2]
+    assert [each.chunk_id for each in fuse(found().all, 0.4)] == [1, 2, 3]
+    assert [each.chunk_id for each in fuse_with_feedback(found(), 0.4)] == [1, 3, 2]
 
 
 def test_passages_keep_their_cosine_to_the_question_itself() -> None:
-    cosines = {
-        each.candidate.chunk_id: each.candidate.cosine for each in fuse_with_feedback(found(), 0.4)
-    }
+    cosines = {each.chunk_id: each.cosine for each in fuse_with_feedback(found(), 0.4)}
     assert cosines == pytest.approx({1: 0.6, 2: 0.5, 3: 0.45})
 
 
 def test_without_vectors_the_words_decide() -> None:
     words = only_words([WordHit(7, 2.0, False), WordHit(8, 3.0, False)])
-    assert [each.candidate.chunk_id for each in fuse_with_feedback(words, 0.4)] == [8, 7]
+    assert [each.chunk_id for each in fuse_with_feedback(words, 0.4)] == [8, 7]
     assert words.cosines_towards([8], 0.5) == {}
 
 
