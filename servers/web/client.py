@@ -79,13 +79,13 @@ class WebClient:
 
 def _open(options: WebOptions, environ: Mapping[str, str]) -> _Opened:
     """Import and build; nothing is asked yet."""
-    from servers.web.fetching.fetcher import open_fetcher
+    from servers.web.fetching.fetcher import GuardedFetcher
     from servers.web.pages import WebContentFetcher
     from servers.web.reader import WebPageReader, read_source
     from servers.web.search.provider import open_provider
     from servers.web.search.results import FoundLinks
 
-    fetcher = open_fetcher(options)
+    fetcher = GuardedFetcher(options)
     reader = WebPageReader(options, fetcher, environ)
     limiter = RateLimiter(options.pages_per_minute, wait_seconds_max=TURN_SECONDS_MAX)
 

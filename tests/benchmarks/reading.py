@@ -16,7 +16,7 @@ from statistics import median
 
 import trafilatura
 
-from servers.web.fetching.fetcher import open_fetcher
+from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.options import WebOptions
 from servers.web.pages import WebContentFetcher
 from servers.web.reader import WebPageReader
@@ -45,7 +45,7 @@ class _Place:
     def pages(self) -> WebContentFetcher:
         """What fetches and reads, and keeps nothing."""
         options = WebOptions(allow_private=("127.0.0.1",), cache_seconds=0)
-        return WebContentFetcher(open_fetcher(options), self.reader.read, cache_seconds=0)
+        return WebContentFetcher(GuardedFetcher(options), self.reader.read, cache_seconds=0)
 
 
 def measure(_: Path) -> list[Row]:

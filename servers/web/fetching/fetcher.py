@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import httpcore2
@@ -86,19 +86,37 @@ class Attempts:
         await self._timing.sleep(seconds)
 
 
-@dataclass(frozen=True, slots=True)
 class GuardedFetcher:
-    """A `ports.Fetcher`. It keeps robots.txt rulings and nothing else between fetches.
+    """A `ports.Fetcher`. It keeps what sites say in robots.txt and nothing else between fetches.
 
     It belongs to one event loop, and holds no connection that would have to be closed.
     """
 
-    options: WebOptions
-    guard: AddressGuard
-    timing: Timing
-    robots: SharedCache[str, Rules]
-    trust: Callable[[], ssl.SSLContext]
-    connector: Connector
+    def __init__(
+        self,
+        options: WebOptions,
+        *,
+        resolver: Resolver = system_resolver,
+        connector: Connector = system_connector,
+        trust: Callable[[], ssl.SSLContext] = httpcore2.default_ssl_context,
+        timing: Timing | None = None,
+    ) -> None:
+        """Nothing is connected yet.
+
+        All but `options` are for tests, and none of them passes by the guard: a `connector` is
+        given addresses that were checked.
+
+        Raises:
+            OptionsError: `allow_private` holds something that is no host.
+        """
+        self._options = options
+        self._guard = AddressGuard(options.allow_private, resolver)
+        self._timing = timing or Timing()
+        self._robots = SharedCache[str, Rules](
+            lambda rules: rules.fresh_seconds, SITES_MAX, clock=self._timing.now
+        )
+        self._trust = cache(trust)
+        self._connector = connector
 
     async def fetch(
         self,
@@ -119,11 +137,11 @@ class GuardedFetcher:
             WebError: as `Fetcher.fetch`.
         """
         request = first_request(parse_target(url), headers, form, json)
-        request = replace(request, may_be_private=self.guard.opens(request.target))
+        request = replace(request, may_be_private=self._guard.opens(request.target))
         is_reading = not headers and request.body is None
-        heeds = is_reading and self.options.robots in ("always", because)
-        attempts = Attempts(self.options.timeout_seconds, self.timing)
-        bounds = BodyBounds(self.options.page_bytes)
+        heeds = is_reading and self._options.robots in ("always", because)
+        attempts = Attempts(self._options.timeout_seconds, self._timing)
+        bounds = BodyBounds(self._options.page_bytes)
         asked: set[tuple[str, str]] = set()
         for _ in range(REDIRECTS_MAX + 1):
             if heeds:
@@ -169,15 +187,15 @@ class GuardedFetcher:
             async with asyncio.timeout(seconds):
                 return await exchange(
                     request,
-                    await self.guard.addresses(
+                    await self._guard.addresses(
                         request.target, may_be_private=request.may_be_private
                     ),
                     bounds,
-                    connector=self.connector,
-                    trust=self.trust,
+                    connector=self._connector,
+                    trust=self._trust,
                 )
         except TimeoutError:
-            bound = self.options.timeout_seconds
+            bound = self._options.timeout_seconds
             raise PageUnavailable(
                 f"{shown_url(request.target.url)} takes longer than {bound:g} s, or "
                 f"{bound * WHOLE_PER_ATTEMPT:g} s with its redirects and retries "
@@ -188,7 +206,7 @@ class GuardedFetcher:
         """Raises PageUnavailable if the site wishes that programs leave a page out."""
         target = page.target
         first = Request(replace(target, path="/robots.txt"), {}, may_be_private=page.may_be_private)
-        rules = await self.robots.get(target.origin, lambda: self._robots(first, attempts))
+        rules = await self._robots.get(target.origin, lambda: self._asked_rules(first, attempts))
         if rules.allow(target.path):
             return
         if rules.failure:
@@ -200,7 +218,7 @@ class GuardedFetcher:
             "the address"
         )
 
-    async def _robots(self, first: Request, attempts: Attempts) -> Rules:
+    async def _asked_rules(self, first: Request, attempts: Attempts) -> Rules:
         """Ask a site for its rules (RFC 9309, 2.3.1).
 
         Refused with a status of 400 to 499 means that there are none; in trouble, or not to be
@@ -228,33 +246,6 @@ class GuardedFetcher:
                 return Rules()
             return Rules(failure=f"robots.txt answered with status {answer.status}")
         return Rules()  # sent on too often: as if there were none (2.3.1.2)
-
-
-def open_fetcher(
-    options: WebOptions,
-    *,
-    resolver: Resolver = system_resolver,
-    connector: Connector = system_connector,
-    trust: Callable[[], ssl.SSLContext] = httpcore2.default_ssl_context,
-    timing: Timing | None = None,
-) -> GuardedFetcher:
-    """A fetcher for one event loop; nothing is connected yet.
-
-    All but `options` are for tests, and none of them passes by the guard: a `connector` is given
-    addresses that were checked.
-
-    Raises:
-        OptionsError: `allow_private` holds something that is no host.
-    """
-    timing = timing or Timing()
-    return GuardedFetcher(
-        options,
-        AddressGuard(options.allow_private, resolver),
-        timing,
-        SharedCache(lambda rules: rules.fresh_seconds, SITES_MAX, clock=timing.now),
-        cache(trust),
-        connector,
-    )
 
 
 def _fetched(request: Request, answer: Answer) -> Fetched:
@@ -285,4 +276,4 @@ def fetch_blocking(url: str, options: WebOptions | None = None) -> Fetched:
     Raises:
         WebError: as `ports.Fetcher.fetch`, and if the options can't be read.
     """
-    return asyncio.run(open_fetcher(options or read_options()).fetch(url))
+    return asyncio.run(GuardedFetcher(options or read_options()).fetch(url))

@@ -108,15 +108,7 @@ class FoundLinks:
 
     def because(self, url: str) -> Because:
         """Why a page at `url` is read: a search found it, or else somebody typed it."""
-        return "found" if url in self else "typed"
-
-    def __contains__(self, url: str) -> bool:
-        """Whether a search returned this address."""
-        return page_key(url) in self._keys
-
-    def __len__(self) -> int:
-        """How many links are remembered."""
-        return len(self._keys)
+        return "found" if page_key(url) in self._keys else "typed"
 
 
 def page_key(url: str) -> str:

@@ -3,7 +3,7 @@
     async with loopback_web() as web:
         web.pages["/a"] = page("<p>text")          # a Reply, or a handler for what is no answer
         options = WebOptions(allow_private=("127.0.0.1",))
-        await open_fetcher(options).fetch(web.url("/a"))
+        await GuardedFetcher(options).fetch(web.url("/a"))
         assert web.asked[0].path == "/a"
 
 Two ways lead a fetcher here. With `allow_private` it reads `http://127.0.0.1:PORT/` as a user
@@ -135,10 +135,10 @@ class LoopbackWeb:
         self, options: "WebOptions | None" = None, clock: Clock = time.monotonic
     ) -> "GuardedFetcher":
         """A fetcher that finds this server at every public name, without waits between tries."""
-        from servers.web.fetching.fetcher import open_fetcher
+        from servers.web.fetching.fetcher import GuardedFetcher
         from servers.web.options import WebOptions
 
-        return open_fetcher(
+        return GuardedFetcher(
             options or WebOptions(),
             resolver=self.resolve,
             connector=self.connect,

@@ -8,7 +8,7 @@ import httpcore2
 import pytest
 
 from servers.web.errors import AddressRefused, PageUnavailable
-from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
+from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.fetching.guard import system_resolver
 from servers.web.options import OptionsError, WebOptions
 from tests.servers.web.loopback import PUBLIC, LoopbackWeb, loopback_web, page, redirect
@@ -48,7 +48,7 @@ class Sockets:
 
 def fetcher(names: Names, sockets: Sockets, *opened: str) -> GuardedFetcher:
     options = WebOptions(allow_private=opened)
-    return open_fetcher(options, resolver=names.resolve, connector=sockets.connect)
+    return GuardedFetcher(options, resolver=names.resolve, connector=sockets.connect)
 
 
 async def test_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() -> None:
@@ -116,7 +116,7 @@ async def test_what_is_plainly_private_is_refused_without_a_question(url: str) -
 async def test_a_host_that_the_profile_opens_is_read_and_no_other() -> None:
     async with loopback_web() as web:
         web.pages["/"] = page("wiki")
-        opened = open_fetcher(WebOptions(allow_private=("127.0.0.1",)))
+        opened = GuardedFetcher(WebOptions(allow_private=("127.0.0.1",)))
         assert (await opened.fetch(web.url())).body == b"wiki"
         for other in ("127.0.0.2", "localhost", "[::1]", "[::ffff:127.0.0.1]"):
             with pytest.raises(AddressRefused, match="allow_private"):
@@ -166,7 +166,7 @@ async def test_an_opened_port_opens_no_other() -> None:
 @pytest.mark.parametrize("entry", ["", "*", "http://wiki", "a b", "10.0.0.0/8", "wiki/", "a@b"])
 def test_an_entry_that_is_no_host_is_told_at_once(entry: str) -> None:
     with pytest.raises(OptionsError, match="allow_private"):
-        open_fetcher(WebOptions(allow_private=(entry,)))
+        GuardedFetcher(WebOptions(allow_private=(entry,)))
 
 
 @pytest.mark.parametrize(

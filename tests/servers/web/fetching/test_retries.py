@@ -6,7 +6,7 @@ import pytest
 
 from core.base.timing import Timing
 from servers.web.errors import PageUnavailable, RateLimited
-from servers.web.fetching.fetcher import GuardedFetcher, open_fetcher
+from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import (
     Exchange,
@@ -34,7 +34,7 @@ class Hours:
 
 
 def fetcher(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher:
-    return open_fetcher(
+    return GuardedFetcher(
         WebOptions(),
         resolver=web.resolve,
         connector=web.connect,
@@ -208,6 +208,6 @@ async def test_a_name_server_that_never_answers_is_given_up_too() -> None:
         await asyncio.Event().wait()
         return []
 
-    fetcher = open_fetcher(WebOptions(timeout_seconds=0.05), resolver=silent)
+    fetcher = GuardedFetcher(WebOptions(timeout_seconds=0.05), resolver=silent)
     with pytest.raises(PageUnavailable, match="takes longer"):
         await fetcher.fetch("http://one.example/")

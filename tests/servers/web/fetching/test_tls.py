@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from servers.web.errors import PageUnavailable
-from servers.web.fetching.fetcher import fetch_blocking, open_fetcher
+from servers.web.fetching.fetcher import GuardedFetcher, fetch_blocking
 from servers.web.options import WebOptions
 from tests.servers.web.loopback import loopback_web, page, threaded_web
 
@@ -63,7 +63,7 @@ async def test_the_name_is_shown_to_the_server_and_checked_in_its_certificate(
             trusted.append("once")
             return client
 
-        fetcher = open_fetcher(
+        fetcher = GuardedFetcher(
             WebOptions(), resolver=web.resolve, connector=web.connect, trust=trust
         )
         assert (await fetcher.fetch(f"https://{NAME}/")).body == b"here"
@@ -71,7 +71,7 @@ async def test_the_name_is_shown_to_the_server_and_checked_in_its_certificate(
         with pytest.raises(PageUnavailable, match="certificate is refused"):
             await fetcher.fetch("https://other.example/")
         with pytest.raises(PageUnavailable, match="certificate is refused"):
-            await open_fetcher(WebOptions(), resolver=web.resolve, connector=web.connect).fetch(
+            await GuardedFetcher(WebOptions(), resolver=web.resolve, connector=web.connect).fetch(
                 f"https://{NAME}/"
             )
     assert named == [NAME, NAME, "other.example", NAME]
@@ -87,7 +87,7 @@ async def test_a_server_that_speaks_no_tls_is_told() -> None:
 
     listener = await asyncio.start_server(rude, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
-    fetcher = open_fetcher(WebOptions(allow_private=("127.0.0.1",)))
+    fetcher = GuardedFetcher(WebOptions(allow_private=("127.0.0.1",)))
     async with listener:
         with pytest.raises(PageUnavailable, match=rf"127\.0\.0\.1:{port} does not speak TLS"):
             await fetcher.fetch(f"https://127.0.0.1:{port}/")

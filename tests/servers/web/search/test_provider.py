@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
-from servers.web.fetching.fetcher import open_fetcher
+from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.options import WebOptions
 from servers.web.ports import Fetcher, SearchResult
 from servers.web.search.engine import Engine
@@ -118,7 +118,7 @@ async def test_only_real_requests_take_a_turn_and_our_own_limit_is_told_as_ours(
 async def test_a_pause_of_an_hour_is_told_and_not_waited_for(web: LoopbackWeb) -> None:
     web.pages["/search"] = Reply(b"no", 429, {"retry-after": "3600"})
     given = options(search="brave", search_url=web.url("/search"), allow_private=("127.0.0.1",))
-    provider = open_provider(given, open_fetcher(given), KEYS)
+    provider = open_provider(given, GuardedFetcher(given), KEYS)
     with pytest.raises(RateLimited, match=r"Brave Search asks for a pause: .*3,600 s.*web\.search"):
         await provider.search("herons")
     assert web.asked[0].headers["x-subscription-token"] == "sk-b"
@@ -128,9 +128,9 @@ async def test_an_instance_on_this_machine_is_asked_once_it_is_allowed(web: Loop
     web.pages["/search"] = page(json.dumps({"results": []}), "application/json")
     closed = WebOptions(search="searxng", search_url=web.url())
     with pytest.raises(AddressRefused, match=r"SearXNG .*`web\.allow_private`"):
-        await open_provider(closed, open_fetcher(closed), {}).search("herons")
+        await open_provider(closed, GuardedFetcher(closed), {}).search("herons")
     opened = closed.model_copy(update={"allow_private": ("127.0.0.1",)})
-    provider = open_provider(opened, open_fetcher(opened), {})
+    provider = open_provider(opened, GuardedFetcher(opened), {})
     assert await provider.search("herons") == []
 
 
