@@ -1,1 +1,1 @@
-"""The bundled MCP servers; each runs alone and imports nothing of ours but `servers`."""
+"""The bundled MCP servers; each runs alone and imports `servers` and `core.base` alone."""

@@ -22,6 +22,7 @@ from servers.web.client import WebClient
 from servers.web.errors import PageUnavailable
 from servers.web.options import WebOptions
 from tests.servers.rag.library.fake_library import DONE, FakeLibrary, entry
+from tests.servers.tool_calls import call
 from tests.servers.web.fake_web import FakeWeb
 
 if TYPE_CHECKING:
@@ -50,15 +51,6 @@ async def connected(
 
 def real_web() -> WebClient:
     return WebClient(WebOptions(), {})
-
-
-async def call(client: "Client", tool: str, **arguments: object) -> str:
-    """The text that a tool gives, or its error."""
-    result = await client.call_tool(tool, {"input": arguments})
-    if result.is_error:
-        return str(getattr(result.content[0], "text", ""))
-    assert result.structured_content is not None
-    return str(result.structured_content["result"])
 
 
 async def test_a_search_gives_passages_with_their_sources(

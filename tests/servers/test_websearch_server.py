@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
+from tests.servers.tool_calls import call
 from tests.servers.web.fake_web import FakeWeb
 
 if TYPE_CHECKING:
@@ -25,16 +26,6 @@ async def connected(web: FakeWeb) -> AsyncGenerator["Client"]:
 
     async with Client(server_at(web), mode="legacy") as client:
         yield client
-
-
-async def call(client: "Client", tool: str, **arguments: object) -> str:
-    """The text that a tool gives, or its error."""
-    result = await client.call_tool(tool, {"input": arguments})
-    if result.is_error:
-        return str(getattr(result.content[0], "text", ""))
-    assert result.structured_content is not None
-    assert list(result.structured_content) == ["result"]
-    return str(result.structured_content["result"])
 
 
 async def test_results_are_numbered_text_and_each_link_is_a_block_of_its_own() -> None:

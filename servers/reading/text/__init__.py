@@ -1,1 +1,1 @@
-"""Files that are text: markdown, source code, mail, links."""
+"""Files that are text, and bytes into text: markdown, source code, notebooks, mail."""

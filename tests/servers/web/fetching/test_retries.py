@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from core.base.timing import Timing
 from servers.web.errors import PageUnavailable, RateLimited
 from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.options import WebOptions
+from tests.doubles import HandClock
 from tests.servers.web.loopback import (
     Exchange,
     Handler,
@@ -18,27 +18,12 @@ from tests.servers.web.loopback import (
 )
 
 
-class Hours:
-    """A clock that moves by what is slept."""
-
-    def __init__(self) -> None:
-        self.now = 50.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-
-
-def fetcher(web: LoopbackWeb, hours: Hours, draw: float = 1.0) -> GuardedFetcher:
+def fetcher(web: LoopbackWeb, clock: HandClock) -> GuardedFetcher:
     return GuardedFetcher(
         WebOptions(),
         resolver=web.resolve,
         connector=web.connect,
-        timing=Timing(hours.clock, hours.sleep, lambda: draw),
+        timing=clock.timing,
     )
 
 
@@ -72,20 +57,20 @@ async def short(exchange: Exchange) -> None:
 
 @pytest.mark.parametrize("trouble", [busy(503), busy(429), cut, cut_within, short])
 async def test_trouble_that_passes_is_waited_out(trouble: Reply | Handler) -> None:
-    hours = Hours()
+    clock = HandClock()
     async with loopback_web() as web:
         web.pages["/"] = in_turn(trouble, trouble, page("here"))
-        assert (await fetcher(web, hours).fetch("http://one.example/")).body == b"here"
-    assert hours.slept == [0.5, 1.0]
+        assert (await fetcher(web, clock).fetch("http://one.example/")).body == b"here"
+    assert clock.pauses == [0.5, 1.0]
     assert len(web.resolved) == 3  # each connection is checked anew
 
 
 async def test_the_pauses_are_drawn_so_that_not_all_come_back_at_once() -> None:
-    hours = Hours()
+    clock = HandClock(drawn=0.5)
     async with loopback_web() as web:
         web.pages["/"] = in_turn(busy(), busy(retry_after="4"), page("here"))
-        await fetcher(web, hours, draw=0.5).fetch("http://one.example/")
-    assert hours.slept == pytest.approx([0.375, 4.2])
+        await fetcher(web, clock).fetch("http://one.example/")
+    assert clock.pauses == pytest.approx([0.375, 4.2])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +87,7 @@ async def test_trouble_that_stays_is_told_after_three_tries(
     async with loopback_web() as web:
         web.pages["/"] = trouble
         with pytest.raises(PageUnavailable, match=told) as error:
-            await fetcher(web, Hours()).fetch("http://one.example/")
+            await fetcher(web, HandClock()).fetch("http://one.example/")
     assert error.value.status == status
     assert len(web.asked) == 3
 
@@ -111,7 +96,7 @@ async def test_a_server_that_stays_too_busy_is_a_limit() -> None:
     async with loopback_web() as web:
         web.pages["/"] = busy(429)
         with pytest.raises(RateLimited, match="status 429"):
-            await fetcher(web, Hours()).fetch("http://one.example/")
+            await fetcher(web, HandClock()).fetch("http://one.example/")
     assert len(web.asked) == 3
 
 
@@ -134,38 +119,38 @@ DATE = "Sun, 22 Nov 2026 12:00:00 GMT"
 async def test_the_pause_is_the_one_that_the_server_wants(
     headers: dict[str, str], pause: float
 ) -> None:
-    hours = Hours()
+    clock = HandClock()
     async with loopback_web() as web:
         web.pages["/"] = in_turn(busy(429, **headers), page("here"))
-        await fetcher(web, hours).fetch("http://one.example/")
-    assert hours.slept == pytest.approx([pause])
+        await fetcher(web, clock).fetch("http://one.example/")
+    assert clock.pauses == pytest.approx([pause])
 
 
 @pytest.mark.parametrize("wanted", ["16", "120", "9" * 20])
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_pause_that_is_too_long_is_left_to_the_caller(status: int, wanted: str) -> None:
-    hours = Hours()
+    clock = HandClock()
     async with loopback_web() as web:
         web.pages["/"] = busy(status, retry_after=wanted)
         with pytest.raises(RateLimited, match="asks for a pause of") as error:
-            await fetcher(web, hours).fetch("http://one.example/")
-    assert (hours.slept, len(web.asked)) == ([], 1)
+            await fetcher(web, clock).fetch("http://one.example/")
+    assert (clock.pauses, len(web.asked)) == ([], 1)
     assert len(str(error.value)) < 200
 
 
 async def test_pauses_end_with_the_time_of_the_whole() -> None:
-    hours = Hours()
+    clock = HandClock()
 
     async def slow(exchange: Exchange) -> None:
-        hours.now += 16
+        clock.seconds += 16
         await exchange.reply(busy())
 
     async with loopback_web() as web:
         web.pages["/"] = slow
         with pytest.raises(PageUnavailable, match="status 503"):
-            await fetcher(web, hours).fetch("http://one.example/")
+            await fetcher(web, clock).fetch("http://one.example/")
     assert len(web.asked) == 3
-    assert hours.now - 50 < 50
+    assert clock.seconds < 50
 
 
 async def test_data_that_may_have_arrived_is_not_sent_twice() -> None:
@@ -173,8 +158,8 @@ async def test_data_that_may_have_arrived_is_not_sent_twice() -> None:
         web.pages["/"] = in_turn(cut, page("here"))
         web.pages["/busy"] = in_turn(busy(429), page("here"))
         with pytest.raises(PageUnavailable, match="breaks off"):
-            await fetcher(web, Hours()).fetch("http://one.example/", form={"q": "x"})
-        await fetcher(web, Hours()).fetch("http://one.example/busy", form={"q": "x"})
+            await fetcher(web, HandClock()).fetch("http://one.example/", form={"q": "x"})
+        await fetcher(web, HandClock()).fetch("http://one.example/busy", form={"q": "x"})
     assert web.paths == ["/", "/busy", "/busy"]
 
 
@@ -183,7 +168,7 @@ async def test_any_other_status_is_told_at_once_with_what_to_try(status: int) ->
     async with loopback_web() as web:
         web.pages["/"] = Reply(b"secret" * 20, status)
         with pytest.raises(PageUnavailable, match=f"status {status}: .*") as error:
-            await fetcher(web, Hours()).fetch("http://one.example/")
+            await fetcher(web, HandClock()).fetch("http://one.example/")
     assert error.value.status == status
     assert len(web.asked) == 1
     assert "secret" not in str(error.value)
