@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
+from core.base.json_text import at_once, excess
 from servers.reading.limits import Limits, seconds_with_scans
 from servers.reading.markdown import as_title, cleaned, unwrapped
 from servers.reading.pictures.captioner_choice import variables_for
@@ -203,6 +204,67 @@ class ReaderProcess:
                 return Ended("the reader broke off")
 
 
+class BrokenReply(Exception):
+    """Something else than a reply to the request."""
+
+
+class _Told(BaseModel):
+    """What a process may reply. How many values that holds is counted before it is parsed."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: int
+    scans: NonNegativeInt | None = None
+    error: str | None = None
+    extracted: Extracted | None = None
+
+
+def read_reply(line: bytes, number: int, limits: Limits) -> Reply:
+    """The reply in a line, bounded and with its titles in one line.
+
+    Raises:
+        BrokenReply: it is none to this request, or of a wrong form.
+    """
+    try:
+        told = None if at_once(excess(line)) else _Told.model_validate_json(line)
+    except ValidationError:
+        told = None
+    if told is None or told.id != number:
+        raise BrokenReply
+    if told.scans is not None:
+        return Scans(told.scans)
+    if told.error is not None:
+        return Refusal(unwrapped(cleaned(told.error))[:ERROR_CHARS_MAX])
+    found = told.extracted
+    if found is None or len(found.markdown) > limits.markdown_chars:
+        raise BrokenReply
+    if min((0, *found.page_starts)) < 0 or list(found.page_starts) != sorted(found.page_starts):
+        raise BrokenReply
+    return Extracted(
+        found.markdown,
+        found.title[:ERROR_CHARS_MAX],
+        found.page_starts,
+        tuple(each[:ERROR_CHARS_MAX] for each in found.notes[:NOTES_MAX]),
+        0 if found.first_line == 0 else 1,
+        as_title(found.author),
+        as_title(found.date),
+        tuple(each[:ADDRESS_CHARS_MAX] for each in found.pictures[:PICTURES_MAX]),
+    )
+
+
+def _is_readable(number: int, seconds: float) -> bool:
+    watcher = select.poll()
+    watcher.register(number, select.POLLIN)
+    return bool(watcher.poll(seconds * 1000))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 @dataclass(slots=True)
 class _Slot:
     """A place for a process; None before the first file, and after one that ended it."""
@@ -316,64 +378,3 @@ def _vacate(slot: _Slot) -> None:
     process, slot.process = slot.process, None
     if process is not None:
         process.end()
-
-
-class BrokenReply(Exception):
-    """Something else than a reply to the request."""
-
-
-class _Told(BaseModel):
-    """What a process may reply."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: int
-    scans: NonNegativeInt | None = None
-    error: str | None = None
-    extracted: Extracted | None = None
-
-
-def read_reply(line: bytes, number: int, limits: Limits) -> Reply:
-    """The reply in a line, bounded and with its titles in one line.
-
-    Raises:
-        BrokenReply: it is none to this request, or of a wrong form.
-    """
-    try:
-        told = _Told.model_validate_json(line)
-    except ValidationError:
-        raise BrokenReply from None
-    if told.id != number:
-        raise BrokenReply
-    if told.scans is not None:
-        return Scans(told.scans)
-    if told.error is not None:
-        return Refusal(unwrapped(cleaned(told.error))[:ERROR_CHARS_MAX])
-    found = told.extracted
-    if found is None or len(found.markdown) > limits.markdown_chars:
-        raise BrokenReply
-    if min((0, *found.page_starts)) < 0 or list(found.page_starts) != sorted(found.page_starts):
-        raise BrokenReply
-    return Extracted(
-        found.markdown,
-        found.title[:ERROR_CHARS_MAX],
-        found.page_starts,
-        tuple(each[:ERROR_CHARS_MAX] for each in found.notes[:NOTES_MAX]),
-        0 if found.first_line == 0 else 1,
-        as_title(found.author),
-        as_title(found.date),
-        tuple(each[:ADDRESS_CHARS_MAX] for each in found.pictures[:PICTURES_MAX]),
-    )
-
-
-def _is_readable(number: int, seconds: float) -> bool:
-    watcher = select.poll()
-    watcher.register(number, select.POLLIN)
-    return bool(watcher.poll(seconds * 1000))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -51,6 +51,7 @@ def test_a_reply_comes_through(reply: Reply) -> None:
         {"id": 7, "extracted": {"markdown": "a", "page_starts": [2, 0]}},
         {"id": 7, "extracted": {"markdown": "a", "page_starts": ["0"]}},
         {"id": 7, "extracted": {"markdown": "a", "notes": "none"}},
+        {"id": 7, "extracted": {"markdown": "a", "page_starts": [0] * 200_000}},
         {"id": 7, "extracted": {"markdown": "a" * 101}},
     ],
 )
