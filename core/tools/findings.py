@@ -54,7 +54,7 @@ NOTHING_ALLOWED: Final = (
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]*)")
 
-_KINDS: Final = MappingProxyType(
+KIND_WORDS: Final = MappingProxyType(
     {
         "string": "text",
         "integer": "a whole number",
@@ -65,6 +65,7 @@ _KINDS: Final = MappingProxyType(
         "null": "None",
     }
 )
+"""The types of JSON as a model is told of them."""
 
 _BOUNDS: Final = MappingProxyType(
     {
@@ -179,7 +180,7 @@ def _wrong(place: Place, value: Json, expected: str) -> Fault:
 
 def _wrong_type(place: Place, value: Json, kinds: Json) -> Fault:
     names = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds])]
-    expected = " or ".join(dict.fromkeys(_KINDS.get(kind, kind) for kind in names))
+    expected = " or ".join(dict.fromkeys(KIND_WORDS.get(kind, kind) for kind in names))
     return replace(_wrong(place, value, expected), is_kind=True, meant=_spelled(value, names))
 
 

@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from core.tools.content import RESULT, TEXT_RESULT
+from core.tools.findings import KIND_WORDS
 from core.tools.json_schema import Contradiction, as_object, merge, wrapped_result
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -23,24 +24,9 @@ CHOICES_MAX: Final = 20
 CHOICE_LEVELS: Final = 3
 """Choices within choices beyond this count as unknown."""
 
-_TYPES: Final[dict[str, JsonType]] = {
-    "integer": "number",
-    "number": "number",
-    "boolean": "boolean",
-    "string": "string",
-    "array": "array",
-    "object": "object",
-    "null": "null",
-}
+_KINDS: Final = cast("tuple[JsonType, ...]", get_args(JsonType))
 
-_WORDS: Final[dict[JsonType, str]] = {
-    "number": "a number",
-    "boolean": "True or False",
-    "string": "text",
-    "array": "a list",
-    "object": "a dict",
-    "null": "None",
-}
+_TYPES: Final[dict[str, JsonType]] = {"integer": "number", **{kind: kind for kind in _KINDS}}
 
 _OBJECT: Final[frozenset[JsonType]] = frozenset({"object"})
 
@@ -81,7 +67,7 @@ def result_keys(tool: ToolSpec) -> tuple[str, ...]:
 
 def in_words(types: frozenset[JsonType]) -> str:
     """The types as the model is told: "a number", "text or None"."""
-    return " or ".join(words for kind, words in _WORDS.items() if kind in types)
+    return " or ".join(KIND_WORDS[kind] for kind in _KINDS if kind in types)
 
 
 def _types(schema: Json, root: JsonObject, levels: int) -> ResultTypes:
