@@ -3,9 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 from core.tools.spec import ToolSpec
+from core.values import Json
 from modules.planning.prompt.stubs import summarize_tools
 from modules.planning.prompt.template import fill_prompt, load_prompt
 
@@ -21,6 +23,10 @@ __all__ = [
 MAX_JSON_TRIES = 1_000
 """How many brackets of a reply are tried as the beginning of JSON."""
 
+DEEP_CHARACTERS = 10_000
+"""What a try counts for that fails for its depth: it takes as long as so many characters."""
+
+_DECODER = json.JSONDecoder()
 _FENCE = re.compile(r"^[ \t]{0,8}```[ \t]*(\w*)[^\n]*\n(.*?)```", re.DOTALL | re.MULTILINE)
 _BRACKET = re.compile(r"[{\[]")
 
@@ -72,34 +78,38 @@ def _is_json_container(text: str) -> bool:
 
 
 def _first_container(text: str) -> str | None:
-    """The first outermost object in the text, else the first outermost array.
-
-    The search ends after `MAX_JSON_TRIES` brackets that begin no JSON, or when ten times the
-    reply's length was read in vain: brackets by the thousand can't make this slow.
-    """
-    decoder = json.JSONDecoder()
+    """The first outermost object in the text, else the first outermost array."""
     array: str | None = None
-    budget_chars = 10 * len(text) + 10_000
-    start = _next_bracket(text, 0)
-    for _ in range(MAX_JSON_TRIES):
-        if start is None or budget_chars <= 0:
-            break
-        try:
-            end = decoder.raw_decode(text, start)[1]
-        except json.JSONDecodeError as error:
-            budget_chars -= error.pos - start + 1
-            end = start + 1
-        except (ValueError, RecursionError):
-            budget_chars -= 10_000  # what a deep nest costs before it is found out
-            end = start + 1
-        else:
-            if text[start] == "{":
-                return text[start:end]
-            array = array or text[start:end]
-        start = _next_bracket(text, end)
+    for written, value in json_containers(text, MAX_JSON_TRIES, 10 * len(text) + DEEP_CHARACTERS):
+        if isinstance(value, dict):
+            return written
+        array = array or written
     return array
 
 
-def _next_bracket(text: str, start: int) -> int | None:
-    found = _BRACKET.search(text, start)
-    return found.start() if found is not None else None
+def json_containers(
+    text: str, tries: int, characters: int, decoder: json.JSONDecoder = _DECODER
+) -> Iterator[tuple[str, Json]]:
+    """The JSON objects and lists of a text that stand in no other, as written and as values.
+
+    The search ends after so many brackets, or when so many characters were read, those of failed
+    tries included: brackets by the thousand can't make this slow.
+    """
+    at = 0
+    for _ in range(tries):
+        bracket = _BRACKET.search(text, at)
+        if bracket is None or characters <= 0:
+            return
+        at = bracket.start()
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            characters -= error.pos - at + 1
+            at += 1
+        except (ValueError, RecursionError):  # a number of thousands of digits; too deep
+            characters -= DEEP_CHARACTERS
+            at += 1
+        else:
+            yield text[at:end], cast("Json", value)
+            characters -= end - at
+            at = end

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import cast
 
+from core.base.json_text import INTEGER_DIGITS_MAX
 from core.base.text import shorten
 from core.values import Json
 from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
@@ -23,17 +24,13 @@ MAX_VALUES = 150_000
 microsecond in which nothing else runs, when the interpreter takes it over or Python counts what is
 still in use: 50 ms in all, and the event loop would notice."""
 
-MAX_INTEGER_DIGITS = 4300
-"""Digits of an integer; the default of `sys.set_int_max_str_digits`, above which `str` fails."""
-
 MAX_NAME_CHARACTERS = 100
 """Longest class name that a message quotes."""
 
 SORTED_AT_ONCE = 1000
 """Items of a set that are sorted in one go, in which no other thread runs."""
 
-BITS_PER_DIGIT = 3.3219280948873626
-"""log2(10)."""
+BITS_PER_DIGIT = math.log2(10)
 
 
 class NotJson(Exception):
@@ -142,8 +139,8 @@ class JsonRebuilder:
 
     def _integer(self, value: int) -> int:
         digits = int(abs(value).bit_length() / BITS_PER_DIGIT) + 1
-        if digits > MAX_INTEGER_DIGITS:
-            raise TooLarge(f"it holds an integer of more than {MAX_INTEGER_DIGITS} digits")
+        if digits > INTEGER_DIGITS_MAX:
+            raise TooLarge(f"it holds an integer of more than {INTEGER_DIGITS_MAX} digits")
         self._spend(digits)
         return int(value)
 

@@ -3,7 +3,6 @@
 import ast
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NoReturn, cast
 
@@ -15,6 +14,7 @@ from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
+from modules.tools import json_containers
 
 NAME_CHARACTERS_MAX: Final = 200
 """How much of a tool's name is written into a plan; no tool's is longer."""
@@ -51,7 +51,13 @@ _TEXT_KEYS: Final = ("call", "code", "expression", "tool_call", "function_call")
 
 _OTHER_KEYS: Final = frozenset({"id", "type", "description", "reason", "thought", "call_id"})
 
-_BRACKET: Final = re.compile(r"[{\[]")
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_STRICT: Final = json.JSONDecoder(parse_constant=_refuse)
+"""Takes no NaN, as JSON has it."""
 
 
 def plan_of_calls(calls: Sequence[NativeToolCall], tools: ToolCatalog) -> str | None:
@@ -144,7 +150,7 @@ def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:
     """
     found: list[NativeToolCall] = []
     texts_left = CALL_TEXTS_MAX
-    for value in _containers(text):
+    for _, value in json_containers(text, TRIES_MAX, READ_CHARACTERS_MAX, _STRICT):
         for part in _calls(value, tools, LEVELS_MAX):
             call = part if isinstance(part, NativeToolCall) else None
             if isinstance(part, str) and texts_left > 0:
@@ -154,33 +160,6 @@ def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:
         if len(found) >= CALLS_MAX:
             break
     return tuple(found[:CALLS_MAX])
-
-
-def _containers(text: str) -> Iterator[Json]:
-    """The JSON objects and lists of a text that stand in no other."""
-    reader = json.JSONDecoder(parse_constant=_refuse)
-    at, room = 0, READ_CHARACTERS_MAX
-    for _ in range(TRIES_MAX):
-        bracket = _BRACKET.search(text, at)
-        if bracket is None or room <= 0:
-            return
-        at = bracket.start()
-        try:
-            value, end = reader.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            room -= error.pos - at + 1
-            at += 1
-        except (ValueError, RecursionError):  # NaN; a number of thousands of digits; too deep
-            room -= READ_CHARACTERS_MAX // 10
-            at += 1
-        else:
-            room -= end - at
-            at = end
-            yield cast("Json", value)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _calls(value: Json, tools: ToolCatalog, levels: int) -> Iterator[NativeToolCall | str]:
