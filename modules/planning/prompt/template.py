@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.settings import ROOT
 from core.errors import ConfigurationError
-
-PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent.parent
-"""The checkout, or site-packages: where `prompts/` lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def load_prompt(path: str | Path) -> str:
     Raises:
         ConfigurationError: there is no such file, or it is not UTF-8 text.
     """
-    file = PACKAGE_ROOT / path
+    file = ROOT / path  # the checkout, or site-packages: where `prompts/` lies
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:

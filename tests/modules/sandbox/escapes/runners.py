@@ -7,10 +7,10 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from config.settings import ROOT
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
@@ -22,8 +22,6 @@ from tests.modules.sandbox.escapes.planted import Planted
 
 ANSWER_SECONDS = 10
 """Bound on the wait for one attempt's output; the server ends attempts in half of it."""
-
-ROOT = Path(__file__).parents[4]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from config.schema import WALL_NAMES, WallName
+from config.settings import ROOT
 from core.errors import UserError
 from core.values import Json
 from modules.sandbox import Sandbox, SandboxLimits
@@ -29,8 +30,6 @@ from modules.sandbox.workers import Workers
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall is Linux's")
-
-ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
