@@ -13,9 +13,8 @@ from core.dispatch.hooks import ServerStatus
 from core.dispatch.instance import Check, ConnectionSettings, OnTools, ServerInstance
 from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
-from core.mcp.client import CallNotDelivered
 from core.mcp.hooks import OnProgress
-from core.mcp.peer import SessionLost, TransportDown
+from core.mcp.peer import NotDelivered, SessionLost, TransportDown
 from core.process.shutdown import discard_server
 from core.process.spawn import SpawnedServer, guarded
 from core.tools.content import ToolResult
@@ -188,7 +187,7 @@ class ServerConnection:
             raise call_errors.timed_out(
                 self.spec, call.name, waited, is_well, instance.evidence()
             ) from None
-        except CallNotDelivered as error:
+        except NotDelivered as error:
             raise _Lost(instance, was_sent=error.was_sent, fault=str(error)) from error
         except SessionLost as error:
             # A transport that is down says so before it has sent anything.

@@ -18,7 +18,7 @@ from core.dispatch.call_errors import evidence
 from core.errors import EntryUnusable, ServerStartError
 from core.mcp.client import McpClient, SessionRefused
 from core.mcp.hooks import SessionHooks
-from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, RpcError, SessionLost, Transport, TransportDown
+from core.mcp.peer import NotDelivered, RpcError, SessionLost, Transport, TransportDown
 from core.mcp.stdio import StdioTransport
 from core.process.spawn import SpawnedServer, spawn
 from core.process.watchdog import StopGrace, Watchdog
@@ -165,9 +165,9 @@ class ServerInstance:
         try:
             async with asyncio.timeout(PING_SECONDS):
                 await self.client.ping()
-        except RpcError as error:
-            return error.code not in (TRANSPORT_ERROR, NOT_SENT)
-        except (TimeoutError, SessionLost):
+        except RpcError:
+            return True
+        except (TimeoutError, SessionLost, NotDelivered):
             return False
         return True
 

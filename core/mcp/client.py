@@ -13,7 +13,7 @@ from core.base.timing import Deadlines
 from core.errors import CallRefused
 from core.mcp.decode import Malformed, definition_bytes, tool_result, tool_spec
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
-from core.mcp.peer import NOT_SENT, TRANSPORT_ERROR, Peer, RpcError, Transport
+from core.mcp.peer import NotDelivered, Peer, RpcError, Transport
 from core.mcp.wire import METHOD_NOT_FOUND
 from core.tools.content import TextBlock, ToolResult
 from core.tools.json_schema import is_larger
@@ -55,15 +55,6 @@ QUESTIONS_PER_CALL = 3
 
 class SessionRefused(Exception):
     """The session is no use; the text is the end of a sentence that begins with the server."""
-
-
-class CallNotDelivered(Exception):
-    """The transport failed this one call; text as in `SessionRefused`."""
-
-    def __init__(self, text: str, *, was_sent: bool) -> None:
-        """`was_sent` is false where the server certainly did nothing about it."""
-        super().__init__(text)
-        self.was_sent = was_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +165,7 @@ class McpClient:
         Raises:
             CallRefused: the arguments can't be said in JSON; nothing was sent.
             SessionLost: the session broke down or was closed before an answer came.
-            CallNotDelivered: the transport failed this call, and the session goes on.
+            NotDelivered: the transport failed this call, and the session goes on.
             TimeoutError: no answer in time.
         """
         params: JsonObject = {"name": tool, "arguments": arguments}
@@ -185,9 +176,6 @@ class McpClient:
             async with self._deadlines.within(seconds):
                 raw = await self._peer.request("tools/call", params, on_progress)
         except RpcError as error:
-            if error.code in (TRANSPORT_ERROR, NOT_SENT):
-                was_sent = error.code != NOT_SENT
-                raise CallNotDelivered(str(error), was_sent=was_sent) from error
             return _failure(str(error))
         except ValueError as error:
             raise CallRefused(f"the arguments of '{tool}' can't be said in JSON: {error}") from None
@@ -219,6 +207,7 @@ class McpClient:
         Raises:
             SessionLost: it will not.
             RpcError: it answered with an error, which shows that it lives.
+            NotDelivered: it may live, and did not answer.
         """
         await self._peer.request("ping", {})
 
@@ -226,9 +215,9 @@ class McpClient:
         """A reply of the handshake or the listing, which must be one."""
         try:
             return await self._peer.request(method, params, cancellable=method != "initialize")
+        except NotDelivered as error:
+            raise SessionRefused(str(error)) from error
         except RpcError as error:
-            if error.code in (TRANSPORT_ERROR, NOT_SENT):
-                raise SessionRefused(str(error)) from error
             raise SessionRefused(f"answered {method} with an error ({error})") from error
 
     async def _add_page(self, page: JsonObject, found: dict[str, ToolSpec]) -> int:

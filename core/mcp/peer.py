@@ -112,6 +112,15 @@ class RpcError(Exception):
         self.code = code
 
 
+class NotDelivered(Exception):
+    """The transport failed this one request; the text is a sentence's end after the server."""
+
+    def __init__(self, text: str, *, was_sent: bool) -> None:
+        """`was_sent` is false where the server certainly did nothing about it."""
+        super().__init__(text)
+        self.was_sent = was_sent
+
+
 class SessionLost(Exception):
     """No answer will come: the session broke down or was closed."""
 
@@ -184,6 +193,7 @@ class Peer:
 
         Raises:
             RpcError: the server answered with an error.
+            NotDelivered: the transport failed the request, and the session goes on.
             SessionLost: there will be no answer.
             ValueError: the parameters can't be said in JSON; nothing was sent.
         """
@@ -322,10 +332,10 @@ def _number(value: Json) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _error_of(error: Json) -> RpcError:
+def _error_of(error: Json) -> RpcError | NotDelivered:
     body = error if isinstance(error, dict) else {}
     code, text = body.get("code"), body.get("message")
-    return RpcError(
-        code if isinstance(code, int) else _INTERNAL_ERROR,
-        text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) and text else "(no message)",
-    )
+    told = text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) and text else "(no message)"
+    if code in (TRANSPORT_ERROR, NOT_SENT):
+        return NotDelivered(told, was_sent=code != NOT_SENT)
+    return RpcError(code if isinstance(code, int) else _INTERNAL_ERROR, told)

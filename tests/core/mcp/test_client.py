@@ -14,13 +14,12 @@ from core.mcp.client import (
     LISTING_BYTES_MAX,
     PROTOCOL_VERSION,
     TOOLS_MAX,
-    CallNotDelivered,
     McpClient,
     SessionRefused,
 )
 from core.mcp.decode import TOOL_BYTES_MAX
 from core.mcp.hooks import Question, Reply, SessionHooks
-from core.mcp.peer import TRANSPORT_ERROR
+from core.mcp.peer import TRANSPORT_ERROR, NotDelivered
 from core.mcp.wire import messages_in
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -168,7 +167,7 @@ async def test_a_failed_delivery_is_told_from_an_error_of_the_tool() -> None:
         assert result.text == "no such tool"
     failed: JsonObject = {"error": {"code": TRANSPORT_ERROR, "message": "answered HTTP 500"}}
     async with session(Server(tools_call=failed)) as (client, _):
-        with pytest.raises(CallNotDelivered, match="answered HTTP 500"):
+        with pytest.raises(NotDelivered, match="answered HTTP 500"):
             await client.call("echo", {})
 
 
