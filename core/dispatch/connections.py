@@ -14,7 +14,7 @@ from core.dispatch.instance import Check, ConnectionSettings, OnTools, ServerIns
 from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
 from core.mcp.hooks import OnProgress
-from core.mcp.peer import NotDelivered, SessionLost, TransportDown
+from core.mcp.peer import NotDelivered, SessionLost
 from core.process.shutdown import discard_server
 from core.process.spawn import SpawnedServer, guarded
 from core.tools.content import ToolResult
@@ -190,9 +190,7 @@ class ServerConnection:
         except NotDelivered as error:
             raise _Lost(instance, was_sent=error.was_sent, fault=str(error)) from error
         except SessionLost as error:
-            # A transport that is down says so before it has sent anything.
-            was_sent = not isinstance(error.__cause__, TransportDown)
-            raise _Lost(instance, was_sent=was_sent) from error
+            raise _Lost(instance, was_sent=error.was_sent) from error
         instance.has_answered = True
         return result
 

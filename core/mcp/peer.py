@@ -124,6 +124,11 @@ class NotDelivered(Exception):
 class SessionLost(Exception):
     """No answer will come: the session broke down or was closed."""
 
+    def __init__(self, text: str, *, was_sent: bool) -> None:
+        """`was_sent` is false where the request never left."""
+        super().__init__(text)
+        self.was_sent = was_sent
+
 
 OnRequest: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Answers a request of the server; an `RpcError` that it raises is the answer."""
@@ -198,7 +203,7 @@ class Peer:
             ValueError: the parameters can't be said in JSON; nothing was sent.
         """
         if self._is_over:
-            raise SessionLost("was closed") from TransportDown("was closed")
+            raise SessionLost("was closed", was_sent=False)
         number = next(self._ids)
         if on_progress is not None:
             params = {**params, "_meta": {"progressToken": number}}
@@ -210,7 +215,7 @@ class Peer:
             )
             return await waiting.reply
         except TransportDown as error:
-            raise SessionLost(str(error)) from error
+            raise SessionLost(str(error), was_sent=False) from error
         except asyncio.CancelledError:
             if cancellable:
                 cancelled: JsonObject = {"requestId": number, "reason": "the caller gave up"}
@@ -318,7 +323,7 @@ class Peer:
     def _give_up(self) -> None:
         for waiting in self._open.values():
             if not waiting.reply.done():
-                waiting.reply.set_exception(SessionLost("the session broke down"))
+                waiting.reply.set_exception(SessionLost("the session broke down", was_sent=True))
 
 
 def _number(value: Json) -> float | None:
