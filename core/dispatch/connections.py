@@ -14,7 +14,7 @@ from core.dispatch.instance import Check, ConnectionSettings, OnTools, ServerIns
 from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
 from core.mcp.hooks import OnProgress
-from core.mcp.peer import NotDelivered, SessionLost
+from core.mcp.peer import SessionLost, Unanswered
 from core.process.shutdown import discard_server
 from core.process.spawn import SpawnedServer, guarded
 from core.tools.content import ToolResult
@@ -164,18 +164,18 @@ class ServerConnection:
         instance = await self._running()
         try:
             return await self._try(instance, call, left)
-        except _Lost as lost:
-            first = lost
+        except Unanswered as error:
+            first = error
         # One that was refused by a server that is there would be refused again.
         is_hopeless = not first.was_sent and instance.is_up
         if self._closed or is_hopeless or (first.was_sent and not call.may_be_repeated):
-            raise await first.told(self.spec, call.name)
-        instance = await self._running_again(first, call.name)
+            raise await self._lost(instance, call, first)
+        instance = await self._running_again(instance, call, first)
         try:
             return await self._try(instance, call, call.seconds)
-        except _Lost as second:
+        except Unanswered as second:
             again = first.was_sent
-            raise await second.told(self.spec, call.name, was_repeated=again) from None
+            raise await self._lost(instance, call, second, was_repeated=again) from None
 
     async def _try(self, instance: ServerInstance, call: "_Call", left: float) -> ToolResult:
         self._check(call.name)
@@ -187,10 +187,6 @@ class ServerConnection:
             raise call_errors.timed_out(
                 self.spec, call.name, waited, is_well, instance.evidence()
             ) from None
-        except NotDelivered as error:
-            raise _Lost(instance, was_sent=error.was_sent, fault=str(error)) from error
-        except SessionLost as error:
-            raise _Lost(instance, was_sent=error.was_sent) from error
         instance.has_answered = True
         return result
 
@@ -199,23 +195,45 @@ class ServerConnection:
             raise call_errors.closed(self.spec)
         return await self._supervisor.running()
 
-    async def _running_again(self, first: "_Lost", tool: str) -> ServerInstance:
+    async def _lost(
+        self,
+        instance: ServerInstance,
+        call: "_Call",
+        error: Unanswered,
+        *,
+        was_repeated: bool = False,
+    ) -> ServerLost:
+        """The error for the caller; waits a moment to learn how the server ended."""
+        is_gone = isinstance(error, SessionLost)
+        return call_errors.lost(
+            self.spec,
+            call.name,
+            await instance.loss() if is_gone else str(error),
+            instance.evidence(),
+            is_gone=is_gone,
+            was_sent=error.was_sent,
+            was_repeated=was_repeated,
+        )
+
+    async def _running_again(
+        self, last: ServerInstance, call: "_Call", first: Unanswered
+    ) -> ServerInstance:
         """The server after a loss, for the call to be repeated.
 
         Raises:
             ServerLost: it can't be had again, or the tool is not what it was.
             ServerStartError: the same, and nothing had been sent.
         """
-        before = _definition(first.instance, tool)
+        before = _definition(last, call.name)
         try:
             instance = await self._running()
         except ServerError as error:
             if not first.was_sent:
                 raise
-            loss = await first.told(self.spec, tool)
+            loss = await self._lost(last, call, first)
             raise ServerLost(self.spec.id, f"{loss}; it is not back: {error}") from error
-        if first.was_sent and _definition(instance, tool) != before:
-            loss = await first.told(self.spec, tool)
+        if first.was_sent and _definition(instance, call.name) != before:
+            loss = await self._lost(last, call, first)
             text = "it was not repeated, because the server describes the tool differently now"
             raise ServerLost(self.spec.id, f"{loss}; {text}")
         return instance
@@ -241,32 +259,6 @@ class _Call:
     seconds: float
     on_progress: OnProgress | None
     may_be_repeated: bool
-
-
-class _Lost(Exception):
-    """The server went away from under a call, or the call was lost on the way."""
-
-    def __init__(
-        self, instance: ServerInstance, *, was_sent: bool, fault: str | None = None
-    ) -> None:
-        """`fault` is what the transport says of this one call; None: the server itself is gone."""
-        super().__init__()
-        self.instance = instance
-        self.was_sent = was_sent
-        self._fault = fault
-
-    async def told(self, spec: ServerSpec, tool: str, *, was_repeated: bool = False) -> ServerLost:
-        """The error for the caller; waits a moment to learn how the server ended."""
-        how = await self.instance.loss() if self._fault is None else self._fault
-        return call_errors.lost(
-            spec,
-            tool,
-            how,
-            self.instance.evidence(),
-            is_gone=self._fault is None,
-            was_sent=self.was_sent,
-            was_repeated=was_repeated,
-        )
 
 
 async def _verdict(instance: ServerInstance) -> bool | None:

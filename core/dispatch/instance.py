@@ -18,7 +18,7 @@ from core.dispatch.call_errors import evidence
 from core.errors import EntryUnusable, ServerStartError
 from core.mcp.client import McpClient, SessionRefused
 from core.mcp.hooks import SessionHooks
-from core.mcp.peer import NotDelivered, RpcError, SessionLost, Transport, TransportDown
+from core.mcp.peer import RpcError, SessionLost, Transport, TransportDown, Unanswered
 from core.mcp.stdio import StdioTransport
 from core.process.spawn import SpawnedServer, spawn
 from core.process.watchdog import StopGrace, Watchdog
@@ -167,7 +167,7 @@ class ServerInstance:
                 await self.client.ping()
         except RpcError:
             return True
-        except (TimeoutError, SessionLost, NotDelivered):
+        except (TimeoutError, Unanswered):
             return False
         return True
 

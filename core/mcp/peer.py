@@ -112,8 +112,8 @@ class RpcError(Exception):
         self.code = code
 
 
-class NotDelivered(Exception):
-    """The transport failed this one request; the text is a sentence's end after the server."""
+class Unanswered(Exception):
+    """A request got no answer; the text is a sentence's end after the server."""
 
     def __init__(self, text: str, *, was_sent: bool) -> None:
         """`was_sent` is false where the server certainly did nothing about it."""
@@ -121,13 +121,12 @@ class NotDelivered(Exception):
         self.was_sent = was_sent
 
 
-class SessionLost(Exception):
-    """No answer will come: the session broke down or was closed."""
+class NotDelivered(Unanswered):
+    """The transport failed this one request, and the session goes on."""
 
-    def __init__(self, text: str, *, was_sent: bool) -> None:
-        """`was_sent` is false where the request never left."""
-        super().__init__(text)
-        self.was_sent = was_sent
+
+class SessionLost(Unanswered):
+    """No answer will come to any: the session broke down or was closed."""
 
 
 OnRequest: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
