@@ -12,7 +12,7 @@ from config.servers import ServerSpec
 from config.settings import Places
 from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks, ToolChange
-from core.dispatch.known_tools import ShippedToolCache, ToolCache
+from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
 from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
@@ -117,7 +117,7 @@ def build_dispatcher(
             return await questions.approve(changes)
 
     unusable, told = {spec.problem for spec in specs}, set[str]()
-    kind = ShippedToolCache if access.use_cached_tools else _FreshListings
+    kind = ToolCache if access.use_cached_tools else _FreshListings
     return MultiMCP(
         specs,
         cache=kind(places.cache),

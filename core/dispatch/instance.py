@@ -90,7 +90,7 @@ class ServerInstance:
         self._on_tools = on_tools
         self._start_seconds_max = start_seconds_max
         self._tools_changed = asyncio.Event()
-        """Set where they may have, since the last listing began."""
+        """Set when the server says so, cleared when a listing begins."""
         self._client: McpClient | None = None
         self._transport: Transport | None = None
         self._up_since: float | None = None

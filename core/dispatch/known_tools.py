@@ -74,14 +74,21 @@ _log = logging.getLogger(__name__)
 
 
 class ToolCache:
-    """The tool lists under one folder, made when first written."""
+    """The tool lists under one folder, made when first written, and those that ship."""
 
     def __init__(self, folder: Path) -> None:
         """Touch nothing yet."""
         self._folder = folder
 
     def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
-        """The tools that the server listed last, if nothing has changed since; else None."""
+        """The tools that the server listed last, if nothing has changed since.
+
+        Else what ships for it; None where nothing does.
+        """
+        listed = self._listed(spec)
+        return shipped_tools(spec) if listed is None else listed
+
+    def _listed(self, spec: ServerSpec) -> list[ToolSpec] | None:
         stored = self._stored(spec)
         tools = None if stored is None else stored.get("tools")
         if not isinstance(tools, list):
@@ -218,14 +225,6 @@ def _from_json(server: str, value: Json) -> ToolSpec:
 LISTS: Final = Path(__file__).resolve().parents[2] / "servers" / "tool_lists.json"
 """The tools of our own servers, so that the first request of a fresh installation starts no server
 but those that it needs; what a server lists itself counts from then on."""
-
-
-class ShippedToolCache(ToolCache):
-    """A tool cache that knows the shipped lists as well."""
-
-    def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
-        """What the server listed last, else what ships for it."""
-        return super().load(spec) or shipped_tools(spec)
 
 
 def shipped_tools(spec: ServerSpec, lists: Path = LISTS) -> list[ToolSpec] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from config.servers import CALL_TIMEOUT_SECONDS, ServerSpec, plan_name
-from core.dispatch.known_tools import ShippedToolCache
+from core.dispatch.known_tools import ToolCache
 from core.errors import CallRefused, ExitCode, ServerError, ToolTimeout, UsageError
 from core.events import ToolCallFinished, ToolCallProgress, ToolCallStarted
 from core.session import MultiMCP
@@ -130,7 +130,7 @@ def _choose(name: str, around: Surroundings) -> tuple[Sequence[ServerSpec], Sequ
                         f"server '{spec.id}' is disabled {spec.origin}; enable it there"
                     )
                 return [spec], ()
-    cache = ShippedToolCache(around.places.cache)
+    cache = ToolCache(around.places.cache)
     known = {spec.id: cache.load(spec) for spec in servers.specs}
     owners = [
         spec

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
 from core.base.redaction import names_a_secret
-from core.dispatch.known_tools import ShippedToolCache
+from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
@@ -58,7 +58,7 @@ def list_servers(around: Surroundings) -> ExitCode:
 
 
 def _rows(around: Surroundings) -> Iterator[_Row]:
-    cache = ShippedToolCache(around.places.cache)
+    cache = ToolCache(around.places.cache)
     failures = StartFailures(around.places.failures_file)
     for spec in around.servers.specs:
         known = cache.load(spec)
