@@ -16,9 +16,10 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from core.base.clock import Clock
-from core.context import AgentContext
+from core.context import SubtaskStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
 from core.events import (
     Emit,
@@ -28,6 +29,7 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
+from core.ports import Dispatcher
 from core.provenance.guard import ProvenanceGuard
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.tools.content import ToolResult
@@ -43,6 +45,23 @@ QUICK_VALUES_MAX = 1_000
 """Values in the arguments of a call whose key is made on the event loop, a millisecond's worth."""
 
 
+class CallContext(Protocol):
+    """As much of a run's context as its calls need; a plan by hand has no more than this."""
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Where calls are sent."""
+        ...
+
+    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+        """Note that work on `tool_name` began."""
+        ...
+
+    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+        """Set the status of the newest work on `tool_name`."""
+        ...
+
+
 class RunCalls:
     """Sends the calls of one run's plans, and remembers what became of them.
 
@@ -51,7 +70,7 @@ class RunCalls:
 
     def __init__(
         self,
-        context: AgentContext,
+        context: CallContext,
         clock: Clock = time.perf_counter,
         guard: ProvenanceGuard | None = None,
     ) -> None:
