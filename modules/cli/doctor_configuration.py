@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from config.bundled import KEY_VARIABLES, uses_gemini
-from config.schema import AgentProfile, SecuritySection, WebSection
+from config.schema import AgentProfile, WebSection
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
@@ -32,6 +32,7 @@ _PROVENANCE: Final = {
     "auto": "auto: you are asked at a terminal, and calls are refused elsewhere",
     "ask": "ask: you are asked at a terminal, and calls are refused where nobody is there",
     "strict": "strict: calls are refused",
+    "off": "off: a hostile page may have a model send what it read to any address",
 }
 """What happens when a plan passes on an address that nobody named."""
 
@@ -39,6 +40,7 @@ _APPROVALS: Final = {
     "changing": "changing: a call that may change something, and that the request does not ask "
     "for, waits for your yes",
     "always": "always: every call waits for your yes",
+    "never": "never: a plan may call any tool, also one that changes things, without a question",
 }
 """Which calls the user must allow."""
 
@@ -179,8 +181,9 @@ def web_checks(profile: AgentProfile, environ: Mapping[str, str]) -> Iterator[Ch
     if profile.web.captions.startswith("gemini") and not environ.get("GEMINI_API_KEY"):
         told = f"web.captions names Gemini, and {_NO_GEMINI_KEY}"
         yield Check("web", "pictures", "missing", told, "set it, or choose other captions")
-    yield _provenance(profile.security)
-    yield _approvals(profile.security)
+    security = profile.security
+    yield _rule("provenance", security.provenance, _PROVENANCE, "off", "auto")
+    yield _rule("approvals", security.approvals, _APPROVALS, "never", "changing")
 
 
 def _engine(section: WebSection, environ: Mapping[str, str]) -> Check:
@@ -210,20 +213,12 @@ def _pages(section: WebSection) -> Check:
     return Check("web", "pages", "note", told)
 
 
-def _provenance(section: SecuritySection) -> Check:
-    if section.provenance == "off":
-        told = "off: a hostile page may have a model send what it read to any address"
-        advice = "take out security.provenance, or set it to auto"
-        return Check("web", "provenance", "note", told, advice)
-    return Check("web", "provenance", "ok", _PROVENANCE[section.provenance])
-
-
-def _approvals(section: SecuritySection) -> Check:
-    if section.approvals == "never":
-        told = "never: a plan may call any tool, also one that changes things, without a question"
-        advice = "take out security.approvals, or set it to changing"
-        return Check("web", "approvals", "note", told, advice)
-    return Check("web", "approvals", "ok", _APPROVALS[section.approvals])
+def _rule(name: str, setting: str, ways: Mapping[str, str], open_way: str, usual: str) -> Check:
+    """A setting of the security section in words; a note where it lets everything pass."""
+    if setting == open_way:
+        advice = f"take out security.{name}, or set it to {usual}"
+        return Check("web", name, "note", ways[setting], advice)
+    return Check("web", name, "ok", ways[setting])
 
 
 def _is_of_this_network(host: str) -> bool:
