@@ -318,7 +318,8 @@ async def _report_on(
         """Tell it before the plan runs: what follows is what the repaired plan does."""
         nonlocal repaired
         repaired = repairs
-        around.remark("plan", f"repaired: {'; '.join(repairs)}")
+        if not around.options.quiet:
+            progress.say("plan", f"repaired: {'; '.join(repairs)}")
 
     guard.known.plan_written(source)
     began = time.perf_counter()
