@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from core.base.clock import Clock
 from core.turn import SANDBOX_STEP, MemoryItem
@@ -17,7 +17,7 @@ _TEXT_CHARS: Final = 500
 
 
 class MemoryManager:
-    """The items of one session, kept in its file; `load` is explicit (or use `open`).
+    """The items of one session, kept in its file, which is read by `load` alone.
 
     Items that could not be written stay in memory and are written with the next one that can.
     Methods may be called from several threads; all but the readers wait for the disk.
@@ -44,25 +44,6 @@ class MemoryManager:
         self._enabled = enabled
         self._clock = clock
         self._mutex = threading.Lock()
-
-    @classmethod
-    def open(
-        cls,
-        session_id: str,
-        memory_dir: str | Path = "memory",
-        *,
-        enabled: bool = True,
-        structure: Structure = "date",
-    ) -> Self:
-        """A manager with the session's file loaded.
-
-        Raises:
-            UsageError: the session id is not of a known form.
-            StorageError: see `load`.
-        """
-        memory = cls(session_id, memory_dir, enabled=enabled, structure=structure)
-        memory.load()
-        return memory
 
     @property
     def path(self) -> Path:

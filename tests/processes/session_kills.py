@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.turn import MemoryItem
-from modules.session.memory import MemoryManager
+from tests.modules.session.opened import opened
 
 SESSION = "written"
 ITEMS_MAX = 12
@@ -33,7 +33,7 @@ def survive(folder: Path, kills: int, seed: int) -> None:
         kept = len(_texts(folder))
         assert before + told <= kept <= before + told + 1, (before, told, kept)
         before = kept
-    MemoryManager.open(SESSION, folder)
+    opened(SESSION, folder)
     assert list(folder.iterdir()) == [folder / f"{SESSION}.json"]  # leftovers are cleared away
 
 
@@ -73,7 +73,7 @@ def _texts(folder: Path) -> list[str]:
 
 def main() -> None:
     """Add items to the session in a folder, for ever."""
-    memory = MemoryManager.open(SESSION, sys.argv[1])
+    memory = opened(SESSION, sys.argv[1])
     number = 0
     while True:
         memory.add(MemoryItem(timestamp=0, type="run_metadata", text=f"{sys.argv[2]}{number}"))

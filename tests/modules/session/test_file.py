@@ -16,6 +16,7 @@ from core.turn import MemoryItem
 from core.values import Json
 from modules.session.file import MemoryFile, MemoryRecord, shorten, storable
 from modules.session.memory import MemoryManager
+from tests.modules.session.opened import opened
 
 
 def note(text: str) -> MemoryItem:
@@ -272,11 +273,11 @@ def test_what_the_user_edits_between_two_items_is_kept(tmp_path: Path) -> None:
 def test_a_path_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "notes.json").mkdir()
     with pytest.raises(StorageError, match="not a regular file"):
-        MemoryManager.open("notes", tmp_path)
+        opened("notes", tmp_path)
     (tmp_path / "pipe.json").unlink(missing_ok=True)
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(StorageError, match="not a regular file"):
-        MemoryManager.open("pipe", tmp_path)
+        opened("pipe", tmp_path)
 
 
 def test_a_folder_that_another_process_holds_too_long_is_a_storage_error(tmp_path: Path) -> None:
@@ -293,7 +294,7 @@ def test_a_folder_that_another_process_holds_too_long_is_a_storage_error(tmp_pat
 
 
 def test_two_managers_of_one_session_see_and_keep_each_others_items(tmp_path: Path) -> None:
-    one, two = (MemoryManager.open("notes", tmp_path) for _ in range(2))
+    one, two = (opened("notes", tmp_path) for _ in range(2))
     one.add(note("a"))
     two.add(note("b"))
     one.add(note("c"))

@@ -9,6 +9,7 @@ import pytest
 from core.errors import StorageError
 from core.turn import SANDBOX_STEP, MemoryItem
 from modules.session.memory import MemoryManager
+from tests.modules.session.opened import opened
 
 SESSION = "2026/11/21/session-1795000000-a1b2c3"
 
@@ -24,7 +25,7 @@ def texts(memory: MemoryManager) -> list[str]:
 
 
 def test_making_and_loading_a_manager_writes_nothing(tmp_path: Path) -> None:
-    memory = MemoryManager.open(SESSION, tmp_path / "memory")
+    memory = opened(SESSION, tmp_path / "memory")
     assert memory.get_session_items() == []
     assert list(tmp_path.iterdir()) == []
 
@@ -43,19 +44,19 @@ def test_an_empty_session_can_be_saved(tmp_path: Path) -> None:
     memory = MemoryManager(SESSION, tmp_path)
     memory.save()
     assert json.loads(memory.path.read_bytes()) == []
-    assert MemoryManager.open(SESSION, tmp_path).take_warnings() == []
+    assert opened(SESSION, tmp_path).take_warnings() == []
 
 
 def test_a_session_is_continued_where_it_was_left(tmp_path: Path) -> None:
     MemoryManager(SESSION, tmp_path).add(note("first"))
-    again = MemoryManager.open(SESSION, tmp_path)
+    again = opened(SESSION, tmp_path)
     again.add(note("second"))
-    assert texts(MemoryManager.open(SESSION, tmp_path)) == ["first", "second"]
+    assert texts(opened(SESSION, tmp_path)) == ["first", "second"]
 
 
 def test_a_flat_session_is_found_again_under_its_full_id(tmp_path: Path) -> None:
-    MemoryManager.open(SESSION, tmp_path, structure="flat").add(note("kept"))
-    assert texts(MemoryManager.open(SESSION, tmp_path, structure="flat")) == ["kept"]
+    opened(SESSION, tmp_path, structure="flat").add(note("kept"))
+    assert texts(opened(SESSION, tmp_path, structure="flat")) == ["kept"]
 
 
 def test_a_session_counts_as_kept_while_its_items_reach_the_disk(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_a_session_counts_as_kept_while_its_items_reach_the_disk(tmp_path: Path)
 
 
 def test_disabled_memory_lives_in_the_process_only(tmp_path: Path) -> None:
-    memory = MemoryManager.open(SESSION, tmp_path / "memory", enabled=False)
+    memory = opened(SESSION, tmp_path / "memory", enabled=False)
     memory.add(note("here"))
     memory.save()
     memory.load()
@@ -117,13 +118,13 @@ def test_recent_successes_are_newest_first_each_once_and_tools_only(tmp_path: Pa
 def test_what_cannot_be_written_stays_in_memory_and_is_written_later(tmp_path: Path) -> None:
     blocker = tmp_path / "memory"
     blocker.write_text("a file where the folder should be")
-    memory = MemoryManager.open("notes", blocker)
+    memory = opened("notes", blocker)
     with pytest.raises(StorageError, match="CORTEX_HOME"):
         memory.add(note("one"))
     assert texts(memory) == ["one"]
     blocker.unlink()
     memory.add(note("two"))
-    assert texts(MemoryManager.open("notes", blocker)) == ["one", "two"]
+    assert texts(opened("notes", blocker)) == ["one", "two"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
@@ -142,7 +143,7 @@ def test_a_manager_that_stopped_writing_still_remembers(tmp_path: Path) -> None:
     memory.stop_writing()
     memory.add(note("two"))
     assert texts(memory) == ["one", "two"]
-    assert texts(MemoryManager.open("notes", tmp_path)) == ["one"]
+    assert texts(opened("notes", tmp_path)) == ["one"]
 
 
 def test_a_full_session_refuses_more_but_keeps_its_file(tmp_path: Path) -> None:

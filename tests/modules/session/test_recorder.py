@@ -52,6 +52,7 @@ from modules.session.recorder import (
     SUMMARY_CHARS,
     SessionRecorder,
 )
+from tests.modules.session.opened import opened
 
 NOW = 1_795_000_000.25
 CANARY = "sk-0123456789abcdef"
@@ -288,7 +289,7 @@ async def test_any_text_a_run_can_hold_is_kept(tmp_path: Path) -> None:
         finished([float("nan"), deep]),
     ):
         assert await record(event) is None
-    again = MemoryManager.open("notes", tmp_path)
+    again = opened("notes", tmp_path)
     assert again.take_warnings() == []
     started, called, _ = again.get_session_items()
     assert started.user_query == "\x00\x1b[31m {braces} ``` \ufffd"

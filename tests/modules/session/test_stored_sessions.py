@@ -18,11 +18,11 @@ from core.values import Json
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
 from modules.session.history import activity_of, exchanges, usage_of
-from modules.session.memory import MemoryManager
 from modules.session.provenance import recall
 from modules.terminal.wording import activity_text, usage_text
 from tests.doubles import profile
 from tests.modules.offline.plans import Bench, history, offline_reply
+from tests.modules.session.opened import opened
 
 BIG: Final = "9" * 400
 """No float holds it."""
@@ -101,14 +101,14 @@ def test_no_stored_item_makes_a_session_unusable(
     data = json.dumps(stored, indent=2).encode()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "notes.json").write_bytes(data[: len(data) - cut_off])
-        memory = MemoryManager.open("notes", folder)
+        memory = opened("notes", folder)
         plan = asyncio.run(plan_after(memory.get_session_items(), request))
         plan.encode()
         memory.save()
         asides = list(Path(folder).glob("*.damaged-*"))
         assert len(asides) == len(memory.take_warnings()) <= 1
         assert all(aside.read_bytes() == data[: len(data) - cut_off] for aside in asides)
-        assert MemoryManager.open("notes", folder).take_warnings() == []
+        assert opened("notes", folder).take_warnings() == []
 
 
 @pytest.mark.parametrize(
