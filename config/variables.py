@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
@@ -94,14 +94,17 @@ class Expander:
 
     def _constant(self, body: str) -> str | None:
         """The value of a name that stands for the same thing in every file; None for others."""
-        constants: Mapping[str, Callable[[], str]] = {
-            "userHome": self._home,
-            "workspaceFolder": lambda: str(self._folder),
-            "workspaceFolderBasename": lambda: self._folder.name,
-            "pathSeparator": lambda: os.sep,
-            "/": lambda: os.sep,
-        }
-        return constants[body]() if body in constants else None
+        match body:
+            case "userHome":
+                return self._home()
+            case "workspaceFolder":
+                return str(self._folder)
+            case "workspaceFolderBasename":
+                return self._folder.name
+            case "pathSeparator" | "/":
+                return os.sep
+            case _:
+                return None
 
     def _home(self) -> str:
         try:
