@@ -20,7 +20,7 @@ from core.ports import (
 from core.provenance.guard import Provenance
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step, UserTurn
+from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step
 
 __all__ = [
     "AgentContext",
@@ -95,7 +95,8 @@ class AgentContext:
         self.provenance = provenance
         self.images = images
         self.texts = texts
-        self.turn = UserTurn(user_input, history)
+        self.user_input = user_input
+        self.history = history
         self.session_id = session_id
         self.dispatcher = dispatcher
         self.mcp_server_descriptions = dict(mcp_server_descriptions)
@@ -109,14 +110,9 @@ class AgentContext:
         self.user_input_override: str | None = None
 
     @property
-    def user_input(self) -> str:
-        """The request as the user gave it."""
-        return self.turn.request
-
-    @property
     def said(self) -> tuple[str, ...]:
         """The user's words: the names of images, earlier requests, and at the end this one."""
-        earlier = (exchange.request for exchange in self.turn.history)
+        earlier = (exchange.request for exchange in self.history)
         return (*(image.name for image in self.images), *earlier, self.user_input)
 
     @property

@@ -315,7 +315,7 @@ class AgentLoop:
             user_input=context.current_input,
             tools=context.dispatcher.catalog,
             perception=perception,
-            history=context.turn.history,
+            history=context.history,
             failed=tuple(run.failed),
             observation=run.observation,
             plan_style=strategy.plan_style,

@@ -1,7 +1,7 @@
 """The values that flow through one run, in the order in which they come to be.
 
-`UserTurn` → `PerceptionResult` → `Plan` → `ActionResult` → `Step` → `RunOutcome`. Frozen
-dataclasses, except `PerceptionResult`, which is parsed from model output and so is Pydantic.
+`PerceptionResult` → `Plan` → `ActionResult` → `Step` → `RunOutcome`. Frozen dataclasses, except
+`PerceptionResult`, which is parsed from model output and so is Pydantic.
 """
 
 import ast
@@ -67,14 +67,6 @@ class Exchange:
 
     request: str
     answer: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class UserTurn:
-    """A request as the user gave it, with the session's earlier exchanges, oldest first."""
-
-    request: str
-    history: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
