@@ -10,7 +10,6 @@ their authors wrote them. Run with the folder of the documents:
 import asyncio
 import hashlib
 import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,8 @@ from core.turn import PerceptionResult, Plan
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import describe_tool, summarize_tools
 from tests.benchmarks.catalogue_requests import REQUESTS
-from tests.benchmarks.table import Row, print_machine, print_table
+from tests.benchmarks.environments import NotInstalled, prepare
+from tests.benchmarks.table import Row
 
 TOOLS = 500
 METHODS_OF_A_NEEDED_API = 10
@@ -48,9 +48,16 @@ class Found:
     offered: bool
 
 
-def measure(folder: Path) -> list[Row]:
-    """Prompt size, recall and time on 500 tools from the discovery documents in `folder`."""
-    tools = tools_of(folder)
+DOCUMENTS = Path("discovery_cache", "documents")
+"""Where google-api-python-client keeps its discovery documents, in its package."""
+
+
+def measure(_: Path) -> list[Row]:
+    """Prompt size, recall and time on 500 tools from Google's discovery documents."""
+    place = prepare("catalogue")
+    if isinstance(place, NotInstalled):
+        return [Row("500 tools", "not measured", f"not installed: {place.reason}")]
+    tools = tools_of(place.package("googleapiclient") / DOCUMENTS)
     catalog = ToolCatalog(tools)
     found = asyncio.run(_all_found(catalog))
     tuning, held_out = found[0::2], found[1::2]
@@ -247,13 +254,3 @@ def _times(tools: list[ToolSpec]) -> tuple[float, float]:
             index.search(request, len(fresh))
             ranking.append(time.process_time() - started)
     return 1000 * median(building), 1000 * median(ranking)
-
-
-def main(folder: Path) -> None:
-    """Print the table."""
-    print_machine()
-    print_table("A catalogue of 500 tools (tuning, held out)", measure(folder))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,5 +1,6 @@
 """Our own time a loop iteration: scripted model, no tool call, real sandbox, memory on disk."""
 
+import asyncio
 import statistics
 import time
 from dataclasses import dataclass
@@ -37,8 +38,12 @@ class Times:
     cpu: list[float]
 
 
-async def measure(home: Path) -> list[Row]:
+def measure(home: Path) -> list[Row]:
     """Whole requests of one iteration each, perception and session memory included."""
+    return asyncio.run(_measured(home))
+
+
+async def _measured(home: Path) -> list[Row]:
     without = await _iterations(MultiMCP([]), home / "without")
     # Known from a cache: nothing is started.
     spec, cache = ServerSpec("shop", ("none",), home, connection="per_call"), ToolCache(home)

@@ -4,6 +4,7 @@
 """
 
 import sys
+from pathlib import Path
 
 from tests.benchmarks.contest import Contender, Contest, Outcome
 from tests.benchmarks.drivers.turns import Order, Target
@@ -66,7 +67,7 @@ def math_server() -> Target:
     return Target([sys.executable, str(ROOT / "servers" / "math_server.py")], str(ROOT))
 
 
-def measure(rounds: int = ROUNDS) -> list[Row]:
+def measure(_: Path, rounds: int = ROUNDS) -> list[Row]:
     """All contenders in turn; medians of all calls, and of the rounds' ratios."""
     contenders = (OURS, YARDSTICK, SDK_CLIENT, *PEERS, LANGCHAIN_DEFAULT, *FLOORS)
     outcomes = Contest(contenders, math_server(), ADDITION).run(rounds)

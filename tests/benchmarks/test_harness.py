@@ -12,6 +12,7 @@ import pytest
 
 from modules.sandbox import SandboxLimits
 from tests.benchmarks import environments, exhaustion, sandbox, stdlib_server
+from tests.benchmarks.__main__ import MEASURES
 from tests.benchmarks.contest import Contender, Contest, Outcome
 from tests.benchmarks.drivers.attempts import Trial
 from tests.benchmarks.drivers.turns import Batch, Order, Target
@@ -82,6 +83,13 @@ def test_ratios_are_taken_within_rounds_so_that_a_busy_spell_cancels_out() -> No
     ours = Outcome(OURS, {n: Batch([0.005 * n], 0.0) for n in (1, 2, 3, 4)})
     assert ours.ratios(yardstick) == pytest.approx([0.5, 0.5, 0.5])
     assert ours.ratio_text(yardstick) == "0.50 (0.50 … 0.50)"
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measurement_is_a_module(name: str) -> None:
+    found = importlib.util.find_spec(f"tests.benchmarks.{name}")
+    assert found is not None
+    assert "\ndef measure(" in Path(str(found.origin)).read_text("utf-8")
 
 
 def test_an_aim_is_held_against_the_figure_as_it_is_printed() -> None:
