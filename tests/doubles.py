@@ -252,6 +252,11 @@ class FakeParts:
         return await result(tools, call) if callable(result) else result
 
 
+def planned(**results: ActionResult | Runner) -> FakeParts:
+    """Plans of these names, written in this order, and what each one's run results in."""
+    return FakeParts([*map(Plan, results)], {name: [one] for name, one in results.items()})
+
+
 def context(
     fakes: FakeParts,
     *,

@@ -28,7 +28,7 @@ from core.strategy import (
     select_decision_prompt_path,
 )
 from core.tools.content import block_text
-from core.turn import FinalAnswer, MemoryItem, PerceptionResult, Plan
+from core.turn import FinalAnswer, MemoryItem, PerceptionResult
 from modules import tools as tool_functions
 from modules.action import MAX_TOOL_CALLS_PER_PLAN, run_python_sandbox
 from modules.decision import generate_plan
@@ -39,7 +39,7 @@ from servers.web.pages import WebContentFetcher
 from servers.web.rate_limit import RateLimiter
 from servers.web.search.duckduckgo import DuckDuckGoSearcher
 from tests.command_line import ROOT, SUMS
-from tests.doubles import FakeParts, context
+from tests.doubles import FakeParts, context, planned
 
 MATH = ROOT / "servers" / "math_server.py"
 
@@ -100,7 +100,7 @@ async def test_the_one_shot_client_lists_and_calls() -> None:
 
 
 async def test_the_loop_gives_status_and_result() -> None:
-    fakes = FakeParts([Plan("p")], {"p": [FinalAnswer("42")]})
+    fakes = planned(p=FinalAnswer("42"))
     outcome = await collect(AgentLoop(context(fakes)).run())
     assert outcome.as_dict() == {"status": "done", "result": "FINAL_ANSWER: 42"}
 

@@ -48,6 +48,7 @@ from tests.doubles import (
     FakeModel,
     FakeParts,
     context,
+    planned,
     reading,
     text_result,
     tool,
@@ -72,7 +73,7 @@ def kinds(events: list[Event]) -> list[type[Event]]:
 
 
 async def test_a_plan_that_answers_ends_the_run_in_one_step() -> None:
-    fakes = FakeParts([Plan("p1")], {"p1": [FinalAnswer("42")]})
+    fakes = planned(p1=FinalAnswer("42"))
     ctx = context(fakes)
     outcome, events = await run(ctx)
     assert (outcome.status, outcome.answer, outcome.exit_code) == ("done", "42", ExitCode.ANSWERED)
@@ -84,10 +85,7 @@ async def test_a_plan_that_answers_ends_the_run_in_one_step() -> None:
 
 
 async def test_an_observation_becomes_the_next_steps_input() -> None:
-    fakes = FakeParts(
-        [Plan("p1"), Plan("p2")],
-        {"p1": [reading("the page says 7")], "p2": [FinalAnswer("seven")]},
-    )
+    fakes = planned(p1=reading("the page says 7"), p2=FinalAnswer("seven"))
     outcome, events = await run(context(fakes, request="what does the page say?"))
     assert outcome.answer == "seven"
     assert [step.number for step in outcome.steps] == [1, 2]
@@ -99,10 +97,7 @@ async def test_an_observation_becomes_the_next_steps_input() -> None:
 
 
 async def test_a_huge_observation_is_shortened_and_says_so() -> None:
-    fakes = FakeParts(
-        [Plan("p1"), Plan("p2")],
-        {"p1": [reading("x" * 1_000_000)], "p2": [FinalAnswer("ok")]},
-    )
+    fakes = planned(p1=reading("x" * 1_000_000), p2=FinalAnswer("ok"))
     await run(context(fakes))
     observation = fakes.inputs[1].observation
     assert observation is not None
@@ -113,7 +108,7 @@ async def test_a_huge_observation_is_shortened_and_says_so() -> None:
 async def test_a_failed_plan_is_asked_for_again_with_its_failure() -> None:
     done = ToolCall("math.add", {"input": {"a": 1}}, True, 3, 0.01)
     failed = PlanFailed(BROKEN.failure, (done,))
-    fakes = FakeParts([Plan("p1"), Plan("p2")], {"p1": [failed], "p2": [FinalAnswer("ok")]})
+    fakes = planned(p1=failed, p2=FinalAnswer("ok"))
     outcome, events = await run(context(fakes))
     assert outcome.answer == "ok"
     (attempt,) = fakes.inputs[1].failed
@@ -135,7 +130,7 @@ async def test_lifelines_bound_the_retries_of_a_step() -> None:
 
 
 async def test_no_lifelines_means_one_plan() -> None:
-    fakes = FakeParts([Plan("p1")], {"p1": [BROKEN]})
+    fakes = planned(p1=BROKEN)
     outcome, events = await run(context(fakes, strategy=StrategyProfile(max_lifelines_per_step=0)))
     assert outcome.status == "no_answer"
     assert Retrying not in kinds(events)
@@ -143,10 +138,7 @@ async def test_no_lifelines_means_one_plan() -> None:
 
 async def test_steps_bound_the_run_and_the_partial_result_is_told() -> None:
     call = ToolCall("math.add", {}, True, 12, 0.01)
-    fakes = FakeParts(
-        [Plan("p1"), Plan("p2")],
-        {"p1": [FurtherProcessing("a", (call,))], "p2": [FurtherProcessing("b", (call,))]},
-    )
+    fakes = planned(p1=FurtherProcessing("a", (call,)), p2=FurtherProcessing("b", (call,)))
     outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=2)))
     assert outcome.status == "no_answer"
     assert "2 steps" in outcome.message
@@ -154,7 +146,7 @@ async def test_steps_bound_the_run_and_the_partial_result_is_told() -> None:
 
 
 async def test_repairs_are_told_with_the_plan_they_belong_to_before_it_runs() -> None:
-    fakes = FakeParts([Plan("p1"), Plan("p2")], {"p1": [BROKEN], "p2": [FinalAnswer("ok")]})
+    fakes = planned(p1=BROKEN, p2=FinalAnswer("ok"))
     fakes.repairs["p2"] = ("added await to tools.add (line 3)",)
     outcome, events = await run(context(fakes))
     place = events.index(PlanRepaired(1, 2, outcome.steps[1].repairs))
@@ -230,7 +222,7 @@ async def test_tool_calls_are_told_before_and_after() -> None:
         return FinalAnswer(str(result.value))
 
     dispatcher = FakeDispatcher([add], {"math.add": value_result(3)})
-    fakes = FakeParts([Plan("p1")], {"p1": [calls]})
+    fakes = planned(p1=calls)
     ctx = context(fakes, dispatcher=dispatcher)
     outcome, events = await run(ctx)
     assert outcome.answer == "3"
@@ -254,7 +246,7 @@ async def call_thrice(answer: ToolResult | Exception) -> int:
         return FinalAnswer("tried")
 
     dispatcher = FakeDispatcher([add], {"math.add": answer})
-    await run(context(FakeParts([Plan("p")], {"p": [calls]}), dispatcher=dispatcher))
+    await run(context(planned(p=calls), dispatcher=dispatcher))
     return len(dispatcher.calls)
 
 
@@ -276,7 +268,7 @@ async def test_interrupting_ends_the_run_as_interrupted() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    loop = AgentLoop(context(FakeParts([Plan("p")], {"p": [hangs]})))
+    loop = AgentLoop(context(planned(p=hangs)))
     async with asyncio.timeout(5):
         task = asyncio.create_task(collect(loop.run()))
         await reached.wait()
@@ -289,7 +281,7 @@ async def test_interrupting_ends_the_run_as_interrupted() -> None:
 async def test_interrupting_works_from_before_the_first_event_to_the_last() -> None:
     """Ctrl-C may come while the start of the run is still being written to memory."""
     for moment in (None, RunStarted, PlanWritten, StepFinished):
-        loop = AgentLoop(context(FakeParts([Plan("p")], {"p": [FinalAnswer("x")]})))
+        loop = AgentLoop(context(planned(p=FinalAnswer("x"))))
         if moment is None:
             loop.interrupt()
 
@@ -323,9 +315,7 @@ async def test_waiting_for_a_server_is_not_counted_as_the_calls_time() -> None:
 
     add = tool("add", a="integer")
     dispatcher = SlowToStart([add], {"math.add": value_result(1)})
-    loop = AgentLoop(
-        context(FakeParts([Plan("p")], {"p": [calls]}), dispatcher=dispatcher), lambda: now[0]
-    )
+    loop = AgentLoop(context(planned(p=calls), dispatcher=dispatcher), lambda: now[0])
     seen: list[float] = []
 
     async def listen(event: Event) -> None:
@@ -348,7 +338,7 @@ async def test_closing_the_stream_early_cancels_the_work() -> None:
         raise AssertionError
 
     dispatcher = FakeDispatcher([add], {"math.add": value_result(1)})
-    fakes = FakeParts([Plan("p")], {"p": [calls]})
+    fakes = planned(p=calls)
     async with asyncio.timeout(5):
         async with contextlib.aclosing(
             AgentLoop(context(fakes, dispatcher=dispatcher)).run()
@@ -373,7 +363,7 @@ async def test_the_work_waits_until_the_listener_has_dealt_with_an_event() -> No
         if isinstance(event, PlanWritten):
             order.append("plan is on disk")
 
-    fakes = FakeParts([Plan("p")], {"p": [calls]})
+    fakes = planned(p=calls)
     await collect(AgentLoop(context(fakes)).run(), listen)
     assert order == ["plan is on disk", "plan runs"]
 
@@ -385,13 +375,13 @@ async def test_usage_is_that_of_this_run_alone() -> None:
         model.usage = Usage(7, 130, 14)
         return FinalAnswer("x")
 
-    fakes = FakeParts([Plan("p")], {"p": [calls]})
+    fakes = planned(p=calls)
     outcome, _ = await run(context(fakes, model=model))
     assert outcome.usage == Usage(2, 30, 4)
 
 
 async def test_history_and_limits_reach_the_planner() -> None:
-    fakes = FakeParts([Plan("p")], {"p": [FinalAnswer("x")]})
+    fakes = planned(p=FinalAnswer("x"))
     history = (Exchange("add 1 and 2", "3"),)
     await run(context(fakes, history=history))
     assert fakes.inputs[0].history == history
@@ -402,13 +392,10 @@ async def test_what_a_plan_has_found_is_offered_to_the_next() -> None:
     """With a budget for a few of many tools; the request's words fit none of them."""
     many = [tool(f"tool{n}", description="does something " * 9) for n in range(60)]
     found = ("math.tool57", "math.tool41")
-    fakes = FakeParts(
-        [Plan("p1"), Plan("p2"), Plan("p3")],
-        {
-            "p1": [PlanFailed(BROKEN.failure, (), found[:1])],
-            "p2": [FurtherProcessing("more", (), found[1:])],
-            "p3": [FinalAnswer("x", ())],
-        },
+    fakes = planned(
+        p1=PlanFailed(BROKEN.failure, (), found[:1]),
+        p2=FurtherProcessing("more", (), found[1:]),
+        p3=FinalAnswer("x", ()),
     )
     strategy = StrategyProfile(tool_prompt_tokens=300)
     await run(context(fakes, strategy=strategy, dispatcher=FakeDispatcher(many, {})))

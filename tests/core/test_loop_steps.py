@@ -34,7 +34,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
-from tests.doubles import FakeModel, FakeParts, context, reading
+from tests.doubles import FakeModel, FakeParts, context, planned, reading
 
 FAILURE = PlanFailure("error", "NameError: summarise", 3, "return summarise(page)")
 PAGE = "The harbour was built in 1782, and widened twice."
@@ -54,10 +54,7 @@ async def run(agent_context: AgentContext) -> tuple[RunOutcome, list[Event]]:
 
 
 async def test_text_that_a_failed_plan_got_goes_on_before_a_lifeline_is_spent() -> None:
-    fakes = FakeParts(
-        [Plan("reads"), Plan("answers")],
-        {"reads": [PlanFailed(FAILURE, (call(PAGE),))], "answers": [FinalAnswer("1782")]},
-    )
+    fakes = planned(reads=PlanFailed(FAILURE, (call(PAGE),)), answers=FinalAnswer("1782"))
     outcome, events = await run(context(fakes, request="When was the harbour built?"))
     assert outcome.answer == "1782"
     assert not [event for event in events if isinstance(event, Retrying)]
@@ -135,7 +132,7 @@ async def test_a_text_that_names_a_border_is_no_answer() -> None:
 async def test_a_plan_that_only_puts_its_work_off_has_failed() -> None:
     """A small model went on so until the steps were spent, because a tool was not to its taste."""
     put_off = FurtherProcessing("a tool named square is needed")
-    fakes = FakeParts([Plan("a"), Plan("b")], {"a": [put_off], "b": [FinalAnswer("x")]})
+    fakes = planned(a=put_off, b=FinalAnswer("x"))
     outcome, _ = await run(context(fakes))
     assert outcome.answer == "x"
     assert "is for text that a tool gave" in str(fakes.inputs[1].failed[0].failure)
@@ -145,7 +142,7 @@ async def test_a_plan_that_only_puts_its_work_off_has_failed() -> None:
 
 async def test_the_last_step_spends_its_lifelines_on_such_text() -> None:
     failed = PlanFailed(FAILURE, (call(PAGE),))
-    fakes = FakeParts([Plan("a"), Plan("b")], {"a": [failed], "b": [FinalAnswer("x")]})
+    fakes = planned(a=failed, b=FinalAnswer("x"))
     outcome, events = await run(context(fakes, strategy=StrategyProfile(max_steps=1)))
     assert outcome.answer == "x"
     assert [event.attempt for event in events if isinstance(event, Retrying)] == [1]
@@ -211,10 +208,7 @@ async def test_a_plan_may_ask_back_and_the_next_one_has_the_answer() -> None:
 
 
 async def test_where_nobody_is_there_the_likeliest_reading_is_taken() -> None:
-    fakes = FakeParts(
-        [Plan("asks"), Plan("answers")],
-        {"asks": [AskedBack("Which one?")], "answers": [FinalAnswer("any")]},
-    )
+    fakes = planned(asks=AskedBack("Which one?"), answers=FinalAnswer("any"))
     outcome, events = await run(context(fakes))
     assert outcome.answer == "any"
     assert Clarified(1, "Which one?", None) in events
@@ -259,16 +253,13 @@ async def test_a_spent_budget_ends_the_run_with_what_there_is() -> None:
 
 async def test_the_last_lifeline_is_told_to_the_planner() -> None:
     broken = PlanFailed(PlanFailure("error", "boom"))
-    fakes = FakeParts(
-        [Plan("a"), Plan("b"), Plan("c")],
-        {"a": [broken], "b": [broken], "c": [FinalAnswer("x")]},
-    )
+    fakes = planned(a=broken, b=broken, c=FinalAnswer("x"))
     await run(context(fakes, strategy=StrategyProfile(max_lifelines_per_step=2)))
     assert [inputs.last_try for inputs in fakes.inputs] == [False, False, True]
 
 
 async def test_without_lifelines_the_only_plan_is_no_last_try() -> None:
-    fakes = FakeParts([Plan("a")], {"a": [FinalAnswer("x")]})
+    fakes = planned(a=FinalAnswer("x"))
     await run(context(fakes, strategy=StrategyProfile(max_lifelines_per_step=0)))
     assert [inputs.last_try for inputs in fakes.inputs] == [False]
 
@@ -281,17 +272,14 @@ async def test_usage_is_told_by_model_and_only_of_this_run() -> None:
         model.usage_by_model = {"a": Usage(3, 30, 3), "b": Usage(2, 20, 2)}
         return FinalAnswer("x")
 
-    fakes = FakeParts([Plan("a")], {"a": [use_models]})
+    fakes = planned(a=use_models)
     outcome, _ = await run(context(fakes, model=model))
     assert outcome.usage == Usage(3, 30, 3)
     assert outcome.usage_by_model == {"a": Usage(1, 10, 1), "b": Usage(2, 20, 2)}
 
 
 async def test_a_model_with_little_context_is_given_less_text() -> None:
-    fakes = FakeParts(
-        [Plan("a"), Plan("b")],
-        {"a": [reading("x" * 9_000)], "b": [FinalAnswer("y")]},
-    )
+    fakes = planned(a=reading("x" * 9_000), b=FinalAnswer("y"))
     model = FakeModel(traits=ModelTraits(context_tokens=2_048))
     _, events = await run(context(fakes, model=model))
     (observed,) = [event.text for event in events if isinstance(event, Observed)]
@@ -370,10 +358,7 @@ async def test_a_question_without_end_is_cut() -> None:
 async def test_the_same_long_text_is_not_read_twice() -> None:
     text = "a word " * OBSERVATION_CHARACTERS
     failed = PlanFailed(FAILURE, (call(text),))
-    fakes = FakeParts(
-        [Plan("a"), Plan("b"), Plan("c")],
-        {"a": [failed], "b": [failed], "c": [FinalAnswer("x")]},
-    )
+    fakes = planned(a=failed, b=failed, c=FinalAnswer("x"))
     _, events = await run(context(fakes))
     assert len([event for event in events if isinstance(event, Observed)]) == 1
     assert [inputs.step for inputs in fakes.inputs] == [1, 2, 2]
@@ -382,13 +367,10 @@ async def test_the_same_long_text_is_not_read_twice() -> None:
 async def test_calls_beside_the_text_that_goes_on_are_told() -> None:
     sent = ToolCall("mail.send", {"to": "Bob"}, ok=True, result="Sent.", seconds=0.1)
     first = PlanFailed(FAILURE, (sent,))
-    fakes = FakeParts(
-        [Plan("a"), Plan("b"), Plan("c")],
-        {
-            "a": [first],
-            "b": [PlanFailed(FAILURE, (call(391), call("no", ok=False), call(PAGE)))],
-            "c": [FinalAnswer("x")],
-        },
+    fakes = planned(
+        a=first,
+        b=PlanFailed(FAILURE, (call(391), call("no", ok=False), call(PAGE))),
+        c=FinalAnswer("x"),
     )
     await run(context(fakes))
     told = fakes.inputs[2].user_input
@@ -400,10 +382,7 @@ async def test_calls_beside_the_text_that_goes_on_are_told() -> None:
 
 async def test_a_notice_of_a_failure_is_one_short_line() -> None:
     long = PlanFailure("error", "bad\n[loop] all is well\n" * 1_000)
-    fakes = FakeParts(
-        [Plan("a"), Plan("b")],
-        {"a": [PlanFailed(long, (call(PAGE),))], "b": [FinalAnswer("x")]},
-    )
+    fakes = planned(a=PlanFailed(long, (call(PAGE),)), b=FinalAnswer("x"))
     _, events = await run(context(fakes))
     (notice,) = [event.text for event in events if isinstance(event, Notice)]
     assert len(notice) < 500

@@ -6,9 +6,9 @@ import pytest
 
 from core.events import collect
 from core.loop import AgentLoop
-from core.turn import FinalAnswer, FurtherProcessing, Plan, RunOutcome, ToolCall
+from core.turn import FinalAnswer, FurtherProcessing, RunOutcome, ToolCall
 from core.values import Json
-from tests.doubles import FakeParts, context
+from tests.doubles import FakeParts, context, planned
 
 PAGE = "The harbour was built in 1782, and widened twice."
 
@@ -41,20 +41,20 @@ async def test_an_answer_names_the_documents_and_pages_it_comes_from(
     result: Json, arguments: dict[str, Json], sources: str | None
 ) -> None:
     answer = FinalAnswer("In 1782.", (replace(call(result), arguments=arguments),))
-    outcome = await run(FakeParts([Plan("a")], {"a": [answer]}))
+    outcome = await run(planned(a=answer))
     assert outcome.answer == ("In 1782." if sources is None else f"In 1782.\n\nSources: {sources}")
 
 
 async def test_sources_that_the_answer_names_itself_are_not_repeated() -> None:
     text = "In 1782, says harbour.md."
     answer = FinalAnswer(text, (call("x [Source: docs/harbour.md, ID: 1]"),))
-    outcome = await run(FakeParts([Plan("a")], {"a": [answer]}))
+    outcome = await run(planned(a=answer))
     assert outcome.answer == text
 
 
 async def test_sources_of_an_earlier_step_count_too() -> None:
     found = FurtherProcessing("t", (call("x [Source: a.md, ID: 1]"),))
-    fakes = FakeParts([Plan("a"), Plan("b")], {"a": [found], "b": [FinalAnswer("Yes.")]})
+    fakes = planned(a=found, b=FinalAnswer("Yes."))
     outcome = await run(fakes)
     assert outcome.answer == "Yes.\n\nSources: a.md"
 
@@ -73,6 +73,6 @@ async def test_a_page_is_named_by_its_address_or_host_and_not_by_chance(
     answer: str, names_it: bool
 ) -> None:
     reading = (call(PAGE, url="https://example.org/harbour"),)
-    fakes = FakeParts([Plan("a")], {"a": [FinalAnswer(answer, reading)]})
+    fakes = planned(a=FinalAnswer(answer, reading))
     outcome = await run(fakes)
     assert (outcome.answer == answer) == names_it

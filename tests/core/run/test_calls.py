@@ -13,9 +13,9 @@ from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import ActionResult, FinalAnswer, Plan
+from core.turn import ActionResult, FinalAnswer
 from core.values import JsonObject
-from tests.doubles import FakeDispatcher, FakeParts, context, tool, value_result
+from tests.doubles import FakeDispatcher, context, planned, tool, value_result
 
 
 class Reporting(FakeDispatcher):
@@ -57,7 +57,7 @@ async def told(dispatcher: Reporting, *, busy_turns: int = 0) -> list[Event]:
         for _ in range(busy_turns):
             await asyncio.sleep(0)
 
-    fakes = FakeParts([Plan("p")], {"p": [calls]})
+    fakes = planned(p=calls)
     async with asyncio.timeout(5):
         await collect(AgentLoop(context(fakes, dispatcher=dispatcher)).run(), listen)
     return seen
@@ -92,9 +92,7 @@ async def test_nothing_is_told_of_a_call_after_it_failed() -> None:
 
 
 async def test_a_run_that_is_interrupted_amid_progress_ends() -> None:
-    loop = AgentLoop(
-        context(FakeParts([Plan("p")], {"p": [_add]}), dispatcher=Reporting(9, hang=True))
-    )
+    loop = AgentLoop(context(planned(p=_add), dispatcher=Reporting(9, hang=True)))
 
     async def listen(event: Event) -> None:
         if isinstance(event, ToolCallProgress):
@@ -106,9 +104,7 @@ async def test_a_run_that_is_interrupted_amid_progress_ends() -> None:
 
 
 async def test_closing_the_stream_amid_progress_ends_the_work() -> None:
-    loop = AgentLoop(
-        context(FakeParts([Plan("p")], {"p": [_add]}), dispatcher=Reporting(9, hang=True))
-    )
+    loop = AgentLoop(context(planned(p=_add), dispatcher=Reporting(9, hang=True)))
     async with asyncio.timeout(5), contextlib.aclosing(loop.run()) as events:
         async for event in events:
             if isinstance(event, ToolCallProgress):

@@ -38,6 +38,7 @@ from tests.doubles import (
     FakeParts,
     Runner,
     context,
+    planned,
     text_result,
     tool,
     value_result,
@@ -181,7 +182,7 @@ async def test_identical_calls_at_once_keep_their_places_however_they_end() -> N
         return PlanFailed(PlanFailure("error", text)) if len(fakes.ran) == 1 else FinalAnswer(text)
 
     dispatcher = Reversing()
-    fakes = FakeParts([Plan("p1"), Plan("p2")], {"p1": [at_once], "p2": [at_once]})
+    fakes = planned(p1=at_once, p2=at_once)
     async with asyncio.timeout(5):
         outcome = await collect(AgentLoop(context(fakes, dispatcher=dispatcher)).run())
     assert fakes.inputs[1].failed[0].failure.message == outcome.answer == "[1, 2]"
