@@ -25,9 +25,8 @@ from modules.models.http.json_text import ARGUMENT_CHARACTERS_MAX
 from modules.models.http.reply import ServiceReply
 from modules.models.serving.reply import MAX_NATIVE_CALLS
 from modules.models.vision_names import sees_images
+from tests.modules.models.http.chat_server import ADVICE, chunk, counted, whole
 from tests.modules.models.http.chat_server import call_piece as piece
-from tests.modules.models.http.chat_server import chunk, counted, whole
-from tests.modules.models.http.wired import ADVICE
 
 
 def reader() -> OpenAIReply:

@@ -8,7 +8,7 @@ import pytest
 
 from core.base.http_status import PAUSE_SECONDS_MAX
 from core.values import JsonObject
-from tests.modules.models.http.wired import posted, refusal
+from tests.modules.models.http.chat_server import posted, refusal
 from tests.modules.models.service import Exchange, refuses, sends
 
 

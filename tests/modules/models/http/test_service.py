@@ -15,8 +15,16 @@ from core.errors import ModelUnavailable
 from modules.models.http.client import Body
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, ServiceReply
-from tests.modules.models.http.chat_server import model_server
-from tests.modules.models.http.wired import ADVICE, events, fault, heard, lines, posted, wire
+from tests.modules.models.http.chat_server import (
+    ADVICE,
+    events,
+    fault,
+    heard,
+    lines,
+    model_server,
+    posted,
+    wire,
+)
 from tests.modules.models.service import Exchange, Handler, sends
 
 
