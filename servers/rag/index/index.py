@@ -7,15 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from servers.rag.index.changes import (
-    COUNTER,
-    FINGERPRINT,
-    IDENTITY,
-    changes_since,
-    log_changes,
-    meta_int,
-    meta_text,
-)
 from servers.rag.index.chunk_rows import (
     diff_chunks,
     forget_chunks,
@@ -36,6 +27,15 @@ from servers.rag.index.document_rows import (
     write_text,
 )
 from servers.rag.index.opening import adopt, is_sound, prepare
+from servers.rag.index.schema import (
+    COUNTER,
+    FINGERPRINT,
+    IDENTITY,
+    changes_since,
+    log_changes,
+    meta_int,
+    meta_text,
+)
 from servers.rag.index.word_table import (
     WordTable,
     full_match,

@@ -8,17 +8,19 @@ from pathlib import Path
 
 from core.base.files import make_private_file, make_private_folder
 from servers.rag.errors import IndexUnusable
-from servers.rag.index.changes import (
+from servers.rag.index.connections import IndexDamaged, connect, suspicion, unusable
+from servers.rag.index.schema import (
+    APPLICATION_ID,
     FINGERPRINT,
+    FORMAT,
     IDENTITY,
     RECIPE,
+    TABLES,
     forget_log,
     log_changes,
     meta_text,
     set_meta,
 )
-from servers.rag.index.connections import IndexDamaged, connect, suspicion, unusable
-from servers.rag.index.schema import APPLICATION_ID, FORMAT, TABLES
 
 
 class _Outdated(Exception):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from servers.rag.index.changes import cut_log
 from servers.rag.index.connections import connect
 from servers.rag.index.index import Index
+from servers.rag.index.schema import cut_log
 from servers.rag.ports import Vectors
 from tests.servers.rag.index.made import FINGERPRINT, put
 
