@@ -123,7 +123,7 @@ async def run_plan(
 
 
 def as_written(source: str, tools: ToolCatalog) -> PreparedPlan:
-    """The plan of a planner that makes no slips; what its user's values get wrong, calls tell."""
+    """The plan of a planner of ours; what the user's values get wrong, its calls tell."""
     return PreparedPlan(source)
 
 

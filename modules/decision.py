@@ -42,7 +42,7 @@ class PlanWriter:
         if reply.declined:
             return Declined(reply.text.strip() or f"{self.model.name} {NO_REASON}")
         if not self.model.traits.reads_text:
-            return Plan(reply.text)  # it writes plans, and nothing around them
+            return Plan(reply.text.strip())  # it writes plans, and nothing around them
         return find_plan(reply, inputs.tools)
 
     def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:

@@ -1,6 +1,6 @@
 """Ids of sessions: their form, their file, and which one `--session` means.
 
-A session that is named is there, or one to begin; it is never one made up by a slip.
+A session that is named is there, or one to begin; it is never one made up by a mistake in typing.
 """
 
 import itertools
