@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,11 @@ from servers.rag.library.options import DocumentOptions
 from servers.rag.library.reporter import Reporter
 from servers.rag.library.wording import entry_line, passages_text
 from servers.rag.passages import DocumentEntry, Passage, SearchMode
+
+OTHER_WRITER_SECONDS = 10.0
+"""How long added files are waited for, where another process indexes them."""
+
+OTHER_WRITER_POLL_SECONDS = 0.1
 
 OpenLibrary: TypeAlias = Callable[[DocumentOptions, OnEvent], Library]
 
@@ -81,8 +87,9 @@ class _Commands:
     def add(self, paths: list[Path]) -> int:
         root = self._options.folders[0]
         copied = list(add_files(root, paths))
-        if any(one.state == "added" for one in copied):
+        if added := {str(one.target) for one in copied if one.state == "added"}:
             self._update(embed=True)
+            self._wait_for_other_writer(added)
         rows = [(str(one.target.relative_to(root)), one.state, one.reason) for one in copied]
         self._answer(
             "\n".join(
@@ -195,6 +202,18 @@ class _Commands:
         else:
             with self._reporter.waiting_for("the index to be brought up to date"):
                 self._library.sync(embed=embed)
+
+    def _wait_for_other_writer(self, files: set[str]) -> None:
+        """Wait until the process that indexes has read these: the next question finds them."""
+        if self._other_writer() is None:
+            return
+        until = time.monotonic() + OTHER_WRITER_SECONDS
+        with self._reporter.waiting_for("the process that indexes"):
+            while files - {entry.path for entry in self._library.documents()}:
+                if time.monotonic() > until:
+                    self._reporter.say("what is new is found as soon as that process has read it")
+                    return
+                time.sleep(OTHER_WRITER_POLL_SECONDS)
 
     def _other_writer(self) -> int | None:
         holder = self._library.status().writer_process

@@ -42,6 +42,7 @@ class FakeLibrary:
     found: SearchResult = field(default_factory=lambda: SearchResult((passage("Water it."),)))
     texts: dict[str, str] = field(default_factory=dict[str, str])
     entries: list[DocumentEntry] = field(default_factory=list[DocumentEntry])
+    later_entries: list[list[DocumentEntry]] = field(default_factory=list[list[DocumentEntry]])
     steps: list[IndexProgress | None] = field(default_factory=list[IndexProgress | None])
     broken: RagError | None = None
     has_compared: bool = True
@@ -72,7 +73,7 @@ class FakeLibrary:
         return self.found
 
     def documents(self) -> list[DocumentEntry]:
-        return self.entries
+        return self.later_entries.pop(0) if self.later_entries else self.entries
 
     def text(self, file: str) -> str | None:
         return self.texts.get(file)

@@ -101,6 +101,18 @@ def test_files_are_added_and_one_whose_name_is_taken_is_refused(
         place.manage("add", str(tmp_path / "gone.md"))
 
 
+def test_what_is_added_is_waited_for_where_another_process_reads_it(
+    place: Place, tmp_path: Path
+) -> None:
+    place.library.writer_process = 1
+    new = entry("a.md", str(place.folder / "a.md"))
+    place.library.later_entries = [[], [], [new]]
+    (tmp_path / "a.md").write_text("new")
+    assert place.manage("add", str(tmp_path / "a.md")) == EXIT_DONE
+    assert (place.library.syncs, place.library.later_entries) == ([], [])
+    assert "as soon as" not in place.err.getvalue()
+
+
 def test_a_document_is_deleted_only_if_that_is_certain_and_it_is_one(
     place: Place, tmp_path: Path
 ) -> None:
