@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from core.base.hosts import is_loopback
+from core.base.http import is_loopback
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 

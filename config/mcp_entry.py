@@ -8,7 +8,6 @@ only where it can't be a secret.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
@@ -28,6 +27,7 @@ from config.servers import (
 )
 from config.texts import kind_of
 from config.variables import shown
+from core.base.frozen import frozen
 from core.base.text import listed
 
 SWITCH_KEYS = ("disabled", "enabled")
@@ -135,7 +135,7 @@ MCP_KEYS: Mapping[str, str] = {
 _NOTHING = ServerEntry.model_construct(id="")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpEntry:
     """What one entry says.
 

@@ -10,7 +10,7 @@ Nothing here looks for files: whoever calls names them.
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -28,6 +28,7 @@ from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
 from config.texts import TextProblem, has_comments, load_commented_json
 from config.variables import EnvFileProblem, Expander, read_env_file, shown
 from core.base.files import folder_locked, write_atomically
+from core.base.frozen import frozen
 from core.base.text import listed, near_names
 
 SECTIONS = ("mcpServers", "servers")
@@ -41,7 +42,7 @@ _OTHER_KNOWN_KEYS = frozenset({"inputs", "$schema"})
 _KEYS_SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpFile:
     """What one file says: servers to use, servers that are switched off, and what was ignored.
 

@@ -12,10 +12,11 @@ from config.mcp_file import McpFile, read_mcp_file
 from config.schema import AgentProfile
 from config.servers import ServerSpec, plan_name
 from config.settings import Places
+from core.base.frozen import frozen
 from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret, secrets_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerList:
     """Servers to use, servers that are switched off, and sentences for the user."""
 

@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from pydantic import Field, StrictBool, field_validator, model_validator
 from config.checking import Count, Seconds, Section
 from config.http_address import header_problem, url_problem
 from config.variables import Expander
+from core.base.frozen import frozen
 
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
 StartMode: TypeAlias = Literal["lazy", "eager"]
@@ -67,7 +68,7 @@ _FETCHING = (
 """Commands that download what they run, if it isn't there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerSpec:
     """One MCP server: a program that is spoken to over stdio, or a URL (Streamable HTTP).
 

@@ -4,11 +4,12 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from platformdirs import user_data_path
+
+from core.base.frozen import frozen
 
 ROOT = Path(__file__).resolve().parent.parent
 """The checkout, or the folder that an installed package lies in."""
@@ -26,7 +27,7 @@ class SettingsError(Exception):
         return cls(f"{path}:{line}: {message}" if line is not None else f"{path}: {message}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Where things are: `root` is the checkout or installation, `home` holds all state."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from config.schema import AgentProfile, StrategyProfile
+from core.base.frozen import frozen
 from core.events import Retrying
 from core.ports import (
     AskUser,
@@ -53,7 +54,7 @@ class Perceive(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """The replaceable parts of the loop; `modules.app` chooses them, tests give their own.
 

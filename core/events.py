@@ -7,9 +7,9 @@ dealt with it; so what memory has written is always ahead of what happens next.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from core.turn import (
     ModelPurpose,
     PerceptionResult,
@@ -23,7 +23,7 @@ from core.turn import (
 from core.values import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStarted:
     """A request enters the loop."""
 
@@ -32,7 +32,7 @@ class RunStarted:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """Something the user should know that does not end the run; `source` is a log stage."""
 
@@ -40,7 +40,7 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelAsked:
     """A request is about to be sent to a model; `purpose` is that of the request."""
 
@@ -48,7 +48,7 @@ class ModelAsked:
     purpose: ModelPurpose
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelWriting:
     """A model is writing: how many characters of its reply, and of its thinking, have come."""
 
@@ -57,7 +57,7 @@ class ModelWriting:
     thinking_characters: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelAnswered:
     """A model's reply is complete; times are seconds from the request on.
 
@@ -71,7 +71,7 @@ class ModelAnswered:
     first_token_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRetried:
     """A request failed for a reason that may pass; it is sent again after a pause."""
 
@@ -81,7 +81,7 @@ class ModelRetried:
     pause_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelReplaced:
     """A model can't answer, and the next one of the chain is asked; for good, in this run."""
 
@@ -90,7 +90,7 @@ class ModelReplaced:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clarified:
     """The plan asked back; `answer` is None where nobody was there to ask."""
 
@@ -99,7 +99,7 @@ class Clarified:
     answer: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Perceived:
     """Perception of one step is done."""
 
@@ -107,7 +107,7 @@ class Perceived:
     perception: PerceptionResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanWritten:
     """The model wrote a plan; `prompt_path` is the template that asked for it."""
 
@@ -117,7 +117,7 @@ class PlanWritten:
     prompt_path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanRepaired:
     """Mistakes in the plan were repaired before it ran; `repairs` says which, a phrase each."""
 
@@ -126,7 +126,7 @@ class PlanRepaired:
     repairs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallStarted:
     """A plan's tool call is about to be sent; `call_id` is unique within the run."""
 
@@ -135,7 +135,7 @@ class ToolCallStarted:
     arguments: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallProgress:
     """A server reports progress on a call; `total` where it knows one."""
 
@@ -146,7 +146,7 @@ class ToolCallProgress:
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerLogged:
     """A server wrote a log message (MCP `notifications/message`).
 
@@ -159,7 +159,7 @@ class ServerLogged:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallFinished:
     """A tool call ended, well or not."""
 
@@ -167,7 +167,7 @@ class ToolCallFinished:
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallKept:
     """A retry repeats a harmless call that succeeded before: it got that result, nothing was sent.
 
@@ -177,7 +177,7 @@ class ToolCallKept:
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallRefused:
     """A call was not sent, because nobody who is trusted has asked for it or for a value in it.
 
@@ -189,14 +189,14 @@ class ToolCallRefused:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFinished:
     """An attempt ended in an answer, an observation or a failure (see `Step.result`)."""
 
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observed:
     """A step ended in text that the next step works on."""
 
@@ -204,7 +204,7 @@ class Observed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrying:
     """A plan failed and a lifeline is spent on another."""
 
@@ -214,14 +214,14 @@ class Retrying:
     lifelines_left: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """The final answer, without its prefix."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunFinished:
     """The last event of every run."""
 

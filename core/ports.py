@@ -5,9 +5,10 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
+from core.base.frozen import frozen
 from core.dispatch.hooks import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
@@ -33,7 +34,7 @@ from core.turn import (
 from core.values import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PerceptionInputs:
     """The values that fill the perception prompt; `servers` maps id to description."""
 
@@ -42,7 +43,7 @@ class PerceptionInputs:
     tools: ToolCatalog
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DecisionInputs:
     """The values that fill a decision prompt.
 
@@ -78,7 +79,7 @@ class DecisionInputs:
     down: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextInput:
     """A text that goes with a request; a plan has it as a variable of that name."""
 
@@ -100,7 +101,7 @@ class TextInput:
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageInput:
     """An image that goes with a request; `name` is the path as the user wrote it."""
 
@@ -109,7 +110,7 @@ class ImageInput:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRequest:
     """What every model backend is asked: a prompt, what it is for, and what filled it.
 
@@ -145,21 +146,21 @@ class ModelRequest:
         return self.prompt[self.prefix_characters :]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """A further piece of the reply's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingDelta:
     """A further piece of what a reasoning model thinks; no part of the reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativeToolCall:
     """A tool call in the provider's own form, which models write though nobody offered it."""
 
@@ -174,7 +175,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "refused"]
 """Why a reply ended: by itself, at the limit of output tokens, or because the model declines."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplyEnd:
     """The last delta of every stream: what the reply took, and why it ended."""
 
@@ -185,7 +186,7 @@ class ReplyEnd:
 ReplyDelta: TypeAlias = TextDelta | ThinkingDelta | NativeToolCall | ReplyEnd
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelReply:
     """A model's whole reply.
 
@@ -202,7 +203,7 @@ class ModelReply:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelTraits:
     """What a model can do, as far as its backend knows.
 

@@ -9,11 +9,12 @@ the design page), so that it ranks, and hides nothing by itself.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Literal, assert_never
 
 from config.schema import StrategyProfile
+from core.base.frozen import frozen
 from core.ports import DecisionInputs, GeneratePlan, PlanReply
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -47,7 +48,7 @@ PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Situation:
     """What a strategy decides from.
 
@@ -68,7 +69,7 @@ class Situation:
     tool_prompt_tokens: int = 6_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The model's reply, the tools that its plan may call, and the prompt that asked for it."""
 

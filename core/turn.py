@@ -6,11 +6,12 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.base.frozen import frozen
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 
@@ -61,7 +62,7 @@ class PerceptionResult(BaseModel):
     selected_servers: list[str] = Field(default_factory=list[str])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exchange:
     """One earlier request of the session and its answer; None if it got none."""
 
@@ -69,7 +70,7 @@ class Exchange:
     answer: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """A `solve()` plan as the model wrote it, fences removed."""
 
@@ -100,14 +101,14 @@ def _tree(source: str) -> ast.Module:
     return tree
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declined:
     """The model says that it can't plan this request, and why; ends the run without an answer."""
 
     explanation: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """One finished tool call of a plan.
 
@@ -132,7 +133,7 @@ class ToolCall:
         return text.removeprefix(f"{name}: ")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanFailure:
     """Why a plan gave no result: for the retry prompt and for the user.
 
@@ -150,7 +151,7 @@ class PlanFailure:
         return f"{self.message}{where}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoPlan:
     """A model reply that held no `solve()`; `text` is the reply."""
 
@@ -158,7 +159,7 @@ class NoPlan:
     failure: PlanFailure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FinalAnswer:
     """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix.
 
@@ -170,7 +171,7 @@ class FinalAnswer:
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FurtherProcessing:
     """The plan produced text that the next step must work on."""
 
@@ -179,7 +180,7 @@ class FurtherProcessing:
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanFailed:
     """The plan failed; a mistake of the model, carried as a value into the retry."""
 
@@ -188,7 +189,7 @@ class PlanFailed:
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskedBack:
     """The plan asks the user what is meant."""
 
@@ -200,7 +201,7 @@ class AskedBack:
 ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | PlanFailed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """One plan that failed in this step, with what its retry needs to know.
 
@@ -214,7 +215,7 @@ class Attempt:
     kept: tuple[ToolCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One finished pass through perception, decision and action, retries included.
 
@@ -231,7 +232,7 @@ class Step:
     repairs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Model use: calls made, and tokens where the backend reports them (else 0).
 
@@ -291,7 +292,7 @@ _EXIT_CODES: dict[RunStatus, ExitCode] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOutcome:
     """How a run ended.
 

@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TextIO
 
 from config.schema import SandboxSection
 from config.servers import ServerSpec
 from config.settings import Places
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
@@ -30,7 +30,7 @@ PINS_FILE: Final = "tool_pins.json"
 """Under CORTEX_HOME: the tool definitions that were first seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Display:
     """What a run tells on stderr, and asks there."""
 
@@ -57,7 +57,7 @@ def sandbox_limits(section: SandboxSection) -> SandboxLimits:
     return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerAccess:
     """How one run treats its servers.
 

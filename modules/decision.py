@@ -1,9 +1,9 @@
 """Decision: ask a model for a `solve()` plan, and find the plan in what it wrote."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from config.schema import AgentProfile
+from core.base.frozen import frozen
 from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
@@ -24,7 +24,7 @@ NO_REASON = (
 """What is said for a model that declines without a word."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanWriter:
     """Writes plans for one profile with one model; `core.ports.GeneratePlan`."""
 

@@ -11,13 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
+from core.base.frozen import frozen
 from core.errors import ExitCode
 from core.process.spawn import SpawnedServer
 from core.turn import RunOutcome
@@ -44,7 +44,7 @@ marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What a run of the program begins with; `spawned` are servers that run already."""
 

@@ -5,7 +5,8 @@ of an event stays bytes, because what reads it next (`core.mcp.wire`) takes byte
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from core.base.frozen import frozen
 
 EVENT_ID_BYTES_MAX = 1024
 """A longer id counts as empty: it would have to go into a header of ours."""
@@ -20,7 +21,7 @@ class EventTooLong(Exception):
     """An event grew past the cap, which the text names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerSentEvent:
     """One event; `id` is the stream's last event id at that point, empty where none was given."""
 

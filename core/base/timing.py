@@ -5,10 +5,10 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from core.base.clock import Clock
+from core.base.frozen import frozen
 
 FIRST_WINDOW_SECONDS: Final = 0.5
 """The wait after one failure is drawn from between zero and this, hence a quarter second."""
@@ -17,7 +17,7 @@ LONGEST_WINDOW_SECONDS: Final = 8.0
 """The window doubles with each further failure in a row, up to this."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timing:
     """What time and chance waits go by; tests bring their own.
 

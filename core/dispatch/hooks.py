@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from core.base.frozen import frozen
 from core.mcp.hooks import Ask, Question, Reply, decline
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolChange:
     """A tool whose definition is not the one that was first used.
 
@@ -41,7 +41,7 @@ async def refuse(changes: Sequence[ToolChange]) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DispatcherHooks:
     """Who is told and asked; by default nobody, and what needs an answer is declined.
 
@@ -63,7 +63,7 @@ ServerState: TypeAlias = Literal["up", "down", "failed", "set aside"]
 until the user brings it back."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerStatus:
     """One server; what is only known of a running one is None or empty for another.
 

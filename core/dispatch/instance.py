@@ -8,11 +8,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.base.timing import Timing
 from core.dispatch.call_errors import evidence
 from core.errors import EntryUnusable, ServerStartError
@@ -51,7 +52,7 @@ _marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConnectionSettings:
     """What the connections of one dispatcher share."""
 

@@ -13,7 +13,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -25,6 +24,7 @@ from core.base.files import (
     reserve_damaged_name,
     write_atomically,
 )
+from core.base.frozen import frozen
 from core.values import Json, JsonObject
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -34,7 +34,7 @@ FILE_FORMAT = 1
 """Goes up when the file's form changes; a file with another number is set aside."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pin:
     """A tool's definition as it was accepted: its SHA-256 in hex, and its text to compare by."""
 

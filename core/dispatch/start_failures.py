@@ -11,12 +11,12 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from config.servers import ServerSpec
 from core.base.clock import Clock
 from core.base.files import folder_locked, read_regular, write_atomically
+from core.base.frozen import frozen
 from core.base.text import seconds_text
 from core.values import Json, JsonObject
 
@@ -39,7 +39,7 @@ _HASH_DIGITS = 8
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartFailure:
     """Failures of one server in a row; `at` is when the last was, in seconds since 1970."""
 

@@ -14,12 +14,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.base.text import has_hidden, listed, with_hidden_shown
 from core.dispatch.definitions import changed_parts, definition_text, digest, tool_without_hidden
 from core.dispatch.hooks import Approve, ToolChange
@@ -42,7 +43,7 @@ ALLOW_OPTION = "--allow-tool-changes"
 """What accepts changes without asking, as messages name it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Admitted:
     """What became of a server's list: tools that may be used, names left out, lines to tell."""
 
@@ -51,7 +52,7 @@ class Admitted:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Change:
     """A listed tool that isn't what was pinned under its name."""
 
@@ -65,7 +66,7 @@ class _Change:
         return f"'{self.name}' ({changed_parts(self.shown.before, self.shown.after)})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Seen:
     """What a look at a list found.
 

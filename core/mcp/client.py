@@ -8,6 +8,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.timing import Deadlines
 from core.errors import CallRefused
@@ -57,7 +58,7 @@ class SessionRefused(Exception):
     """The session is no use; the text is the end of a sentence that begins with the server."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerInfo:
     """What a server said of itself in the handshake."""
 

@@ -7,11 +7,12 @@ hold up the program. The server checks what it gets.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import jsonschema_rs
 
+from core.base.frozen import frozen
 from core.base.text import shorten
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
@@ -44,7 +45,7 @@ class FormError(ValueError):
     """The form can't be asked; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One of the values to choose from; the title is the value where there is no other."""
 
@@ -52,7 +53,7 @@ class Choice:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FormField:
     """One field, as it presents itself; `title` is its name where it has no title.
 

@@ -5,16 +5,17 @@ what is asked for.
 """
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from core.base.frozen import frozen
 from core.values import Json, JsonObject
 
 OnProgress: TypeAlias = Callable[[float, float | None, str | None], None]
 """Hears of progress on one call: done so far, total where it is known, and a message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What a server asks the user while it works on a call.
 
@@ -28,7 +29,7 @@ class Question:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What the user made of a question; `content` fits its fields where it was accepted."""
 
@@ -48,7 +49,7 @@ def _tell_nobody(*_: str) -> None:
     """Keep it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionHooks:
     """Who hears what a server says of its own accord; by default nobody.
 

@@ -16,7 +16,7 @@ import httpx2
 
 from config.servers import ServerSpec
 from core.base.causes import causes
-from core.base.http_status import may_pass, status_text
+from core.base.http import may_pass, status_text
 from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.values import Json

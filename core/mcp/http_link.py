@@ -16,8 +16,7 @@ from typing import Literal, Self, TypeAlias
 import httpx2
 
 from config.servers import ServerSpec
-from core.base.hosts import is_loopback
-from core.base.http_status import PAUSE_STATUSES, retry_after_seconds
+from core.base.http import PAUSE_STATUSES, is_loopback, retry_after_seconds
 from core.mcp.http_errors import (
     CONNECT_SECONDS,
     CONNECTIONS_MAX,

@@ -15,12 +15,13 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
 from config.server_list import redactor_of
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.errors import EntryUnusable, ServerStartError
 from core.process.left_session import MARK, end_marked, new_mark
 from core.process.server_log import ServerLog
@@ -36,7 +37,7 @@ LOG_LINE_CHARACTERS_SHOWN = 240
 """How much of that line an error message quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpawnedServer:
     """A running server process, not yet spoken to.
 

@@ -11,8 +11,9 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from core.base.frozen import frozen
 
 PROGRAM = Path(__file__).with_name("watchdog_program.py")
 
@@ -20,7 +21,7 @@ END_SECONDS = 0.5
 """How long it may take to end with nothing left to guard; a millisecond is usual."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StopGrace:
     """How long a server may take over each stage of its end, in seconds.
 

@@ -1,9 +1,9 @@
 """The texts in a call's arguments, each with what its name says it is for."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.tools.ranking import WORD
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -45,7 +45,7 @@ _PROPERTY: Final = _words(
 """With these a name says what belongs to a thing, not where it is: `file_id`, `page_count`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArgumentText:
     """A text in an argument; `words` are those of its parameter's name.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from core.base.frozen import frozen
 from core.tools.ranking import stem
 
 REQUEST_CHARACTERS_MAX: Final = 20_000
@@ -123,7 +124,7 @@ _NO_VERBS: Final = (
 ) | _words("my your i'd you not")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WantedAction:
     """Something asked for: the verb as it was said, and the stems of the words it is about."""
 

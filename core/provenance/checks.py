@@ -5,9 +5,10 @@ The words for the user stand in the terminal, which alone knows how to show what
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+from core.base.frozen import frozen
 from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText
@@ -34,7 +35,7 @@ DOUBTS_TOLD: Final = 5
 """How many doubtful values of one call are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doubt:
     """A value, or the call itself ("tool"), that nobody who is trusted has asked for.
 

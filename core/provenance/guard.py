@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, Protocol
 
+from core.base.frozen import frozen
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.asked import Request, is_assent
@@ -37,7 +38,7 @@ class AskLeave(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provenance:
     """What a run needs for it: what its session knows, and who can be asked."""
 

@@ -3,13 +3,14 @@
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from config.schema import LISTING_TOOLS
+from core.base.frozen import frozen
 from core.provenance import paths
 from core.provenance.arguments import texts_of
 from core.provenance.urls import (
@@ -33,7 +34,7 @@ Approvals: TypeAlias = Literal["never", "changing", "always"]
 """Which calls the user must allow: none; what may change something and was not asked for; all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProvenancePolicy:
     """How strictly values are checked, and what is trusted beside the user's words.
 
@@ -230,7 +231,7 @@ class Known:
         self._addresses.update(key for _, key in addresses_in(text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Learnt:
     """What one result adds: its text, links that may be followed, files that it names."""
 

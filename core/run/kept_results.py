@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from core.tools.content import ContentBlock, ToolResult, block_texts
 from core.tools.spec import ToolSpec
 from core.turn import ToolCall
@@ -37,7 +38,7 @@ CallKey: TypeAlias = tuple[str, bytes]
 """Tells calls apart: the tool's qualified name, and a digest of the arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptResult:
     """A call that succeeded, the tool as it was then, and what it answered."""
 

@@ -4,9 +4,10 @@ Blocks follow MCP 2025-11-25, "Tool Result", field by field; `data` is base64 as
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
+from core.base.frozen import frozen
 from core.base.json_text import UNCOUNTED_BYTES_MAX, at_once, excess
 from core.values import Json, JsonObject
 
@@ -22,7 +23,7 @@ TEXT_RESULT = "content"
 """The same for text, as the official servers of the protocol write it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextBlock:
     """Text for the model."""
 
@@ -30,7 +31,7 @@ class TextBlock:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageBlock:
     """An image; `data` is base64."""
 
@@ -39,7 +40,7 @@ class ImageBlock:
     mime_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AudioBlock:
     """A sound; `data` is base64."""
 
@@ -48,7 +49,7 @@ class AudioBlock:
     mime_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResourceBlock:
     """A resource that came with the result: `text`, or base64 `data`, never both."""
 
@@ -59,7 +60,7 @@ class ResourceBlock:
     mime_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkBlock:
     """A resource that can be read elsewhere; `text` is its description, `size` in bytes."""
 
@@ -86,7 +87,7 @@ def block_json(block: ContentBlock) -> JsonObject:
     return {**common, **asdict(block)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """What a server answered; an error of the tool is a value (`is_error`).
 

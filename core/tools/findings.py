@@ -8,7 +8,7 @@ lists and dicts are quoted as JSON.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
@@ -16,6 +16,7 @@ from typing import Final, TypeAlias, cast
 from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
+from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.text import listed, near_names, shorten
 from core.tools.formats import FORMAT_WORDS
@@ -87,7 +88,7 @@ Place: TypeAlias = tuple[str | int, ...]
 """Where in a value: keys and indices, outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """One thing that is wrong.
 

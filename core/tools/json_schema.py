@@ -6,9 +6,9 @@ nowhere or in a circle, and every walk is bounded.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.tools.content import RESULT, TEXT_RESULT
 from core.values import Json, JsonObject
 
@@ -117,7 +117,7 @@ def is_larger(value: Json, values_max: int) -> bool:
     return count > values_max
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueSize:
     """What there is in a value to be looked at.
 

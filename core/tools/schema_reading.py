@@ -12,10 +12,11 @@ counted as a validator would walk it.
 import json
 import operator
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from core.base.frozen import frozen
 from core.tools.formats import FORMATS
 from core.tools.json_schema import ValueSize, as_object, follow, is_larger, measure_value, value_at
 from core.values import Json, JsonObject
@@ -66,7 +67,7 @@ _UNNAMED: Final = ("additionalProperties", "unevaluatedProperties")
 """What counts on knowing all names that the others know."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaSize:
     """How many parts a schema has, by how deep in a value they apply, and how many patterns."""
 
@@ -102,7 +103,7 @@ def measure_schema(schema: JsonObject, levels: int) -> SchemaSize | None:
     return SchemaSize((*parts,), patterns)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """A schema within a schema: how deep it lies in that, and in a value.
 

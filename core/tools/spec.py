@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from core.base.frozen import frozen
 from core.base.text import counted
 from core.errors import CallRefused
 from core.tools.json_schema import Contradiction, as_object, is_larger, merge, resolve
@@ -25,7 +26,7 @@ PARAMETER_NAME_CHARACTERS_MAX: Final = 100
 """A tool with a longer parameter name takes its arguments as one dict."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One argument of a tool; `schema` is its JSON Schema, `name` what the server calls it."""
 

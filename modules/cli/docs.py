@@ -13,13 +13,13 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 from config.bundled import documents_environment, web_environment
 from config.schema import AgentProfile
 from config.settings import Places
+from core.base.frozen import frozen
 from core.errors import ExitCode
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
@@ -93,7 +93,7 @@ def child_environment(
     return usual | told | documents_environment(profile.documents, places.home, environ)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptDocuments:
     """`/docs …` at the prompt; what it says is told on stderr in one piece.
 

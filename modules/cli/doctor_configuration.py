@@ -12,7 +12,7 @@ from config.schema import AgentProfile, WebSection
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
-from core.base.hosts import is_loopback
+from core.base.http import is_loopback
 from core.base.text import size_text
 from core.dispatch.start_failures import StartFailures
 from core.process.left_session import can_find, left_behind

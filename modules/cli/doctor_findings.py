@@ -2,10 +2,11 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
+from core.base.frozen import frozen
 from core.errors import ExitCode
 from core.values import JsonObject
 
@@ -27,7 +28,7 @@ _INDENT: Final = " " * (2 + _STATE_WIDTH + 2)
 LEAST_COLUMNS: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One finding; `advice` says what can be done, and is empty where nothing needs to be."""
 

@@ -3,12 +3,13 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.base.redaction import names_a_secret
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
@@ -33,7 +34,7 @@ NOTHING_CONFIGURED = "no server is configured; to add one: agent.py mcp add --he
 _HEAD = ("NAME", "KIND", "STATE", "TOOLS", "STARTS OR ANSWERS AT", "STANDS IN")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """A server, its state, what there is to say of it, how many of its tools are in the cache."""
 

@@ -1,11 +1,11 @@
 """`models`: every model that could answer here, what it costs, and which one would."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ModelsFile, Price
+from core.base.frozen import frozen
 from core.base.ollama import HOST_VARIABLE, full_name, ollama_address
 from core.base.text import size_text
 from core.errors import ExitCode, UserError
@@ -68,7 +68,7 @@ Source: TypeAlias = Literal["models.json", "ollama", "llama.cpp", "file"]
 """Where a model comes from: the configuration, a server that was found, or a folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRow:
     """One model; `name` is what --model takes, `model` the backend's own name, where it is known.
 
@@ -103,7 +103,7 @@ def model_rows(models: ModelsFile, environ: Mapping[str, str], home: Path) -> tu
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Here:
     """What was found on this machine; `kept` are the variables whose keys are in the keyring."""
 

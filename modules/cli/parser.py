@@ -4,11 +4,11 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from config.checking import MAX_SECONDS
+from core.base.frozen import frozen
 from core.base.text import NEAR_SHOWN, near_names
 from modules.cli.surroundings import Options, Run
 
@@ -112,7 +112,7 @@ def _no_arguments(parser: CommandParser) -> None:
     """Add nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Action:
     """One action of a command: its help, as a summary and the rest, what does it, what it takes.
 

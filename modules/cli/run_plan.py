@@ -4,11 +4,11 @@ import asyncio
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
 from config.servers import ServerSpec
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import SubtaskStatus
 from core.errors import ExitCode, ServerError, UsageError
@@ -82,7 +82,7 @@ _NOTES = {
 Verdict: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "value"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanReport:
     """A plan that has ended.
 

@@ -2,8 +2,7 @@
 
 import re
 
-_SEES = re.compile(
-    r"""
+_SEES = r"""
       gpt-(?:4o|4\.1|4\.5|4-turbo|4-vision|[5-9]) | chatgpt-4o
     | (?<![a-z0-9])o1(?!-(?:mini|preview)) | (?<![a-z0-9])o3(?!-mini|[a-z0-9])
     | (?<![a-z0-9])o4(?![a-z0-9])
@@ -14,11 +13,9 @@ _SEES = re.compile(
     | phi-?[0-9.]+-(?:vision|multimodal) | deepseek-(?:vl|ocr) | kimi-(?:vl|k2\.5)
     | nova-(?:lite|pro)
     | (?<![a-z])(?:vision|vlm?|multimodal|omni)(?![a-z])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+"""
 
-_BLIND = re.compile(r"gpt-4o-(?:audio|mini-audio|transcribe|mini-tts)|embed|gpt-oss", re.IGNORECASE)
+_BLIND = r"gpt-4o-(?:audio|mini-audio|transcribe|mini-tts)|embed|gpt-oss"
 
 NAME_CHARACTERS_MAX = 200
 """So much of a name is looked at."""
@@ -27,4 +24,7 @@ NAME_CHARACTERS_MAX = 200
 def sees_images(model: str) -> bool:
     """Whether a model of this name is known to take images; an entry's `images` overrules it."""
     name = model[:NAME_CHARACTERS_MAX]
-    return _SEES.search(name) is not None and _BLIND.search(name) is None
+    return (
+        re.search(_SEES, name, re.VERBOSE | re.IGNORECASE) is not None
+        and re.search(_BLIND, name, re.IGNORECASE) is None
+    )

@@ -4,10 +4,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.base.frozen import frozen
 from core.base.text import one_line
 from core.dispatch.hooks import ServerStatus
 from core.tools.spec import ToolSpec
@@ -36,7 +36,7 @@ _ASKS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Situation:
     """What there is at the moment; `documents` are the files in the folders (`count_files`)."""
 

@@ -4,9 +4,9 @@ import ast
 import builtins
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from core.base.text import shorten
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
@@ -256,7 +256,7 @@ class ParsedPlan:
         return [ast.dump(found) for found in there] == [f"Expr(value={ast.dump(node)})"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repair:
     """One mistake put right: where, in words, and how."""
 

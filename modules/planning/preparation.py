@@ -14,10 +14,10 @@ arguments again.
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.planning.check.calls import tool_mistake
@@ -50,7 +50,7 @@ REPAIRS: Stages = (
 `solve` must be right before it is known which calls are calls of tools."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedPlan:
     """A plan that may run, or why it may not.
 

@@ -4,9 +4,10 @@ Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) a
 `modules.sandbox.session` (thread side, which imports pydantic-monty) both build on it.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure, ToolCall
 from core.values import Json, JsonObject
@@ -30,7 +31,7 @@ MAX_SEARCH_CHARACTERS = 500
 """Longest words of a search."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxLimits:
     """Bounds of one plan. Every one is enforced outside of the plan's reach.
 
@@ -74,7 +75,7 @@ class SandboxLimits:
                 raise ValueError(f"sandbox limit {field.name} must be above 0, not {value}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxResult:
     """What became of one plan.
 
@@ -90,7 +91,7 @@ class SandboxResult:
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestedCall:
     """A tool call that the plan made and that has passed every check; `call_id` is the plan's.
 
@@ -103,7 +104,7 @@ class RequestedCall:
     raw: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallOutcome:
     """How a tool call ended, as the plan gets it: plain JSON within bounds, or an error."""
 
@@ -111,7 +112,7 @@ class CallOutcome:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """The plan can't go on: send `calls`, then settle any of `pending` (all calls still open)."""
 
@@ -119,7 +120,7 @@ class Waiting:
     pending: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """The plan ended, with a value or a failure."""
 

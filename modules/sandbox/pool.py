@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from config.schema import WallName
+from core.base.frozen import frozen
 from core.base.timing import Deadlines
 from core.errors import SandboxUnavailable
 from core.ports import CallTool
@@ -183,7 +183,7 @@ class Sandbox:
         return _PlanRun(PlanSession(workers.pool, tools, self._limits, texts), executor, calls)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _PlanRun:
     """One plan: its session in threads of the executor, its calls on the event loop."""
 

@@ -9,10 +9,10 @@ import asyncio
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.base.frozen import frozen
 from core.errors import UsageError
 from core.ports import ImageInput, TextInput
 from core.provenance.borders import Borders
@@ -39,7 +39,7 @@ _CLOSING = ".,;:!?)]}>\"'”’»…。、，；：！？）」』】"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attached:
     """A request without the @ before each image, and the images in the order of the text."""
 

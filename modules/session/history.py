@@ -1,12 +1,13 @@
 """What the items of a session tell: requests with their answers, what was used and done."""
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from functools import cache
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from core.base.frozen import frozen
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 
 MAX_USAGE: Final = 10**15
@@ -52,7 +53,7 @@ def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
     return used
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Activity:
     """What a session has done, whichever model planned it; times are seconds.
 

@@ -9,11 +9,11 @@ import os
 import select
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from core.base.clock import Clock
+from core.base.frozen import frozen
 from core.errors import UsageError
 from core.ports import TextInput
 from modules.session.request import StdinUse
@@ -38,7 +38,7 @@ _ASK: Final = "--stdin takes it with the request, --no-stdin leaves it without a
 _WAIT: Final = "--stdin waits for its end"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beside:
     """What stdin held; `note` tells the user what became of it, None where it held nothing."""
 
@@ -46,7 +46,7 @@ class Beside:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StdinReader:
     """Reads a descriptor; `ready` waits up to so many seconds for something to read."""
 

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
+from core.base.frozen import frozen
 from core.base.text import seconds_text
 from modules.terminal.streams import TextSink
 
@@ -130,7 +130,7 @@ def scheduled(seconds: float, action: Callable[[], None]) -> Callable[[], None]:
         return timer.cancel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wait:
     stage: str
     text: str

@@ -9,12 +9,12 @@ import math
 import stat
 import warnings
 from array import array
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 from PIL.Image import Transpose
 
+from core.base.frozen import frozen
 from servers.shared.errors import ToolInputError
 
 SIDE_MAX_PIXELS = 100
@@ -36,7 +36,7 @@ EXIF_ORIENTATION = 0x0112
 """Tag of the camera's orientation, 1 (upright) to 8; EXIF 2.32, table 4."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thumbnail:
     """A PNG with its own size and that of the picture it was made from, in pixels."""
 

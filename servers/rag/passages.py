@@ -1,7 +1,8 @@
 """What flows through the engine: texts, chunks, what the index holds, what a search finds."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from core.base.frozen import frozen
 
 SearchMode: TypeAlias = Literal["hybrid", "words", "vectors"]
 """How a search ranks: by words and meaning together, or by one of them."""
@@ -10,7 +11,7 @@ DocumentStatus: TypeAlias = Literal["indexed", "empty", "failed", "skipped"]
 """`empty`: read, but holds no text; `failed`: can't be read; `skipped`: not looked into."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """A part of a document that is found as one.
 
@@ -26,7 +27,7 @@ class Chunk:
     headings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredChunk:
     """A chunk in the index; `ordinal` counts a document's chunks from 0."""
 
@@ -36,7 +37,7 @@ class StoredChunk:
     chunk: Chunk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DocumentEntry:
     """A file as the index knows it.
 
@@ -55,7 +56,7 @@ class DocumentEntry:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """What a search gives: one chunk, or neighbouring ones merged into one text.
 
@@ -73,7 +74,7 @@ class Passage:
     headings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordHit:
     """A chunk that holds words of a question.
 
@@ -86,7 +87,7 @@ class WordHit:
     rare: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorChanges:
     """What happened to the vectors after a point in time, by whatever process.
 
@@ -101,7 +102,7 @@ class VectorChanges:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexCounts:
     """How much the index holds."""
 
@@ -114,7 +115,7 @@ NOTHING_FITS = "Nothing in the documents fits the query."
 """The note of a search that found nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchResult:
     """Passages, best first, and what should be said about them, in whole sentences."""
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from core.base.frozen import frozen
 
 MEBIBYTE = 1024 * 1024
 
@@ -10,7 +11,7 @@ HANDING_IN_SECONDS = 15.0
 """Kept back from the time of a file, so that what was read until then can be handed in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Bounds for one file.
 

@@ -1,8 +1,8 @@
 """What is read, and what comes of it."""
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from core.base.frozen import frozen
 from servers.reading.text.encodings import text_of
 
 
@@ -16,7 +16,7 @@ class ExtractionError(Exception):
 ENCRYPTED = "it is encrypted with a password; save a copy without one"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A file in memory, or an answer of the web, which has the `url` that it came from.
 
@@ -39,7 +39,7 @@ class Source:
         return text_of(self.data, self.charset)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extracted:
     """The content of a file or a page as markdown.
 

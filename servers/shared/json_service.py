@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, Lock
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 from urllib.parse import urlsplit
@@ -14,8 +14,8 @@ from weakref import WeakSet
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from core.base.hosts import is_loopback
-from core.base.http_status import may_pass, retry_after_seconds
+from core.base.frozen import frozen
+from core.base.http import is_loopback, may_pass, retry_after_seconds
 from core.base.text import clause, one_line
 
 WAITS_SECONDS = (1.0, 4.0, 15.0)
@@ -42,7 +42,7 @@ class _Stream(Protocol):
     def get_extra_info(self, info: str) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceAddress:
     """Where a service is, and what is told of it.
 
@@ -61,7 +61,7 @@ class ServiceAddress:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Refusal:
     """A status that is no success, and how long the service wants to be left alone."""
 

@@ -7,9 +7,9 @@ the memory of what searches have found.
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.base.frozen import frozen
 from servers.web.options import WebOptions
 from servers.web.ports import ReadFetched, SearchResult
 from servers.web.progress import tell
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from servers.web.search.results import FoundLinks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Opened:
     """The parts, once somebody has asked."""
 

@@ -1,14 +1,15 @@
 """What the parts of the web engine are to each other."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
+
+from core.base.frozen import frozen
 
 Because: TypeAlias = Literal["typed", "found"]
 """Why a page is read: its address was given, or a search of this process found it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """What a server sent: the last address after redirects, and its answer.
 
@@ -23,7 +24,7 @@ class Fetched:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadPage:
     """A page as markdown. `author` and `date` (ISO 8601) are empty where the page names none."""
 
@@ -39,7 +40,7 @@ ReadFetched: TypeAlias = Callable[[Fetched], Awaitable[ReadPage]]
 """Makes text of what was fetched; raises PageUnavailable where there is nothing to read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchResult:
     """One hit; `position` counts from 1."""
 

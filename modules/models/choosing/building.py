@@ -4,7 +4,6 @@ What speaks to a service is imported later, at the first request.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from config.models_file import ModelEntry, ModelsFile, Price
-from core.base.hosts import is_loopback
+from core.base.frozen import frozen
+from core.base.http import is_loopback
 from core.base.ollama import HOST_VARIABLE
 from core.errors import ConfigurationError
 from core.ports import TextModel
@@ -49,7 +49,7 @@ INSTALL_LOCAL: Final = "pip install 'cortex-r[local]'"
 _LOCAL_NAMES_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Means:
     """What models are built from; `home` holds weights."""
 
@@ -59,7 +59,7 @@ class Means:
     keyring: KeyringStore | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Built:
     """A backend, ready to be asked, what it was built for, and the key that it was given."""
 

@@ -12,11 +12,12 @@ installed file of weights, if llama-cpp-python is there to run it; else the offl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
 from config.models_file import ModelEntry, ModelsFile
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.errors import ConfigurationError, UserError
 from modules.models.choosing.building import Built, Means, build, llama_server_entry
@@ -56,7 +57,7 @@ CHAIN_MAX: Final = 20
 """Longest chain; who names more has made a mistake."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """The chain that was chosen, one line that says which and why, and what else is to be told.
 

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from config.http_address import url_problem
+from core.base.frozen import frozen
 from core.base.ollama import HOST_VARIABLE, checked_address
 from modules.models.ollama.facts import (
     InstalledModel,
@@ -47,7 +47,7 @@ _MODELS_READ = 100
 _FILES_READ = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LlamaServer:
     """A server of llama.cpp's kind.
 
@@ -59,7 +59,7 @@ class LlamaServer:
     context_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Running:
     """Who answered: Ollama's models that can chat, last used first, and a llama.cpp server."""
 
@@ -67,7 +67,7 @@ class Running:
     llama_server: LlamaServer | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OllamaFound:
     """A server that answered, at this address, and its models: those in memory first."""
 

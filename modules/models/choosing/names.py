@@ -14,13 +14,13 @@
 Nothing is asked or opened here.
 """
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final, Literal, TypeAlias, get_args
 
 from config.models_file import BackendName, ModelEntry, ModelsFile, load_models
 from config.settings import ROOT
+from core.base.frozen import frozen
 from core.base.text import near_names
 from core.errors import ConfigurationError, UsageError, UserError
 
@@ -39,7 +39,7 @@ FORMS: Final = (
 NAME_CHARACTERS_SHOWN: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepliesFile:
     """A script of replies, or a recording of them."""
 

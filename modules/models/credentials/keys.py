@@ -5,10 +5,11 @@ keyring (`keyring_store`); never in a file of ours.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from config.models_file import BackendName, ModelEntry
+from core.base.frozen import frozen
 from core.errors import ConfigurationError
 from modules.models.credentials.keyring_store import KeyringStore
 
@@ -38,7 +39,7 @@ SERVICE_NAMES: Final[Mapping[str, str]] = {
 KEY_CHARACTERS_MAX: Final = 8192
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiKey:
     """`origin` says in messages where the key lies: a variable's name, or the system's keyring."""
 

@@ -17,7 +17,6 @@ import asyncio
 import base64
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -29,6 +28,7 @@ from anthropic.types.text_block_param import TextBlockParam
 from anthropic.types.thinking_config_param import ThinkingConfigParam
 
 from config.models_file import ModelEntry, ThinkingEffort
+from core.base.frozen import frozen
 from core.errors import ModelUnavailable
 from core.ports import ImageInput, ModelRequest, ReplyDelta
 from core.values import Json, JsonObject
@@ -61,7 +61,7 @@ _OFF: Final = ("disabled", "between_tools")
 EVENT_STREAM = "text/event-stream"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClaudeFacts:
     """What a model takes: `output_tokens` at most, schemas, and how its thinking is set.
 

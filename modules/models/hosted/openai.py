@@ -12,11 +12,12 @@ import base64
 import re
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias, assert_never
 
 from config.models_file import ModelEntry, ThinkingEffort
+from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.ports import ImageInput, ModelRequest, ReplyDelta
 from core.values import Json, JsonObject
@@ -65,7 +66,7 @@ _REFUSABLE = (
 _LENGTH = re.compile(r"context[ _](?:length|window|size)|too (?:large|long|many)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """What a server takes, as far as it has not refused it.
 

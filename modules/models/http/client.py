@@ -21,8 +21,7 @@ import httpx2
 from pydantic_core import to_json
 
 from core.base.causes import causes
-from core.base.hosts import is_loopback
-from core.base.http_status import retry_after_seconds
+from core.base.http import is_loopback, retry_after_seconds
 from core.errors import ModelUnavailable
 from core.values import JsonObject
 from core.version import __version__

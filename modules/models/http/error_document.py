@@ -8,10 +8,11 @@ times in a list, Ollama `{"error": "…"}`, vLLM once the fields without the env
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from core.base.http_status import PAUSE_SECONDS_MAX
+from core.base.frozen import frozen
+from core.base.http import PAUSE_SECONDS_MAX
 from core.values import Json, JsonObject
 
 MESSAGE_CHARACTERS_MAX = 4_000
@@ -47,7 +48,7 @@ _DURATION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?s")
 """google.protobuf.Duration as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorDocument:
     """The parts of an error document; texts are empty where it has none.
 

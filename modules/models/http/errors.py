@@ -8,14 +8,14 @@ echo.
 import re
 import socket
 import ssl
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
 from config.models_file import REQUEST_TIMEOUT_SECONDS
 from core.base.causes import causes
-from core.base.http_status import may_pass
+from core.base.frozen import frozen
+from core.base.http import may_pass
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
@@ -36,7 +36,7 @@ def is_html(body: bytes) -> bool:
     return _HTML.match(body) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advice:
     """What the user of one service can do, each the end of a sentence.
 

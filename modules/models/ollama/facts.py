@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from config.models_file import ModelEntry
+from core.base.frozen import frozen
 from core.base.text import one_line
 from core.ports import ModelRequest, ModelTraits
 from modules.models.vision_names import sees_images
@@ -69,7 +70,7 @@ TOKENS_MAX = 100_000_000
 _MAX_PARAMETER_CHARACTERS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstalledModel:
     """One model of Ollama's list.
 
@@ -161,7 +162,7 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OllamaFacts:
     """A model as its server describes it; what an old server does not say is None or empty.
 
@@ -222,7 +223,7 @@ def loaded_context(running: Mapping[str, object], name: str) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullProgress:
     """How far a download is: bytes of one part of the model where they are known."""
 

@@ -5,7 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.base.files import PRIVATE_FILE_MODE, lock
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.errors import ModelUnavailable, StorageError, UsageError
 from core.ports import FinishReason, ModelReply, ModelRequest, ModelTraits, NativeToolCall
@@ -29,7 +30,7 @@ SHOWN_BEFORE = 20
 """How much of that stands before the difference."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A request without what does not change the question; `images` are their SHA-256, in hex."""
 

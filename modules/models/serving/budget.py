@@ -1,13 +1,14 @@
 """What one run may use of its models, how many tokens one reply may have, and what they cost."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import inf
 from typing import Final
 
 from config.models_file import Price
+from core.base.frozen import frozen
 from core.errors import BudgetSpent, ConfigurationError
 from core.ports import ModelRequest
 from core.turn import Usage
@@ -43,7 +44,7 @@ def output_limit(
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunLimits:
     """What one run may use; None is no limit.
 

@@ -1,9 +1,9 @@
 """What each operation of the tree is in a plan: the tool that does it, and plain Python for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from core.base.frozen import frozen
 from modules.offline.arithmetic.tree import Apply, Each, Node, Number, Sequence, is_list
 from modules.offline.refusal import Decided, Refusal
 
@@ -18,7 +18,7 @@ Whole: TypeAlias = Literal["always", "as arguments", "never"]
 """Whether a result is an int and no float: always, never, or where all arguments are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """How a plan carries out an operation.
 

@@ -6,10 +6,10 @@ customary. A kilobyte has 1,000 bytes and a kibibyte 1,024 (IEC 80000-13).
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from core.base.frozen import frozen
 from modules.offline.everyday.rule import AS_NUMBER, NUMBER_FORM, read_number
 
 _TABLE: Final = """
@@ -85,7 +85,7 @@ _FROM_KELVIN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """A unit: `factor` is what one of it is in its kind's base unit; `symbol` names it."""
 

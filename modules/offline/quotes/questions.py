@@ -7,9 +7,9 @@ only the words are about the subject, and that is all that can be said of them.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from core.base.frozen import frozen
 from core.tools.ranking import STOP_WORDS
 from modules.offline.arithmetic.numerals import TEENS, TENS, UNITS
 
@@ -26,7 +26,7 @@ Wanted: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What a sentence must have to answer.
 
@@ -50,7 +50,7 @@ def read_question(text: str) -> Question:
     plain = _SHORT.sub(r"\1 is", " ".join(text.split()).strip(" ?!.,"))
     plain = _BEFORE_WHICH.sub("", plain)
     for opening, read in _READERS:
-        found = opening.match(plain)
+        found = re.match(opening, plain, re.IGNORECASE)
         if found is not None:
             return read(plain[found.end() :], found)
     asks = _ASKS_WITHIN.search(plain) is not None
@@ -271,26 +271,23 @@ def _unclear(rest: str, _: re.Match[str]) -> Question:
     return Question("unclear", _terms(rest))
 
 
-_READERS: Final = tuple(
-    (re.compile(opening, re.IGNORECASE), read)
-    for opening, read in (
-        (r"how\s+many\b", _how_many),
-        (r"how\s+much\b", _how_much),
-        (r"how\s+often\b", _part(_OFTEN)),
-        (rf"how\s+(?P<measure>{_MEASURED})\b", _measured),
-        (rf"(?:what|which)\s+(?P<measure>temperature|age)\b(?=\s+{_AUXILIARY}\b)", _measured),
-        (r"how\s+(?:is|are|was|were)\b", _part(_MANNER, in_order=True)),
-        (r"how\b", _unclear),
-        (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _part(rf"\b({_CLOCK})")),
-        (r"(?:what|which)\s+(?:day|date|weekday|month|year|season)\b", _part(_TIME)),
-        (r"when\b", _part(_TIME)),
-        (r"where\b", _where),
-        (r"why\b", _part(_REASON, in_order=True)),
-        (rf"who(?:m|se)?\b(?P<asked>\s+(?:do|does|did)\b)?(?P<copula>\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|ing)\b))?"
-         rf"(?:\s+{_AUXILIARY}\b)*", _who),
-        (r"what\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|en|ing)\b)", _what_is),
-        (r"(?:what|which)\b", _other),
-        (rf"{_AUXILIARY}\b", _unclear),
-    )
+_READERS: Final = (
+    (r"how\s+many\b", _how_many),
+    (r"how\s+much\b", _how_much),
+    (r"how\s+often\b", _part(_OFTEN)),
+    (rf"how\s+(?P<measure>{_MEASURED})\b", _measured),
+    (rf"(?:what|which)\s+(?P<measure>temperature|age)\b(?=\s+{_AUXILIARY}\b)", _measured),
+    (r"how\s+(?:is|are|was|were)\b", _part(_MANNER, in_order=True)),
+    (r"how\b", _unclear),
+    (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _part(rf"\b({_CLOCK})")),
+    (r"(?:what|which)\s+(?:day|date|weekday|month|year|season)\b", _part(_TIME)),
+    (r"when\b", _part(_TIME)),
+    (r"where\b", _where),
+    (r"why\b", _part(_REASON, in_order=True)),
+    (rf"who(?:m|se)?\b(?P<asked>\s+(?:do|does|did)\b)?(?P<copula>\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|ing)\b))?"
+     rf"(?:\s+{_AUXILIARY}\b)*", _who),
+    (r"what\s+(?:is|are|was|were)\b(?!\s+\w+(?:ed|en|ing)\b)", _what_is),
+    (r"(?:what|which)\b", _other),
+    (rf"{_AUXILIARY}\b", _unclear),
 )  # fmt: skip
 """How questions begin, and what each of them asks for; tried in this order."""

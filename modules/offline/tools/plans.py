@@ -1,9 +1,9 @@
 """Plans for any tool of any server: the tool that the request names, with its arguments."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
@@ -35,7 +35,7 @@ _POLITE_START: Final = re.compile(
 _ARITHMETIC: Final = frozenset(operation.tool for operation in OPERATIONS.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A tool that the request may mean, with the arguments found for it."""
 

@@ -7,9 +7,9 @@ Jones 1972), names count twice. Stemming is light: plural and verb endings only.
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.provenance.effects import READING_STEMS
 from core.tools.ranking import STOP_WORDS, WORD, stem, stems
 from core.tools.spec import ToolSpec
@@ -28,7 +28,7 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(stems(text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vocabulary:
     """The words that speak for one tool; `other` are those outside of its name.
 

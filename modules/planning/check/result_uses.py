@@ -2,10 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from core.base.frozen import frozen
 from core.base.text import shorten
 from modules.planning.check.results import JsonType, Known, Results, in_words, result_keys
 from modules.planning.names import PlanNames
@@ -57,7 +57,7 @@ _NO_NUMBER: Final = "{0} can't be used as a number"
 _NO_LIST: Final = "{0} can't be looped over or counted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Use:
     """One use of a value: the types with which it works, and what to do about others.
 

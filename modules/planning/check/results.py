@@ -2,10 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+from core.base.frozen import frozen
 from core.tools.content import RESULT, TEXT_RESULT
 from core.tools.findings import KIND_WORDS
 from core.tools.json_schema import Contradiction, as_object, merge, wrapped_result
@@ -112,7 +112,7 @@ def _names(value: Json) -> list[str]:
     return [name for name in items if isinstance(name, str)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """A value of which something is known; `types` is None for the answer of `mcp.call_tool`."""
 

@@ -7,8 +7,8 @@ prompt stays the same and providers' caches hold.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from core.base.frozen import frozen
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanStyle
 from modules.planning.prompt.template import load_prompt
@@ -28,7 +28,7 @@ _EXAMPLE = re.compile(
 _CALLED = re.compile(r"tools\.(\w+)\(|call_tool\(\"(\w+)\"")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Example:
     """One example as it stands in its file; `tools` are the names that its plan calls."""
 

@@ -6,9 +6,9 @@ it is cut to bounds and can't break out of the line or the docstring it stands i
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.base.text import one_line
 from core.tools.catalog import ToolCatalog
 from core.tools.json_schema import as_object, wrapped_result
@@ -128,7 +128,7 @@ def parameter_lines(spec: ToolSpec) -> Iterator[str]:
             yield f"{parameter.argument}: {words or limits}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolText:
     """A tool in a prompt: a line for it, and one for each parameter with something to say."""
 

@@ -14,8 +14,9 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from core.base.frozen import frozen
 from core.ports import CountingModel, ModelReply, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
 from modules.planning.prompt.template import fill_from, load_prompt
@@ -111,7 +112,7 @@ async def summarise(model: CountingModel, request: str, text: str, room_characte
     return _cut(notes, room) + told
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Summariser:
     """Reads the parts of a text for one request."""
 

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from config.settings import ROOT
+from core.base.frozen import frozen
 from core.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilledPrompt:
     """The text of a prompt; its first `prefix_characters` don't depend on the request."""
 

@@ -8,11 +8,12 @@ fit, asked for again with the exact errors.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.text import shorten
 from core.errors import ModelUnavailable
@@ -131,7 +132,7 @@ async def ask_model(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Reader(Generic[Shape]):
     """Finds an object of a shape in a reply."""
 

@@ -3,9 +3,9 @@
 import ast
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from core.base.frozen import frozen
 from core.tools.catalog import ToolCatalog
 from modules.planning.names import CLIENT, TOOLS, FunctionNode, bound_names, takes_nothing
 from modules.sandbox.language.parsing import NotParsed, parse
@@ -176,7 +176,7 @@ def _lines_of_texts(tree: ast.Module) -> Iterator[int]:
             yield from range(node.lineno + 1, node.end_lineno + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeBlock:
     """The text of a block, the names that it binds at its top level, and those it must be given.
 

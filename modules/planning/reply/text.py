@@ -6,8 +6,9 @@ Line by line, each looked at a bounded number of times, so that any reply takes 
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from core.base.frozen import frozen
 
 SEARCHED_CHARACTERS: Final = 64 * 1024
 """How much of a reply is searched; a plan has some thousand characters at most."""
@@ -46,7 +47,7 @@ _THOUGHTS_END: Final = "</think>"
 """Ends what a reasoning model thinks aloud, where its server doesn't keep that apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A fenced block: its language as marked (lower case, may be empty), and the text in it.
 

@@ -22,8 +22,8 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from core.base.frozen import frozen
 from modules.sandbox.language.alternatives import UNSUPPORTED_METHODS
 from modules.sandbox.language.parsing import NotParsed, parse_readable, with_plain_lines
 from modules.sandbox.language.provided import (
@@ -80,7 +80,7 @@ class Unsupported(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardedPlan:
     r"""A plan as it is fed to the interpreter.
 

@@ -3,8 +3,8 @@
 import ast
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 
+from core.base.frozen import frozen
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.provided import (
     CLASS_METHODS,
@@ -21,7 +21,7 @@ MAX_FORMATTED = 10
 """F-strings of a plan that are rewritten inside where the tree may say wrongly where that is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """Replace bytes `start` to `end` of a text (UTF-8).
 
@@ -113,7 +113,7 @@ class PlanText:
         yield self._encoded[done:], None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardNames:
     """What the inserted code calls things."""
 

@@ -12,11 +12,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from config.schema import WALL_NAMES, WallName
+from core.base.frozen import frozen
 from core.errors import UserError
 from modules.sandbox.limits import MIB, SandboxLimits
 from modules.sandbox.walls.seccomp import worker_filter
@@ -47,7 +47,7 @@ ADVICE: dict[WallName, str] = {
 """What a user can do about a part that is missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wall:
     """One part of the second wall, whether it stands here, and why not; `detail` may be empty."""
 

@@ -10,7 +10,8 @@ of which it is made; numbers from the kernel's own tables of system calls).
 import platform
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from core.base.frozen import frozen
 
 EPERM = 1
 ENOSYS = 38
@@ -30,7 +31,7 @@ WRITING_FLAGS = 0o3 | 0o100 | 0o1000 | 0o20000000
 """Any of O_WRONLY, O_RDWR, O_CREAT, O_TRUNC and the bit that is O_TMPFILE's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument:
     """A condition on one argument: `(argument & mask) == value`, on its lower 32 bits.
 
@@ -81,7 +82,7 @@ _ABSENT = ("clone3",)
 """Fail as if the kernel were older: then libc takes the older call, whose arguments can be seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Architecture:
     """An architecture's mark in the filter's input, and the numbers of its system calls."""
 
@@ -161,7 +162,7 @@ _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 """Offsets in `struct seccomp_data`, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Instruction:
     code: int
     operand: int

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from core.base.frozen import frozen
 from servers.rag.chunking.blocks import Block, BlockKind
 from servers.rag.chunking.tokens import TokenCounter
 
@@ -49,7 +50,7 @@ INDENTATION_CHARACTERS_MAX = 40
 _NOT_BLANK = re.compile(r"\S")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seam:
     """A kind of places to cut at: `cuts` gives the offsets inside `text[start:end]`, in order."""
 

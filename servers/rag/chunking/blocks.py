@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from core.base.frozen import frozen
+
 BlockKind: TypeAlias = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 
 HEADING_CHARACTERS_MAX = 200
@@ -36,7 +38,7 @@ _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """`text[start:end]`; `level` and `title` are a heading's."""
 

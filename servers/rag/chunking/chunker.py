@@ -8,10 +8,11 @@ white space between them, so that the document can be shown from its chunks.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from servers.rag.chunking.atoms import Atom, AtomMaker
 from servers.rag.chunking.blocks import Block, markdown_blocks
 from servers.rag.chunking.tokens import TokenCounter
@@ -31,7 +32,7 @@ TINY = 0.15
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """The chunks of a document, and one line for the status if that went less than well."""
 
@@ -125,7 +126,7 @@ class _Places:
         return max(1, bisect_right(self._page_starts, offset))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """Blocks under one heading, which is the first of them.
 

@@ -3,11 +3,11 @@
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from core.base.frozen import frozen
 from servers.rag.errors import OptionsError
 from servers.rag.ports import Vectors
 from servers.shared.json_service import JsonService
@@ -26,7 +26,7 @@ EMPTY_STAND_IN = "(empty)"
 _MODEL_NAME = re.compile(r"[\w.:/@+-]{1,200}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskPrompts:
     """What goes before passages and queries: models are trained with it, and rank worse without.
 

@@ -10,11 +10,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from core.base.files import PRIVATE_FILE_MODE, make_private_folder
+from core.base.frozen import frozen
 from servers.rag.errors import Refused
 
 COPIES_MAX = 200_000
@@ -25,7 +25,7 @@ _WITHOUT_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 State: TypeAlias = Literal["added", "there", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Added:
     """What became of one file; `target` is where it lies or was to lie."""
 

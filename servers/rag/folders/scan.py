@@ -16,6 +16,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from core.base.frozen import frozen
+
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They make a name read as another one."""
 
@@ -63,7 +65,7 @@ class IgnoreRules:
         return self._spec.match_file(f"{relative}/" if is_folder else relative)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundFile:
     """A file in a document folder.
 
@@ -100,7 +102,7 @@ class Scan:
         return any(file.startswith(beginning) for beginning in self.unread)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """How much is taken in: bytes of one file, and files in all."""
 
@@ -134,7 +136,7 @@ def scan(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What became of some files: those that are there, and the names of those that are not."""
 

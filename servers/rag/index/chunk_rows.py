@@ -9,13 +9,13 @@ import json
 import sqlite3
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.frozen import frozen
 from servers.rag.index.document_rows import TextRanges
 from servers.rag.index.word_table import WordTable
 from servers.rag.passages import Chunk, StoredChunk
@@ -34,7 +34,7 @@ _SELECT_STORED = (
 _StoredRow: TypeAlias = tuple[int, str, int, int, int, int, int, int | None, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OldChunk:
     """A chunk of the version that was there; `start` and `end` are offsets in its text."""
 
@@ -47,7 +47,7 @@ class _OldChunk:
         return self.place[1], self.place[2]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChunkDiff:
     """How a document's chunks become those of a new version of it.
 

@@ -23,10 +23,10 @@ import sqlite3
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import log
 
+from core.base.frozen import frozen
 from servers.rag.index.schema import LENGTH_COLUMNS
 from servers.rag.index.words import EVERYDAY_WORDS, count_words, indexed, query_terms
 from servers.rag.passages import WordHit
@@ -62,7 +62,7 @@ _THERE_OR_NOT = 1_000.0
 twice, and it is enough to ask whether they are there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lengths:
     """How many chunks a class holds, and how many words they have together."""
 
@@ -70,7 +70,7 @@ class Lengths:
     words: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Term:
     """A term of the question; `rows` is how many chunks hold it."""
 

@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from core.base.frozen import frozen
 from servers.rag.passages import DocumentStatus, IndexCounts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexProgress:
     """How far it is: files of this run read, and chunks of the whole index with a vector.
 
@@ -23,7 +24,7 @@ class IndexProgress:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileNoted:
     """A file that is not, or not wholly, searchable, and why."""
 
@@ -32,14 +33,14 @@ class FileNoted:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexNoted:
     """One line on the index as a whole: an embedder that is down, a full disk."""
 
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncReport:
     """What one comparison of folders and index came to.
 

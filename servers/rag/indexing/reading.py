@@ -14,10 +14,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from core.base.frozen import frozen
 from servers.rag.folders.scan import FoundFile
 from servers.rag.ports import Extractor
 from servers.reading.source import Extracted, ExtractionError
@@ -44,7 +44,7 @@ class Vanished(Exception):
     """A file is no longer there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """A file's content, by hash, and the signs by which a change of it shows."""
 
@@ -104,7 +104,7 @@ def read_hash(path: str, bytes_max: int) -> Reading:
     return Reading(digest.hexdigest(), about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileRead:
     """Its text. `settled` is False where it changed meanwhile, so that it wants another look."""
 
@@ -114,7 +114,7 @@ class FileRead:
     settled: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileUnchanged:
     """Only its times are new; the content is the one in the index."""
 
@@ -122,7 +122,7 @@ class FileUnchanged:
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileFailed:
     """It can't be read.
 
@@ -136,7 +136,7 @@ class FileFailed:
     settled: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileGone:
     """It was there a moment ago."""
 
@@ -152,7 +152,7 @@ def changed_meanwhile(outcome: Outcome) -> bool:
     return read and outcome.reading is not None and not outcome.settled
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileReader:
     """Reads files one by one, whatever happens to them meanwhile."""
 

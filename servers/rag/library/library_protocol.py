@@ -1,16 +1,16 @@
 """What tools and commands ask of a library of documents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from core.base.frozen import frozen
 from servers.rag.indexing.progress import IndexProgress, SyncReport
 from servers.rag.passages import DocumentEntry, IndexCounts, SearchMode, SearchResult
 from servers.reading.source import Extracted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LibraryStatus:
     """How it stands.
 

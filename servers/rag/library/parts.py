@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from core.base.frozen import frozen
 from core.base.text import shorten
 from servers.rag.chunking.chunker import CHUNKER_VERSION, CutDocument, cut_by_structure
 from servers.rag.embedding import minilm
@@ -24,7 +24,7 @@ FAISS = "faiss"
 MILVUS_PREFIX = "milvus:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """What a library is made of besides its index.
 

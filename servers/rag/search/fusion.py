@@ -12,6 +12,7 @@ Fusion Functions for Hybrid Retrieval", find the same.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.base.frozen import frozen
 from servers.rag.index.index import Index
 from servers.rag.passages import WordHit
 from servers.rag.ports import Vectors
@@ -29,7 +30,7 @@ FEEDBACK_WEIGHT = 0.5
 """How far towards their mean, where the question itself counts 1. Tuned as `WORD_WEIGHT` is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A chunk that may be an answer.
 

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from core.base.frozen import frozen
 from servers.rag.passages import Passage, StoredChunk
 
 SHINGLE_WORDS = 3
@@ -33,7 +34,7 @@ _COUNTED = re.compile("[\u3040-\u30ff\u3400-\u9fff]{1,2}|[^\\s\u3040-\u30ff\u340
 """A word; or two characters of Chinese or Japanese, which are about one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A chunk with its place in the ranking's terms."""
 
@@ -42,7 +43,7 @@ class Hit:
     cosine: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """What is shown; `repeated_in` names files that hold a shown text again."""
 
@@ -50,7 +51,7 @@ class Selection:
     repeated_in: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fingerprint:
     """What of a text is compared."""
 

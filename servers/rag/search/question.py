@@ -3,8 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from core.base.frozen import frozen
 from servers.rag.embedding.wordpiece import vocabulary
 from servers.rag.passages import WordHit
 from servers.rag.search.fusion import Candidates
@@ -78,7 +78,7 @@ class Legibility:
         return weight + self.foreign_share(query) * (1 - weight)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A question, how much of it the embedder can't read, and how to ask for some words only."""
 

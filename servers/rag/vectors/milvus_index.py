@@ -6,7 +6,6 @@ What one machine's memory no longer holds goes there. `pymilvus` is an extra, im
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.files import make_private_folder
+from core.base.frozen import frozen
 from servers.rag.errors import VectorsSettingError, VectorsUnavailable
 from servers.rag.ports import Vectors
 from servers.rag.vectors.store import checked_query, checked_rows, ids_array
@@ -125,7 +125,7 @@ def open_milvus(
         raise
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """What pymilvus gets as `uri`, and how people are told of it, without a password."""
 

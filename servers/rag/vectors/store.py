@@ -1,12 +1,12 @@
 """An index of vectors: what each kind can do, what is checked, and how it is brought up to date."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.frozen import frozen
 from servers.rag.errors import VectorsRefused
 from servers.rag.ports import Vectors
 
@@ -84,7 +84,7 @@ def fill(
     store.remove(superfluous)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """Chunk ids, each once, and their vectors: shapes (n,) and (n, dimension)."""
 

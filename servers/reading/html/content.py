@@ -15,8 +15,8 @@ Source: A. Barbaresi, Trafilatura, ACL 2021 (demonstrations), pages 122-131.
 """
 
 import re
-from dataclasses import dataclass
 
+from core.base.frozen import frozen
 from servers.reading.html.markdown import markdown_of
 from servers.reading.html.tree import HEADINGS, Element
 from servers.reading.markdown import unwrapped
@@ -92,7 +92,7 @@ _RULE = re.compile(r"^[\s|:-]+$")
 _NO_WORDS = re.compile(r"\W+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """What of a page's structure has to be found again in its markdown."""
 

@@ -7,6 +7,7 @@ Source of dates: A. Barbaresi, htmldate, Journal of Open Source Software 5 (51),
 import re
 from dataclasses import dataclass, field
 
+from core.base.frozen import frozen
 from servers.reading.context import Reading
 from servers.reading.html.content import main_content
 from servers.reading.html.hidden import drop_hidden
@@ -36,7 +37,7 @@ _ESCAPED_PICTURE = re.compile(r"\\\[(Picture: [^\n]*?)\\\]")
 """What stands for a picture, where trafilatura takes its brackets for those of a link."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Metadata:
     """Empty where the page names none. `date` is ISO 8601, the day of first publication."""
 

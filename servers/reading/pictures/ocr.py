@@ -7,9 +7,9 @@ Source: PP-OCR, arXiv 2009.09941; its third to sixth editions changed the networ
 
 import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.base.frozen import frozen
 from servers.reading.pictures.captioner import CAPTION_CHARS_MAX, CaptionerUnavailable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SETTINGS: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """A piece of text with its place in the picture, in pixels."""
 

@@ -10,10 +10,11 @@ asked (`worker`).
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
 
+from core.base.frozen import frozen
 from servers.reading.source import Extracted
 
 REQUEST_BYTES_MAX = 64 * 1024
@@ -34,7 +35,7 @@ class Settings(TypedDict):
     limits: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """What is to be read from a file; careful after a first attempt that ended the process.
 
@@ -51,14 +52,14 @@ class Request:
     is_careful: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scans:
     """So many pages will be read from their picture."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """The file can't be read."""
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import httpcore2
 
-from core.base.http_status import PAUSE_STATUSES
+from core.base.http import PAUSE_STATUSES
 from core.base.timing import Timing
 from servers.web.cache import SharedCache
 from servers.web.errors import AddressRefused, PageUnavailable, RateLimited

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 from urllib.parse import urlencode
 
-from core.base.http_status import retry_after_seconds
+from core.base.frozen import frozen
+from core.base.http import retry_after_seconds
 from servers.web.errors import AddressRefused, PageUnavailable
 from servers.web.fetching.decoding import ACCEPTED_CODINGS
 from servers.web.fetching.targets import Target, redirected, shown_url
@@ -33,7 +34,7 @@ _ADVICE_BY_KIND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """Status, headers as they came (names in lower case), and the body of a success."""
 
@@ -104,7 +105,7 @@ _OURS = frozenset(
 Headers: TypeAlias = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One request. `headers` are the caller's, by lower-case name; `body` is that of a POST.
 

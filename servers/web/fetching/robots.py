@@ -6,8 +6,9 @@ wants the longest, and knows no `*` or `$`. Crawl-delay and other extensions are
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
+
+from core.base.frozen import frozen
 
 TEXT_BYTES_MAX = 500 * 1024
 """So much is parsed (RFC 9309, 2.5); what lies behind is left out."""
@@ -25,7 +26,7 @@ SITES_MAX = 256
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One Allow or Disallow line; `pattern` in the form in which paths are compared."""
 
@@ -53,7 +54,7 @@ class Rule:
         return path.find(last, place) >= 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """The rules of a site that hold for us; with none, everything is allowed.
 

@@ -18,11 +18,11 @@ strict, and what it made is what the request is written from. The decisions:
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urljoin
 
 import idna
 
+from core.base.frozen import frozen
 from core.base.text import shorten
 from servers.web.errors import AddressRefused
 
@@ -55,7 +55,7 @@ _PATH_SAFE = "/%:@!$&'()*+,;=-._~"
 _QUERY_SAFE = _PATH_SAFE + "?[]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """Where a request goes: `host` in ASCII and without brackets, `path` with its query."""
 

@@ -10,12 +10,13 @@ hosts which share an address never share one. Imported when the first page is fe
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 import httpcore2
 
 from core.base.causes import causes
+from core.base.frozen import frozen
 from core.base.text import size_text
 from servers.web.errors import PageUnavailable
 from servers.web.fetching.decoding import Undecodable, decoder_for
@@ -42,7 +43,7 @@ class ConnectionLost(PageUnavailable):
     """The connection broke off, so that another try may do better."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BodyBounds:
     """How much of a body is taken: compressed and decompressed bytes, each.
 

@@ -16,10 +16,10 @@ long did; both forms come, with other parameters around. Advertisements go throu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import SplitResult, parse_qs, unquote
 
+from core.base.frozen import frozen
 from servers.reading.html.tree import Element, document_of
 from servers.reading.text.encodings import text_of
 from servers.web.errors import RateLimited, SearchUnavailable, WebError
@@ -78,7 +78,7 @@ _CHALLENGE = (
 _NEXT_FORMS = "//form[.//input[@name='s'] and .//input[@name='q']]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultsPage:
     """What a page holds; `next_form` leads to the page after it.
 
@@ -92,7 +92,7 @@ class ResultsPage:
     next_form: dict[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DuckDuckGoSearcher(Engine):
     """Searches DuckDuckGo through a guarded fetcher."""
 

@@ -1,9 +1,10 @@
 """What all search engines share: who is asked, in whose turn, with errors that say what to try."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from core.base.frozen import frozen
 from core.base.text import sentence
 from servers.web.errors import (
     AddressRefused,
@@ -27,7 +28,7 @@ PAUSE_STATUSES = frozenset({432, 433})
 """Tavily's for an allowance that is used up; 429 is a `RateLimited` of the fetcher already."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Engine(ABC):
     """One search engine at an address, asked through a fetcher; `limiter` gives each its turn.
 

@@ -1,7 +1,6 @@
 """The engines with a JSON interface, whose answers are checked before a word of them is used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -15,6 +14,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from core.base.frozen import frozen
 from servers.web.errors import SearchUnavailable
 from servers.web.ports import Fetched, SearchResult
 from servers.web.search.engine import CHANGE, Engine
@@ -78,7 +78,7 @@ class _SearxngAnswer(_TavilyAnswer):
     unresponsive_engines: Rows[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BraveSearcher(Engine):
     """Brave Search, an index of its own; it wants a key.
 
@@ -109,7 +109,7 @@ class BraveSearcher(Engine):
         return _results(web.results, max_results, self, has_tags=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TavilySearcher(Engine):
     """Tavily, made for language models; it wants a key.
 
@@ -135,7 +135,7 @@ class TavilySearcher(Engine):
         return _results(_answer(fetched, _TavilyAnswer, self).results, max_results, self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearxngSearcher(Engine):
     """SearXNG, a metasearch engine that anybody can run: one instance, by its base address.
 

@@ -4,9 +4,9 @@ import os
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from core.base.clock import Clock
+from core.base.frozen import frozen
 from servers.web.cache import SharedCache
 from servers.web.errors import SearchUnavailable
 from servers.web.options import KEY_VARIABLES, WebOptions
@@ -34,7 +34,7 @@ ENGINES: dict[str, Callable[..., Engine]] = {
 """By their names in the profile; made of a fetcher, and of an address other than their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """What an engine gave; it serves those who want as many results or fewer."""
 

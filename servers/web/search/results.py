@@ -6,9 +6,9 @@ Links are brought into one form, and remembered as found.
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
+from core.base.frozen import frozen
 from core.base.text import READ_AHEAD, shorten
 from servers.reading.markdown import seen, unwrapped
 from servers.web.fetching.targets import DEFAULT_PORTS
@@ -31,7 +31,7 @@ MAX_LINK_CHARACTERS = 2_048
 _EMPHASIS = re.compile(r"</?(?:strong|b|em)>", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A result as an engine gives it: untrusted, and not yet numbered."""
 

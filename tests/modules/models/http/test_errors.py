@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from core.base.http_status import PAUSE_SECONDS_MAX
+from core.base.http import PAUSE_SECONDS_MAX
 from core.values import JsonObject
 from tests.modules.models.http.chat_server import posted, refusal
 from tests.modules.models.service import Exchange, refuses, sends

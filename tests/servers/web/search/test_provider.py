@@ -2,12 +2,13 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import pytest
 from pydantic import TypeAdapter
 
+from core.base.frozen import frozen
 from servers.web.errors import AddressRefused, RateLimited, SearchUnavailable, WebError
 from servers.web.fetching.fetcher import GuardedFetcher
 from servers.web.options import WebOptions
@@ -134,7 +135,7 @@ async def test_an_instance_on_this_machine_is_asked_once_it_is_allowed(web: Loop
     assert await provider.search("herons") == []
 
 
-@dataclass(frozen=True)
+@frozen
 class CountingEngine(Engine):
     """Gives as many results as are asked for; keeps what it was asked."""
 

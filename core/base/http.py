@@ -1,5 +1,6 @@
-"""What an HTTP status says, in words and of the next try; and the pause that a service asks for."""
+"""HTTP as all layers know it: what a status says, the pause asked for, hosts of this machine."""
 
+import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -64,3 +65,14 @@ def _moment(date: str) -> datetime | None:
     except (ValueError, OverflowError):  # the latter for numbers of too many digits
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is this machine: `localhost`, names under it (RFC 6761, 6.3), 127.0.0.1, ::1."""
+    host = host.removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
