@@ -150,6 +150,7 @@ class Interaction:
         For a request that was a line of a pipe a line goes to stdout in any case.
         """
         complaints = self.setting.complaints
+        self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
                 session = self.conversation.session_id or ""
