@@ -160,8 +160,8 @@ class MultiMCP:
         for name in wanted:
             if name in self.server_tools or self._specs[name].problem is not None:
                 continue  # what it offered when it could still be used is no use
-            if self._cache and (tools := self._cache.load(self._specs[name])) is not None:
-                self.left_out[name] = list(self._cache.left_out(self._specs[name]))
+            if self._cache and (listing := self._cache.listing(self._specs[name])) is not None:
+                tools, self.left_out[name] = listing
                 await self._learn(name, tools)
                 if self._cache.is_old(self._specs[name]):
                     soon.add(name)

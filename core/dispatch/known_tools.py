@@ -81,28 +81,23 @@ class ToolCache:
         self._folder = folder
 
     def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
-        """The tools that the server listed last, if nothing has changed since.
+        """The tools of `listing`."""
+        listing = self.listing(spec)
+        return None if listing is None else listing[0]
 
-        Else what ships for it; None where nothing does.
+    def listing(self, spec: ServerSpec) -> tuple[list[ToolSpec], list[str]] | None:
+        """The tools that the server listed last, and what of its list could not be used, and why.
+
+        Only if nothing has changed since; else what ships for it; None where nothing does.
         """
-        listed = self._listed(spec)
-        return shipped_tools(spec) if listed is None else listed
-
-    def _listed(self, spec: ServerSpec) -> list[ToolSpec] | None:
-        stored = self._stored(spec)
-        tools = None if stored is None else stored.get("tools")
-        if not isinstance(tools, list):
-            return None
-        try:
-            return [_from_json(spec.id, tool) for tool in tools]
-        except ValueError:
-            return None
-
-    def left_out(self, spec: ServerSpec) -> tuple[str, ...]:
-        """What of that listing could not be used, and why."""
-        stored = self._stored(spec)
-        found = None if stored is None else stored.get("left_out")
-        return tuple(map(str, found)) if isinstance(found, list) else ()
+        stored = self._stored(spec) or {}
+        tools, left_out = stored.get("tools"), stored.get("left_out")
+        if isinstance(tools, list):
+            with suppress(ValueError):
+                told = [*map(str, left_out)] if isinstance(left_out, list) else []
+                return [_from_json(spec.id, tool) for tool in tools], told
+        shipped = shipped_tools(spec)
+        return None if shipped is None else (shipped, [])
 
     def is_old(self, spec: ServerSpec) -> bool:
         """Whether the server last confirmed its list longer than `FRESH_SECONDS` ago."""

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
@@ -88,8 +88,7 @@ class _Commands:
         root = self._options.folders[0]
         copied = list(add_files(root, paths))
         if added := {str(one.target) for one in copied if one.state == "added"}:
-            self._update(embed=True)
-            self._wait_for_other_writer(added)
+            self._update(embed=True, added=added)
         rows = [(str(one.target.relative_to(root)), one.state, one.reason) for one in copied]
         self._answer(
             "\n".join(
@@ -192,24 +191,25 @@ class _Commands:
         elif text:
             self._reporter.answer(text)
 
-    def _update(self, *, embed: bool) -> None:
+    def _update(self, *, embed: bool, added: Collection[str] = ()) -> None:
         """Index what has changed, unless another process looks after that.
 
-        Without `embed` it is found by words only, until the next command that needs vectors.
+        Without `embed` it is found by words only, until the next command that needs vectors. The
+        other process is waited for until it has read what was `added`.
         """
         if (holder := self._other_writer()) is not None:
             self._reporter.say(f"process {holder} keeps the index up to date")
+            if added:
+                self._wait_for_other_writer(added)
         else:
             with self._reporter.waiting_for("the index to be brought up to date"):
                 self._library.sync(embed=embed)
 
-    def _wait_for_other_writer(self, files: set[str]) -> None:
+    def _wait_for_other_writer(self, files: Collection[str]) -> None:
         """Wait until the process that indexes has read these: the next question finds them."""
-        if self._other_writer() is None:
-            return
         until = time.monotonic() + OTHER_WRITER_SECONDS
         with self._reporter.waiting_for("the process that indexes"):
-            while files - {entry.path for entry in self._library.documents()}:
+            while {*files} - {entry.path for entry in self._library.documents()}:
                 if time.monotonic() > until:
                     self._reporter.say("what is new is found as soon as that process has read it")
                     return
