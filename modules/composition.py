@@ -78,7 +78,7 @@ class ServerAccess:
 class _FreshListings(ToolCache):
     """Keeps what servers list for others, and knows nothing itself."""
 
-    def load(self, spec: ServerSpec) -> None:
+    def listing(self, spec: ServerSpec) -> None:
         return None
 
 
