@@ -22,6 +22,7 @@ from modules.offline.quotes.document_questions import (
     DocumentQuestion,
     named_question,
     open_question,
+    same_document,
     untold_subject,
 )
 from modules.offline.refusal import Decided, Exhausted, Refusal, Unsure, quoted
@@ -101,8 +102,9 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
         Refusal: tools fit, but the call can't be made; or it asks of a page what none can tell.
     """
     request, doubt = inputs.user_input, None
-    if (question := named_question(request, inputs.tools)) is not None:
-        return _asked_of_documents(inputs, question, NO_DOCUMENT_TOOL)
+    asked, file = same_document(request, inputs.history)
+    if (question := named_question(asked, inputs.tools)) is not None:
+        return _asked_of_documents(inputs, question._replace(file=file), NO_DOCUMENT_TOOL)
     try:
         source = write_listing_plan(inputs) or write_tool_plan(inputs)
     except Decided:

@@ -9,6 +9,7 @@ from typing import Final
 
 from core.ports import DecisionInputs
 from core.turn import FURTHER_PROCESSING
+from core.values import JsonObject
 from modules.offline.plan_source import AS_IT_IS, call_lines, filled, indented, literal, whole_plan
 from modules.offline.quotes.answering import NEAREST, NOTHING_NEAR, answer_lines
 from modules.offline.quotes.document_questions import DocumentQuestion, documents_tool, listing_tool
@@ -62,12 +63,15 @@ def write_document_plan(inputs: DecisionInputs, question: DocumentQuestion) -> s
     tool = documents_tool(inputs.tools)
     if tool is None:
         return None
-    call = call_lines(inputs, tool, {"query": question.query})
+    asked: JsonObject = {"query": question.query}
+    if question.file is not None and takes(tool, "file"):
+        asked["file"] = question.file
+    call = call_lines(inputs, tool, asked)
     if question.kind == "passages":
         return whole_plan([*call, AS_IT_IS])
     again: list[str] = []
     if inputs.max_tool_calls > 1 and takes(tool, "mode"):
-        lines = call_lines(inputs, tool, {"query": question.query, "mode": "words"})
+        lines = call_lines(inputs, tool, {**asked, "mode": "words"})
         again = [_IF_NOTHING, *indented(lines)]
     return whole_plan([*call, *again, *_picking_lines(question)])
 

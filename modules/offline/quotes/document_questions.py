@@ -6,10 +6,12 @@ understands them; questions about the agent, the user or the present never are.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
+from core.turn import Exchange
 from modules.offline.quotes.asking import (
     COUNTING,
     QUESTION_CHARACTERS_MAX,
@@ -31,10 +33,14 @@ spoke of documents, so they are only asked in case they know."""
 
 
 class DocumentQuestion(NamedTuple):
-    """What the documents are asked: the words to search for, and how to answer."""
+    """What the documents are asked: the words to search for, and how to answer.
+
+    With `file`, only that one is asked.
+    """
 
     query: str
     kind: QuestionKind
+    file: str | None = None
 
     @property
     def terms(self) -> list[str]:
@@ -68,6 +74,22 @@ _NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
                rf"{_DOCUMENTS}"),
 )  # fmt: skip
 """How requests name the documents; patterns of whole requests, tried in this order."""
+
+_SAME_DOCUMENT: Final = (
+    r"(?:the\s+(?:very\s+)?same|that|this)\s+(?:document|file|paper|manual|handbook|text|source)"
+)
+_SAME: Final = re.compile(rf"\b{_SAME_DOCUMENT}\b", re.IGNORECASE)
+_USE: Final = rf"(?:use|using|ask|check|look\s+in|take)\s+{_SAME_DOCUMENT}"
+_USE_SAME_FIRST: Final = re.compile(rf"^(?:now\s+)?{_USE}(?:\s+and)?\s*[,:;.]?\s+", re.IGNORECASE)
+_USE_SAME_LAST: Final = re.compile(rf"[?,;.]?\s+(?:and\s+)?{_USE}$", re.IGNORECASE)
+
+_SOURCE: Final = re.compile(
+    r"\((?P<quoted>[^()\n]{1,300}?), (?:line|page) \d|\[Source: (?P<marked>[^\]\n]{1,300}?), ID: "
+)
+"""How answers name where they stand: ours, and those that repeat what the search gives."""
+
+ANSWER_CHARACTERS_MAX: Final = 20_000
+"""How far an earlier answer is searched for its source."""
 
 _LISTING: Final = re.compile(
     rf"(?:(?:show|list|name|give)\s+(?:me\s+)?(?:a\s+list\s+of\s+)?(?:all\s+(?:of\s+)?)?{_DOCUMENTS}"
@@ -133,6 +155,22 @@ def named_question(request: str, tools: ToolCatalog) -> DocumentQuestion | None:
         if alone and question.terms and not _is_others(found["noun"], tools):
             return question
     return None
+
+
+def same_document(request: str, history: Sequence[Exchange]) -> tuple[str, str | None]:
+    """The request as one to all documents, and the file that it means by "the same document".
+
+    That is the source that the latest answer with any names. Other requests as they are.
+    """
+    text = bare(request)
+    if len(text) > QUESTION_CHARACTERS_MAX or _SAME.search(text) is None:
+        return request, None
+    for exchange in reversed(history):
+        if found := _SOURCE.search((exchange.answer or "")[:ANSWER_CHARACTERS_MAX]):
+            text = _USE_SAME_FIRST.sub("in my documents, ", text)
+            text = _USE_SAME_LAST.sub(" in my documents", text)
+            return _SAME.sub("my documents", text), found["quoted"] or found["marked"]
+    return request, None
 
 
 def open_question(request: str) -> DocumentQuestion | None:

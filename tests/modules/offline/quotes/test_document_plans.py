@@ -15,6 +15,7 @@ from tests.modules.offline.plans import (
     TEXT,
     Bench,
     Outcome,
+    history,
     offline_reply,
     plain,
     wrapped,
@@ -56,6 +57,7 @@ DOCUMENTS = (
         "Search the user's stored documents for passages that answer a question, with sources.",
         query=TEXT,
         top_k=INTEGER,
+        file=TEXT,
     ),
     document_tool("list_documents", "List the user's stored documents.", offset=INTEGER),
     document_tool("get_document", "Read one of the user's stored documents.", file=TEXT),
@@ -220,3 +222,31 @@ def test_perception_chooses_the_documents_for_requests_that_name_them_alone() ->
         assert f'"selected_servers": {chosen}' in perceive(
             PerceptionInputs(request, servers, tools)
         )
+
+
+@pytest.mark.parametrize(
+    ("request_text", "query"),
+    [
+        ("what does the same document say about the rent?", "the rent"),
+        ("use the same document: what is the rent?", "what is the rent"),
+        ("What is the rent? Use the same document.", "What is the rent"),
+        ("what is the rent in that document?", "what is the rent"),
+        ("according to this file, what is the rent?", "what is the rent"),
+    ],
+)
+@pytest.mark.parametrize(
+    "earlier", ["“Three months.” (lease 2.pdf, page 2)", "Three. [Source: lease 2.pdf, ID: 15]"]
+)
+async def test_the_same_document_is_the_source_of_the_latest_answer_that_names_one(
+    request_text: str, query: str, earlier: str
+) -> None:
+    told = history("“Mint.” (garden.md, line 3)", earlier, "12")
+    outcome = await bench().run(request_text, history=told)
+    asked = {"query": query, "file": "lease 2.pdf"}
+    assert outcome.calls == (("search_stored_documents", asked),), outcome.text
+    assert outcome.answer == "“The rent is 900 euros.” (lease.pdf, page 2)"
+
+
+async def test_without_an_earlier_source_no_document_is_the_same() -> None:
+    request = "what does the same document say about the rent?"
+    assert (await bench().run(request, history=history("12", "a (b), c"))).declined
