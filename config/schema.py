@@ -3,10 +3,20 @@
 Unknown keys and values are errors, whose messages `config.checking` makes.
 """
 
+import re
+from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias, cast
+from typing import Annotated, Final, Literal, Self, TypeAlias, cast
+from urllib.parse import quote
 
-from pydantic import BeforeValidator, Field, StrictBool, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 
 from config.checking import MAX_SECONDS, Count, Seconds, Section, check
 from config.http_address import is_host, url_problem
@@ -50,13 +60,40 @@ DEFAULT_LISTING_TOOLS = ("documents.list_documents", *LISTING_TOOLS)
 """The bundled one, and those of widespread servers for files and git."""
 
 
+SHIPPED_AGENT_ID: Final = "cortex_r_002"
+"""The `agent.id` of the profile that ships: its sessions lie in the memory folder itself."""
+
+PROFILES_FOLDER: Final = "profiles"
+"""Below the memory folder: a folder for each other `agent.id`."""
+
+PROFILE_NAME_MAX: Final = 100
+"""A longer name of such a folder is cut, and told apart by a digest of the whole id."""
+
+MASKS_MAX: Final = 50
+
+
+def _is_pattern(text: str) -> str:
+    """A regular expression that matches something, but not everywhere."""
+    try:
+        matches_nothing = re.compile(text).search("") is not None
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    if matches_nothing:
+        raise ValueError(f"{text!r} matches the empty text too, and would mask everything")
+    return text
+
+
+Mask: TypeAlias = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_is_pattern)]
+"""A regular expression of Python."""
+
+
 class AgentSection(Section):
     """Who the agent is; name and description open every decision prompt."""
 
     name: str = Field(min_length=1)
     """Opens every decision prompt."""
     id: str = Field(min_length=1)
-    """Names the agent in sessions and events."""
+    """Names the agent in prompts, and keeps its memory apart from that of every other id."""
     description: str = ""
     """What the agent is for; follows the name in decision prompts."""
 
@@ -137,6 +174,9 @@ class MemorySection(Section):
     """Long results are shortened before they are kept."""
     tag_interactions: StrictBool = True
     """Each item gets tags."""
+    mask: tuple[Mask, ...] = Field(default=(), max_length=MASKS_MAX)
+    """Regular expressions: what they match is masked wherever something is written or shown, as
+    secrets are."""
     storage: StorageSection = StorageSection()
 
 
@@ -284,6 +324,23 @@ class AgentProfile(Section):
     web: WebSection = WebSection()
     security: SecuritySection = SecuritySection()
     mcp_servers: tuple[ServerEntry, ...] = ()
+
+    def memory_folder(self, home: Path) -> Path:
+        """Where this profile's sessions lie: no two ids share a folder."""
+        folder = home / self.memory.storage.base_dir
+        if self.agent.id == SHIPPED_AGENT_ID:
+            return folder
+        # A name that leads nowhere else: `..`, say, becomes `%2E%2E`.
+        name = quote(self.agent.id, safe="").replace(".", "%2E")
+        if len(name) > PROFILE_NAME_MAX:
+            digest = blake2b(self.agent.id.encode(), digest_size=8).hexdigest()
+            name = f"{name[:PROFILE_NAME_MAX]}-{digest}"
+        return folder / PROFILES_FOLDER / name
+
+    def without_memory(self) -> Self:
+        """The same, except that sessions are neither read nor kept."""
+        unkept = self.memory.model_copy(update={"memory_service": False})
+        return self.model_copy(update={"memory": unkept})
 
     @field_validator("mcp_servers")
     @classmethod

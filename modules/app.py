@@ -77,6 +77,8 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = load_profile(profile_file)
+    if arguments.no_memory:
+        profile = profile.without_memory()
     servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
     spawned = _spawn_early(request, servers, places)
     marks.debug("spawned")

@@ -105,11 +105,12 @@ class Interaction:
         profile, servers = setting.profile, setting.servers
         redactor = setting.complaints.redactor
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
+        redactor.mask(profile.memory.mask)
         display = open_display(
             sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
         )
         self.progress = display.progress
-        memory_folder = places.home / profile.memory.storage.base_dir
+        memory_folder = profile.memory_folder(places.home)
         self._tell_session(memory_folder)
         model = self._chosen_model()
         if not arguments.quiet:

@@ -106,7 +106,7 @@ def write_profile(folder: Path, *servers: str, strategy: str = "") -> Path:
     entries = "".join(
         "  - " + "\n    ".join(entry.strip().splitlines()) + "\n" for entry in servers
     )
-    text = "agent: {name: Test, id: test_1}\n"
+    text = "agent: {name: Test, id: cortex_r_002}\n"
     text += f"strategy: {{{strategy}}}\n" if strategy else ""
     text += f"mcp_servers:\n{entries}" if entries else ""
     path = folder / "profile.yaml"

@@ -8,7 +8,7 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
@@ -68,6 +68,9 @@ _SHAPES: Final = (
 )
 """What a secret looks like that nobody told us of: a text in it, and the pattern."""
 
+MASK_NAME: Final = "MASK"
+"""What stands in place of what one of the user's own patterns matches."""
+
 _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL_PASSWORD: Final = re.compile(
     r"(?P<scheme>[a-z+]{0,20})://(?P<user>[^\s/:@]{0,200}):(?P<password>[^\s/@]{1,200})@"
@@ -113,6 +116,7 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._forms: dict[str, str] = {}
         self._longest_first: tuple[str, ...] = ()
+        self._masks: tuple[re.Pattern[str], ...] = ()
         self._learning = threading.Lock()
         for name, value in environ.items():
             for secret in secrets_of(name, value):
@@ -134,12 +138,18 @@ class Redactor:
             self._forms = forms
             self._longest_first = tuple(sorted(forms, key=len, reverse=True))
 
+    def mask(self, patterns: Sequence[str]) -> None:
+        """From now on, keep out what these regular expressions match."""
+        self._masks = (*self._masks, *map(re.compile, patterns))
+
     def __repr__(self) -> str:
         """The names of the variables, never their values."""
         return f"Redactor({', '.join(sorted(set(self._names.values())))})"
 
     def text(self, text: str) -> str:
-        """`text` without secrets; linear in its length."""
+        """`text` without secrets; linear in its length, as far as the user's own masks are."""
+        for mask in self._masks:
+            text = mask.sub(_label(MASK_NAME), text)
         if len(text) < MIN_BEGINNING_CHARACTERS:
             return text
         # Looking for each form is many times quicker than one pattern of them all.

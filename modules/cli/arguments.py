@@ -91,6 +91,7 @@ class Arguments(Options):
     max_cost: float | None
     max_tokens: int | None
     session: str | None
+    no_memory: bool
     approve: list[str]
     stdin: StdinUse
 
@@ -197,6 +198,9 @@ def _add_options(parser: OptionsParser) -> None:
     add_approve_option(parser)
     parser.add_argument(
         "--session", metavar="ID", help="continue this session, or begin the one of a plain name"
+    )
+    parser.add_argument(
+        "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")

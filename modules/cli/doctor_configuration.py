@@ -101,7 +101,7 @@ def _home(places: Places, environ: Mapping[str, str]) -> Check:
 def _sessions(places: Places, profile: AgentProfile) -> Check:
     if not profile.memory.memory_service:
         return Check("files", "sessions", "note", "not kept: memory_service is off in the profile")
-    folder = places.home / profile.memory.storage.base_dir
+    folder = profile.memory_folder(places.home)
     return _folder("sessions", folder, "sessions are not kept")
 
 

@@ -85,7 +85,9 @@ class _Requests:
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
         on_ctrl_c = functools.partial(self._say, "loop", "Ctrl-D leaves")
-        lines = typed_lines(self._setting.places.history_file, redact, on_ctrl_c)
+        is_kept = self._setting.profile.memory.memory_service
+        history_file = self._setting.places.history_file if is_kept else None
+        lines = typed_lines(history_file, redact, on_ctrl_c)
         await self._repl(ask).run(lines)
         session = self._conversation.kept_session_id
         if not is_quiet and session is not None:

@@ -75,14 +75,13 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     witness = ScriptedModel({"decision": [refusal]}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     display = display_for(around)
-    unkept = profile.memory.model_copy(update={"memory_service": False})
     async with opened(around.servers.specs, around, display) as dispatcher:
         conversation = Conversation(
-            profile.model_copy(update={"memory": unkept}),
+            profile.without_memory(),
             ModelManager(witness),
             dispatcher,
             Sandbox(),
-            around.places.home / profile.memory.storage.base_dir,
+            profile.memory_folder(around.places.home),
             display.progress,
         )
         async with conversation:

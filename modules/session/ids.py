@@ -79,7 +79,8 @@ def resumed_session(session_id: str, folder: Path, structure: Structure, *, enab
     """
     path = session_path(session_id, folder, structure)
     if not enabled:
-        return f"memory_service is off: the session {session_id} is neither read nor kept"
+        off = "memory is off (memory_service, or --no-memory)"
+        return f"{off}: the session {session_id} is neither read nor kept"
     if _is_there(path):
         return "" if "/" in session_id else f"continues the session '{session_id}'"
     if "/" not in session_id:

@@ -84,13 +84,13 @@ async def typed_line(stdin: TextIO, stderr: TextIO, prompt: str, *, hidden: bool
 
 
 async def typed_lines(
-    history_file: Path, redact: Callable[[str], str], on_ctrl_c: Callable[[], None]
+    history_file: Path | None, redact: Callable[[str], str], on_ctrl_c: Callable[[], None]
 ) -> AsyncIterator[str]:
     """Lines typed at a terminal, with editing and history; ends at Ctrl-D.
 
     Ctrl-C at the prompt clears the line and calls `on_ctrl_c`, Ctrl-Z suspends the program.
-    `redact` goes over each line before it is written to `history_file`. On a terminal that
-    can't move its cursor (`TERM=dumb`) the terminal's own editing has to do.
+    `redact` goes over each line before it is written to `history_file`, if there is one. On a
+    terminal that can't move its cursor (`TERM=dumb`) the terminal's own editing has to do.
     """
     if is_dumb_terminal():
         async for line in _plainly_typed_lines():
@@ -116,8 +116,10 @@ async def typed_lines(
             return
 
 
-def kept_history(file: Path, redact: Callable[[str], str]) -> History:
+def kept_history(file: Path | None, redact: Callable[[str], str]) -> History:
     """Lines typed before, kept for this user alone; only in memory where they can't be written."""
+    if file is None:
+        return InMemoryHistory()
     try:
         make_private_folder(file.parent)
         os.close(open_private(file, os.O_WRONLY | os.O_APPEND))

@@ -330,3 +330,41 @@ class TestPlaces:
     def test_a_home_that_cannot_even_be_looked_into_leaves_what_ships(self) -> None:
         places = Places(ROOT, Path("/" + "x" * 5000))
         assert places.config_file("models.json") == ROOT / "config" / "models.json"
+
+
+SMALLEST = "agent:\n  name: A\n  id: {id}\n"
+
+
+def profile_of(folder: Path, text: str) -> AgentProfile:
+    path = folder / "profiles.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_profile(path)
+
+
+def test_each_agent_id_keeps_its_memory_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ids = ["cortex_r_002", "cortex_r_003", "..", "../x", "a/b", "a%2Fb", "é", "x" * 150, "x" * 151]
+    folders = [
+        profile_of(tmp_path, SMALLEST.format(id=f"'{one}'")).memory_folder(home) for one in ids
+    ]
+    assert folders[0] == home / "memory"
+    assert len(set(folders)) == len(ids)
+    for folder in folders[1:]:
+        assert folder.parent == home / "memory" / "profiles"
+        assert folder.resolve() == folder
+        folder.mkdir(parents=True)
+
+
+def test_without_memory_everything_else_stays(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path, SMALLEST.format(id="a"))
+    bare = profile.without_memory()
+    assert not bare.memory.memory_service
+    assert bare.model_copy(update={"memory": profile.memory}) == profile
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"), [("'['", "no regular expression"), ("'x*'", "matches the empty text too")]
+)
+def test_a_mask_that_cannot_be_used_is_explained(tmp_path: Path, mask: str, said: str) -> None:
+    text = f"{SMALLEST.format(id='a')}memory:\n  mask: [{mask}]\n"
+    assert said in profile_error(tmp_path, text)

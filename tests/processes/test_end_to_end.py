@@ -386,3 +386,20 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 """A server with one tool that never answers; writes its pid where its argument says."""
+
+
+def test_no_memory_writes_nothing_and_masks_keep_out_what_they_match(tmp_path: Path) -> None:
+    profile = write_profile(tmp_path)
+    text = profile.read_text(encoding="utf-8")
+    profile.write_text(f"{text}\nmemory:\n  mask: ['hello']\n", encoding="utf-8")
+    bare = ["--profile", str(profile)]
+    done = agent(tmp_path, *bare, "--no-memory", "--session", "notes", "uppercase hello")
+    assert (done.code, done.out) == (0, "HELLO\n")
+    assert "neither read nor kept" in done.err
+    assert not list(tmp_path.rglob("notes.json"))
+    done = agent(tmp_path, *bare, "--session", "notes", "uppercase hello")
+    assert (done.code, done.out) == (0, "HELLO\n")
+    (kept,) = tmp_path.rglob("notes.json")
+    items = kept.read_text(encoding="utf-8")
+    assert "uppercase [redacted MASK]" in items
+    assert "hello" not in items

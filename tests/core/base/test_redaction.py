@@ -227,3 +227,11 @@ def test_what_is_learnt_later_counts_and_keeps_its_name() -> None:
     assert redactor.text("kept-elsewhere in-the-environment short") == (
         "[redacted SECRET] [redacted A_KEY] short"
     )
+
+
+def test_the_users_own_patterns_are_masked_too_in_texts_of_any_length() -> None:
+    redactor = Redactor({})
+    redactor.mask([r"\b\d{4}\b", "Ines"])
+    assert redactor.text("1234") == "[redacted MASK]"
+    told = redactor.json({"who": "Ines, 12345", "pins": ["4321"]})
+    assert told == {"who": "[redacted MASK], 12345", "pins": ["[redacted MASK]"]}
