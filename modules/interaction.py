@@ -18,7 +18,7 @@ from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
-from core.errors import ExitCode
+from core.errors import ExitCode, UsageError
 from core.process.spawn import SpawnedServer
 from core.turn import RunOutcome
 from modules.cli.arguments import Arguments
@@ -32,7 +32,7 @@ from modules.composition import (
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.sandbox import Sandbox
-from modules.session.ids import resumed_session
+from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.provenance import provenance_policy
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_failure_line, print_json
@@ -111,7 +111,7 @@ class Interaction:
         )
         self.progress = display.progress
         memory_folder = profile.memory_folder(places.home)
-        self._tell_session(memory_folder)
+        session_id = self._chosen_session(memory_folder)
         model = self._chosen_model()
         if not arguments.quiet:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
@@ -127,7 +127,7 @@ class Interaction:
             sandbox,
             memory_folder,
             self.progress,
-            arguments.session,
+            session_id,
             redactor,
             display.questions.ask_back if display.questions.is_attended() else None,
             provenance_policy(profile, servers.specs, places, arguments.approve),
@@ -165,19 +165,30 @@ class Interaction:
             complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code
 
-    def _tell_session(self, memory_folder: Path) -> None:
-        """Say which session `--session` means, before anything is done in a wrong one."""
+    def _chosen_session(self, memory_folder: Path) -> str | None:
+        """The session that the command line means; told before anything is done in a wrong one."""
         arguments, memory = self.setting.arguments, self.setting.profile.memory
-        if arguments.session is None:
-            return
-        told = resumed_session(
-            arguments.session,
-            memory_folder,
-            memory.storage.structure,
-            enabled=memory.memory_service,
-        )
-        if told and not arguments.quiet:
-            self.progress.say("memory", told)
+        session_id, structure = arguments.session, memory.storage.structure
+        if memory.memory_service and arguments.resume is not None:
+            session_id = find_session(arguments.resume, memory_folder, structure)
+        elif memory.memory_service and arguments.goes_on:
+            kept = kept_sessions(memory_folder, structure)
+            session_id = kept[0] if kept else None
+            if session_id is None:
+                self.progress.say("memory", "no session is kept yet: a new one begins")
+        elif arguments.resume is not None or arguments.goes_on:
+            raise UsageError(
+                "memory is off (memory_service, or --no-memory): leave out --continue and --resume"
+            )
+        if session_id is None:
+            return None
+        told = resumed_session(session_id, memory_folder, structure, enabled=memory.memory_service)
+        if not arguments.quiet:
+            if told:
+                self.progress.say("memory", told)
+            elif arguments.session is None:
+                self.progress.say("memory", f"continues the session {session_id}")
+        return session_id
 
     def _chosen_model(self) -> ModelManager:
         arguments, places = self.setting.arguments, self.setting.places

@@ -34,6 +34,7 @@ COMMANDS = {
     "models": "list models, and fetch one with Ollama",
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
+    "sessions": "list, show, export, name and delete what was asked before",
     "doctor": "say what works here, and which walls stand around plans",
 }
 """First words that make a command of the command line, and what each is for."""
@@ -43,6 +44,7 @@ ACTIONS = {
     "models": ("list", "pull"),
     "auth": ("set", "list", "remove"),
     "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
+    "sessions": ("list", "show", "export", "rename", "delete", "prune"),
 }
 """The second words of those commands that have several."""
 
@@ -72,6 +74,8 @@ examples:
   agent.py --approve files.write_file "tidy my notes"
   agent.py run-plan plan.py --json
   agent.py docs search "notice period of the lease"
+  agent.py --continue "now divide that by 2"
+  agent.py sessions list
   agent.py doctor
   agent.py -2^2                  (a minus before a digit, a dot or a bracket is a sign)
   agent.py -- -x is what?        (behind --, nothing is an option or a command)
@@ -91,6 +95,8 @@ class Arguments(Options):
     max_cost: float | None
     max_tokens: int | None
     session: str | None
+    resume: str | None
+    goes_on: bool
     no_memory: bool
     approve: list[str]
     stdin: StdinUse
@@ -196,8 +202,20 @@ def _add_options(parser: OptionsParser) -> None:
     )
     add_source_options(parser)
     add_approve_option(parser)
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
         "--session", metavar="ID", help="continue this session, or begin the one of a plain name"
+    )
+    which.add_argument(
+        "--resume",
+        metavar="ID",
+        help="continue a session that is kept; a unique part of its id does",
+    )
+    which.add_argument(
+        "--continue",
+        action="store_true",
+        dest="goes_on",
+        help="continue the session that was used last",
     )
     parser.add_argument(
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"

@@ -102,6 +102,8 @@ def _parser_of(command: str) -> Parse:
             from modules.cli.prompt import parse
         case "run-plan":
             from modules.cli.run_plan import parse
+        case "sessions":
+            from modules.cli.sessions import parse
         case _:
             from modules.cli.mcp import parse
     return parse

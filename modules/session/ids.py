@@ -3,6 +3,7 @@
 A session that is named is there, or one to begin; it is never one made up by a mistake in typing.
 """
 
+import contextlib
 import itertools
 import re
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ SESSIONS_LOOKED_AT: Final = 10_000
 
 SESSIONS_COMPARED: Final = 200
 """So many of them are compared by their letters, which takes long."""
+
+NAMED_MAX: Final = 5
+"""So many sessions are named of those that a part of an id may mean."""
 
 LIKENESS: Final = 0.8
 """All dated ids are alike; from here on (difflib's ratio) one is meant rather than another."""
@@ -97,6 +101,50 @@ def resumed_session(session_id: str, folder: Path, structure: Structure, *, enab
         f"there is no session {session_id} in {folder}; {advice}. Without --session a new one "
         "begins, and a plain name (--session notes) begins one that you can name again"
     )
+
+
+def kept_sessions(folder: Path, structure: Structure) -> list[str]:
+    """Ids of all sessions that are kept, those that were used last first."""
+    names = (path.stem for path in folder.glob("*.json"))
+    plain = (name for name in names if _SESSION_ID.fullmatch(name) is not None)
+    dated = _kept_ids(folder, structure) if structure == "date" else ()
+    used: dict[str, float] = {}
+    for session_id in (*dated, *plain):
+        with contextlib.suppress(OSError):  # it was deleted just now
+            used[session_id] = session_path(session_id, folder, structure).stat().st_mtime
+    return sorted(used, key=lambda one: (used[one], one), reverse=True)
+
+
+def find_session(text: str, folder: Path, structure: Structure) -> str:
+    """The kept session that `text` means: its id, or a part that only one id has.
+
+    A part is the beginning of the id or of its last name, or its end behind a dash.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    kept = kept_sessions(folder, structure)
+    if text in kept:
+        return text
+    found = [one for one in kept if text and _is_part(text, one)]
+    if len(found) == 1:
+        return found[0]
+    shown = shorten(text, 120)
+    if found:
+        few = ", ".join(found[:NAMED_MAX])
+        more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
+        raise UsageError(f"{shown!r} may be {few}{more}; give more of the id")
+    if not kept:
+        raise UsageError(f"there is no session {shown!r}: none is kept in {folder} yet")
+    near = near_names(text, kept[:SESSIONS_COMPARED], LIKENESS)
+    told = f"the nearest: {', '.join(near)}" if near else f"the newest: {kept[0]}"
+    raise UsageError(f"there is no session {shown!r} in {folder}; {told}; see: agent.py sessions")
+
+
+def _is_part(text: str, session_id: str) -> bool:
+    name = session_id.rpartition("/")[2]
+    begins = session_id.startswith(text) or name.startswith(text)
+    return begins or name.endswith(f"-{text}") or f"-{text}-" in name
 
 
 def _is_there(path: Path) -> bool:

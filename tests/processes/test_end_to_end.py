@@ -403,3 +403,19 @@ def test_no_memory_writes_nothing_and_masks_keep_out_what_they_match(tmp_path: P
     items = kept.read_text(encoding="utf-8")
     assert "uppercase [redacted MASK]" in items
     assert "hello" not in items
+
+
+def test_the_last_session_goes_on_and_a_part_of_an_id_resumes_one(tmp_path: Path) -> None:
+    bare = ["--profile", str(write_profile(tmp_path))]
+    asked = "what was the first thing I asked?"
+    done = agent(tmp_path, *bare, "--continue", "uppercase hello")
+    assert (done.code, done.out) == (0, "HELLO\n")
+    assert "a new one begins" in done.err
+    done = agent(tmp_path, *bare, "--continue", asked)
+    assert (done.code, done.out) == (0, "uppercase hello\n")
+    (kept,) = tmp_path.rglob("session-*.json")
+    done = agent(tmp_path, *bare, "--resume", kept.stem[-6:], asked)
+    assert (done.code, done.out) == (0, "uppercase hello\n")
+    done = agent(tmp_path, *bare, "--resume", "nope", asked)
+    assert (done.code, done.out) == (2, "")
+    assert "there is no session 'nope'" in done.err

@@ -1,0 +1,384 @@
+"""`sessions`: what was asked before, found again: listed, shown, exported, named, deleted."""
+
+import argparse
+import html
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from core.base.text import one_line
+from core.errors import ExitCode, StorageError, UsageError
+from core.turn import MemoryItem
+from core.values import Json
+from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from modules.cli.surroundings import Options, Surroundings
+from modules.session.history import TITLE, DatedExchange, dated_exchanges, title_of
+from modules.session.ids import Structure, find_session, kept_sessions, session_path
+from modules.session.memory import MemoryManager
+
+LISTED: Final = 20
+"""How many sessions `list` shows where nothing else is said."""
+
+TITLE_CHARACTERS: Final = 60
+"""How much of a title, or of the first request in its place, a list shows."""
+
+TITLE_CHARACTERS_MAX: Final = 200
+"""The longest title."""
+
+_DAY_SECONDS: Final = 86_400
+_UNITS: Final = {"h": 3_600, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS}
+
+_HELP: Final = """\
+What was asked and answered before. ID is a session's id, or a part of it that no other has, such
+as its last six characters. A session goes on with: agent.py --resume ID
+
+examples:
+  agent.py sessions list
+  agent.py sessions show 2026/11/23/session-1763890000-4f8a1c
+  agent.py sessions export 4f8a1c --html > session.html"""
+
+
+def parse(words: Sequence[str], program: str = "agent.py") -> Options:
+    """Read the words behind `sessions`; alone it lists. Raises as `read_action`."""
+    is_bare = not words or (looks_like_option(words[0]) and words[0] not in ("-h", "--help"))
+    words = ["list", *words] if is_bare else words
+    return read_action(words, program, "sessions", _HELP, _ACTIONS)
+
+
+def list_sessions(around: Surroundings) -> ExitCode:
+    """Those that were used last, newest first; only the files that are shown are read."""
+    folder, structure = _place(around)
+    kept = kept_sessions(folder, structure)
+    count: int = len(kept) if around.options.all else around.options.limit
+    shown = kept[:count]
+    documents: list[Json] = []
+    rows = [("session", "last used", "requests", "title or first request")]
+    for session_id in shown:
+        used = _moment(session_path(session_id, folder, structure).stat().st_mtime)
+        try:
+            items = _items(session_id, around)
+        except StorageError as error:
+            around.remark("memory", str(error))
+            continue
+        asked, title = dated_exchanges(items), title_of(items)
+        first = asked[0].request if asked else ""
+        rows.append((session_id, used, str(len(asked)), one_line(title or first, TITLE_CHARACTERS)))
+        documents.append(
+            {
+                "id": session_id,
+                "last_used": used,
+                "requests": len(asked),
+                "title": title,
+                "first_request": around.redactor.text(first),
+            }
+        )
+    if around.options.json:
+        around.print_json(documents)
+    elif not kept:
+        around.print(f"no session is kept in {folder} yet")
+    else:
+        more = len(kept) - len(shown)
+        around.print_table(rows, [f"and {more:,} more: --all shows them"] if more else [])
+    return ExitCode.ANSWERED
+
+
+def show_session(around: Surroundings) -> ExitCode:
+    """Its requests with their answers, and when each was asked."""
+    session_id, items = _found(around)
+    return around.report(_document(session_id, items, around), _as_text(session_id, items, around))
+
+
+def export_session(around: Surroundings) -> ExitCode:
+    """The session to stdout: as markdown, a page of HTML, or JSON with every item."""
+    session_id, items = _found(around)
+    if around.options.json:
+        around.print_json([item.model_dump(exclude_none=True) for item in items])
+    elif around.options.html:
+        around.print(_as_html(session_id, items, around))
+    else:
+        around.print(_as_markdown(session_id, items, around))
+    return ExitCode.ANSWERED
+
+
+def rename_session(around: Surroundings) -> ExitCode:
+    """Give a session a title; its id stays.
+
+    Raises:
+        UsageError: no such session, or no title.
+        StorageError: the title could not be written.
+    """
+    session_id = _session_id(around)
+    title = one_line(" ".join(around.options.title), TITLE_CHARACTERS_MAX)
+    if not title:
+        raise UsageError('give a title, such as: agent.py sessions rename 4f8a1c "The lease"')
+    memory = _memory(session_id, around)
+    memory.load()
+    memory.add(
+        MemoryItem(
+            timestamp=time.time(),
+            type="run_metadata",
+            text=around.redactor.text(f"Titled: {title}"),
+            metadata={TITLE: around.redactor.text(title)},
+            session_id=session_id,
+        )
+    )
+    return around.report({"id": session_id, "title": title}, f"{session_id} is titled: {title}")
+
+
+def delete_session(around: Surroundings) -> ExitCode:
+    """Delete a session's file for good.
+
+    Raises:
+        UsageError: no such session, or nobody said --yes.
+        StorageError: it can't be deleted.
+    """
+    session_id = _session_id(around)
+    if not around.options.yes:
+        raise UsageError(
+            f"this would delete {session_id} for good; say so: "
+            f"agent.py sessions delete {session_id} --yes"
+        )
+    _delete(session_id, around)
+    return around.report({"deleted": [session_id]}, f"deleted {session_id}")
+
+
+def prune_sessions(around: Surroundings) -> ExitCode:
+    """Delete all sessions that were last used before a time; with `dry_run`, only name them."""
+    folder, structure = _place(around)
+    before = time.time() - around.options.older_than
+    old: list[str] = []
+    for session_id in kept_sessions(folder, structure):
+        with suppress(FileNotFoundError):
+            if session_path(session_id, folder, structure).stat().st_mtime < before:
+                old.append(session_id)
+    if not around.options.dry_run:
+        for session_id in old:
+            _delete(session_id, around)
+    done = "would be deleted" if around.options.dry_run else "deleted"
+    count = "1 session" if len(old) == 1 else f"{len(old):,} sessions"
+    return around.report(
+        {"deleted": [] if around.options.dry_run else [*old], "old": [*old]},
+        "\n".join([*old, f"{count} {done}"]),
+    )
+
+
+def _place(around: Surroundings) -> tuple[Path, Structure]:
+    profile = around.profile
+    around.redactor.mask(profile.memory.mask)
+    return profile.memory_folder(around.places.home), profile.memory.storage.structure
+
+
+def _session_id(around: Surroundings) -> str:
+    return find_session(around.options.session, *_place(around))
+
+
+def _memory(session_id: str, around: Surroundings) -> MemoryManager:
+    folder = around.profile.memory_folder(around.places.home)
+    return MemoryManager(session_id, folder, structure=around.profile.memory.storage.structure)
+
+
+def _items(session_id: str, around: Surroundings) -> list[MemoryItem]:
+    """The session's items.
+
+    Raises:
+        StorageError: its file can't be read.
+    """
+    memory = _memory(session_id, around)
+    memory.load()
+    for warning in memory.take_warnings():
+        around.complaints.say("memory", warning)
+    return memory.get_session_items()
+
+
+def _found(around: Surroundings) -> tuple[str, list[MemoryItem]]:
+    session_id = _session_id(around)
+    return session_id, _items(session_id, around)
+
+
+def _delete(session_id: str, around: Surroundings) -> None:
+    folder = around.profile.memory_folder(around.places.home)
+    path = session_path(session_id, folder, around.profile.memory.storage.structure)
+    try:
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # other sessions of that day are there
+            if path.parent != folder:
+                path.parent.rmdir()
+    except OSError as error:
+        raise StorageError(f"{path} can't be deleted: {error.strerror or error}") from error
+
+
+def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings) -> Json:
+    items = [*items]
+    told: list[Json] = [
+        {
+            "asked_at": _moment(each.asked_at),
+            "request": around.redactor.text(each.request),
+            "answer": None if each.answer is None else around.redactor.text(each.answer),
+        }
+        for each in dated_exchanges(items)
+    ]
+    return {"id": session_id, "title": title_of(items), "exchanges": told}
+
+
+def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
+    title = title_of(items)
+    parts = [f"{session_id}: {title}" if title else session_id]
+    parts += [
+        f"{_moment(each.asked_at)}  > {each.request}\n{_answer(each)}"
+        for each in dated_exchanges(items)
+    ]
+    return around.redactor.text("\n\n".join(parts))
+
+
+def _as_markdown(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
+    parts = [f"# {title_of(items) or session_id}", f"Session `{session_id}`"]
+    for each in dated_exchanges(items):
+        quoted = "\n".join(f"> {line}" for line in each.request.splitlines())
+        parts += [f"## {_moment(each.asked_at)}", quoted, _answer(each)]
+    return around.redactor.text("\n\n".join(parts))
+
+
+def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
+    """One page that holds all that it needs and asks nobody for anything."""
+    clean = around.redactor.text
+    title = html.escape(clean(title_of(items) or session_id))
+    told = "\n".join(
+        f"<section><h2>{_moment(each.asked_at)}</h2>\n"
+        f"<blockquote>{html.escape(clean(each.request))}</blockquote>\n"
+        f"<pre>{html.escape(clean(_answer(each)))}</pre></section>"
+        for each in dated_exchanges(items)
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title>\n"
+        "<style>:root{color-scheme:light dark}body{font:1rem/1.5 sans-serif;max-width:45rem;"
+        "margin:2rem auto;padding:0 1rem}h2{font-size:.9rem;opacity:.7}blockquote{margin:0;"
+        "font-weight:bold}blockquote,pre{white-space:pre-wrap;overflow-wrap:anywhere}</style>\n"
+        f"</head><body><h1>{title}</h1>\n<p>Session {html.escape(session_id)}</p>\n"
+        f"{told}\n</body></html>"
+    )
+
+
+def _answer(each: DatedExchange) -> str:
+    return "(no answer)" if each.answer is None else each.answer
+
+
+def _moment(unix_seconds: float) -> str:
+    """A time as this machine's clock shows it; a session's file may hold any number."""
+    try:
+        moment = datetime.fromtimestamp(unix_seconds).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return "at an unknown time"
+    return moment.isoformat(sep=" ", timespec="minutes")[:16]
+
+
+def _age(text: str) -> float:
+    """Seconds, from `90d`, `12h` or `8w`."""
+    number, unit = text[:-1], text[-1:].lower()
+    if unit not in _UNITS or not (number.isascii() and number.isdigit()) or len(number) > 6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age, such as 90d, 12h or 8w")
+    return int(number) * _UNITS[unit]
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 6 or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def _add_list(parser: CommandParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--limit", metavar="N", type=_count, default=LISTED, help=f"how many ({LISTED})"
+    )
+    which.add_argument("--all", action="store_true", help="all of them")
+
+
+def _add_session(parser: CommandParser) -> None:
+    parser.add_argument("session", metavar="ID", help="a session's id, or a unique part of it")
+
+
+def _add_export(parser: CommandParser) -> None:
+    _add_session(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="markdown, as by default")
+    form.add_argument("--html", action="store_true", help="one page that needs nothing else")
+
+
+def _add_title(parser: CommandParser) -> None:
+    _add_session(parser)
+    parser.add_argument("title", metavar="TITLE", nargs="+", help="what to call it")
+
+
+def _add_deletion(parser: CommandParser) -> None:
+    _add_session(parser)
+    parser.add_argument("--yes", action="store_true", help="delete it for good")
+
+
+def _add_prune(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--older-than", metavar="AGE", type=_age, required=True, help="such as 90d, 12h or 8w"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say which")
+
+
+_ACTIONS: Final = {
+    "list": Action(
+        "the sessions that were used last",
+        """\
+examples:
+  agent.py sessions list --limit 5
+  agent.py sessions list --json | jq -r '.[].id'""",
+        list_sessions,
+        _add_list,
+    ),
+    "show": Action(
+        "a session's requests and answers",
+        """\
+examples:
+  agent.py sessions show 4f8a1c""",
+        show_session,
+        _add_session,
+    ),
+    "export": Action(
+        "a session as markdown, HTML, or JSON with every item",
+        """\
+examples:
+  agent.py sessions export 4f8a1c > session.md
+  agent.py sessions export 4f8a1c --html > session.html
+  agent.py sessions export 4f8a1c --json | jq length""",
+        export_session,
+        _add_export,
+    ),
+    "rename": Action(
+        "give a session a title; its id stays",
+        """\
+examples:
+  agent.py sessions rename 4f8a1c The lease""",
+        rename_session,
+        _add_title,
+    ),
+    "delete": Action(
+        "delete a session for good",
+        """\
+examples:
+  agent.py sessions delete 4f8a1c --yes""",
+        delete_session,
+        _add_deletion,
+    ),
+    "prune": Action(
+        "delete the sessions that nobody has used for long",
+        """\
+examples:
+  agent.py sessions prune --older-than 90d --dry-run
+  agent.py sessions prune --older-than 90d""",
+        prune_sessions,
+        _add_prune,
+    ),
+}

@@ -1,0 +1,140 @@
+"""`sessions`: kept sessions listed, shown, exported, named, deleted."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from core.turn import MemoryItem
+from modules.session.memory import MemoryManager
+from tests.command_line import write_profile
+from tests.modules.cli.by_hand import Hand
+
+OLD = "2024/01/02/session-1704200000-aaaaaa"
+NEW = "2026/03/04/session-1772600000-bbbbbb"
+OTHER = "2026/03/04/session-1772600999-cccccc"
+
+
+def keep(home: Path, session_id: str, *told: tuple[str, str | None], age_days: float = 0) -> Path:
+    memory = MemoryManager(session_id, home / "memory")
+    for request, answer in told:
+        memory.add(
+            MemoryItem(timestamp=1.7e9, type="run_metadata", text="Started", user_query=request)
+        )
+        if answer is not None:
+            memory.add(
+                MemoryItem(
+                    timestamp=1.7e9,
+                    type="final_answer",
+                    text="Answer",
+                    final_answer=answer,
+                    user_query=request,
+                )
+            )
+    used = time.time() - age_days * 86_400
+    os.utime(memory.path, (used, used))
+    return memory.path
+
+
+@pytest.fixture
+def sessions(hand: Hand) -> Hand:
+    """A home with three sessions, one of them long unused."""
+    write_profile(hand.home)
+    keep(hand.home, OLD, ("add 1 and 2", "3"), age_days=200)
+    keep(hand.home, NEW, ("what is <b>?", "it is & more"), ("who?", None), age_days=2)
+    keep(hand.home, "notes", ("tidy\nup", "done"), age_days=1)
+    return hand
+
+
+def ids(hand: Hand, *words: str) -> list[str]:
+    return [each["id"] for each in json.loads(hand.run("sessions", "list", "--json", *words).out)]
+
+
+def test_the_sessions_used_last_come_first(sessions: Hand) -> None:
+    assert ids(sessions) == ["notes", NEW, OLD]
+    assert ids(sessions, "--limit", "1") == ["notes"]
+    told = sessions.run("sessions", "--limit", "2")
+    assert told.code == 0
+    assert "tidy up" in told.out
+    assert "and 1 more: --all shows them" in told.out
+    assert ids(sessions, "--all") == ["notes", NEW, OLD]
+
+
+def test_without_sessions_it_says_so(hand: Hand) -> None:
+    write_profile(hand.home)
+    done = hand.run("sessions")
+    assert (done.code, done.err) == (0, "")
+    assert "no session is kept in" in done.out
+    assert hand.run("sessions", "list", "--json").out == "[]\n"
+
+
+@pytest.mark.parametrize("part", [NEW, "2026/03", "bbbbbb", "session-17726", "1772600000"])
+def test_a_unique_part_of_an_id_is_enough(sessions: Hand, part: str) -> None:
+    shown = json.loads(sessions.run("sessions", "show", part, "--json").out)
+    assert shown["id"] == NEW
+    told = [(each["request"], each["answer"]) for each in shown["exchanges"]]
+    assert told == [("what is <b>?", "it is & more"), ("who?", None)]
+
+
+def test_a_part_of_several_ids_names_them_and_one_of_none_the_nearest(sessions: Hand) -> None:
+    keep(sessions.home, OTHER, ("x", "y"))
+    done = sessions.run("sessions", "show", "2026/03/04")
+    assert (done.code, done.out) == (2, "")
+    assert NEW in done.err
+    assert OTHER in done.err
+    done = sessions.run("sessions", "show", "noted")
+    assert done.code == 2
+    assert "the nearest: notes" in done.err
+    assert sessions.run("sessions", "show", "../../etc/passwd").code == 2
+
+
+def test_exports_hold_the_same_in_three_forms(sessions: Hand) -> None:
+    page = sessions.run("sessions", "export", "bbbbbb", "--html").out
+    assert "what is &lt;b&gt;?" in page
+    assert "it is &amp; more" in page
+    assert "<b>" not in page
+    markdown = sessions.run("sessions", "export", "bbbbbb").out
+    assert "> what is <b>?" in markdown
+    assert "(no answer)" in markdown
+    items = json.loads(sessions.run("sessions", "export", "bbbbbb", "--json").out)
+    assert [item["type"] for item in items] == ["run_metadata", "final_answer", "run_metadata"]
+
+
+def test_a_title_stands_in_lists_and_the_last_one_counts(sessions: Hand) -> None:
+    assert sessions.run("sessions", "rename", "bbbbbb", "first").code == 0
+    assert sessions.run("sessions", "rename", "bbbbbb", "The", "lease").code == 0
+    assert ids(sessions)[0] == NEW
+    assert "The lease" in sessions.run("sessions").out
+    assert sessions.run("sessions", "rename", "bbbbbb", " ").code == 2
+    shown = json.loads(sessions.run("sessions", "show", NEW, "--json").out)
+    assert (shown["title"], len(shown["exchanges"])) == ("The lease", 2)
+
+
+def test_a_session_is_deleted_only_where_somebody_says_so(sessions: Hand) -> None:
+    done = sessions.run("sessions", "delete", "notes")
+    assert done.code == 2
+    assert "--yes" in done.err
+    assert sessions.run("sessions", "delete", "notes", "--yes").code == 0
+    assert ids(sessions) == [NEW, OLD]
+    assert sessions.run("sessions", "delete", "notes", "--yes").code == 2
+
+
+def test_old_sessions_are_pruned_after_a_look(sessions: Hand) -> None:
+    look = sessions.run("sessions", "prune", "--older-than", "90d", "--dry-run")
+    assert look.out == f"{OLD}\n1 session would be deleted\n"
+    assert len(ids(sessions)) == 3
+    assert sessions.run("sessions", "prune", "--older-than", "90d").code == 0
+    assert ids(sessions) == ["notes", NEW]
+    assert not (sessions.home / "memory" / "2024" / "01" / "02").exists()
+    with pytest.raises(SystemExit):
+        sessions.run("sessions", "prune", "--older-than", "soon")
+
+
+def test_a_damaged_session_is_passed_over_in_lists_and_told(sessions: Hand) -> None:
+    (sessions.home / "memory" / "bad.json").mkdir()
+    done = sessions.run("sessions", "list")
+    assert done.code == 0
+    assert "bad.json" in done.err
+    assert "notes" in done.out
