@@ -1,9 +1,11 @@
 """The file of one session: a JSON array that survives kills, other writers and damage.
 
-Every change writes the whole array anew: temporary file in the same folder, fsync, rename over
-the old file, fsync of the folder. A kill at any moment therefore loses at most the item that was
-being written. Several processes may write one session: the folder is locked (`flock`) for the
-moment of a write, and what others wrote meanwhile is read first and kept. POSIX only.
+An item is appended: it is written over the end of the array, which comes behind it again, and
+synced, so that the ten-thousandth item costs what the first did. A kill in the midst of that loses
+at most this item: what stands there then is cut off when the file is next read. A new file, and one
+that is not laid out as ours, is written whole: temporary file in the same folder, fsync, rename,
+fsync of the folder. Several processes may write one session: the folder is locked (`flock`) for
+the moment of a write, and what others wrote meanwhile is read first and kept. POSIX only.
 """
 
 import errno
@@ -29,6 +31,9 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 LOCK_TIMEOUT_SECONDS = 10.0
 """How long a write waits for another process that holds the folder."""
+
+_END = b"\n]\n"
+"""How the array ends, behind its last item."""
 
 _MAX_NESTING = 64
 _MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
@@ -94,7 +99,7 @@ class MemoryFile:
                 self._read_news()
 
     def save(self) -> None:
-        """Write all records, after taking in what other processes wrote.
+        """Write the records that the file lacks, after taking in what other processes wrote.
 
         Raises:
             StorageError: the folder is read-only or full, or the session too large; the
@@ -102,13 +107,41 @@ class MemoryFile:
         """
         with self._as_storage_error("written"), self._locked():
             self._read_news()
-            self._write(self.records)
+            if not self._append(self.records[self._saved :]):
+                self._write(self.records)
+
+    def _append(self, records: list[MemoryRecord]) -> bool:
+        """Write records behind those of the file; whether it was laid out so that this could be.
+
+        What could not be written whole is taken back.
+        """
+        if self._seen is None or not self._saved or not records:
+            return self._seen is not None and self._saved > 0
+        behind = ",\n".join(["", *(record.text for record in records)]).encode() + _END
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            place = self._seen[2] - len(_END)
+            if os.pread(descriptor, len(_END) + 1, place) != _END:
+                return False
+            self._check_room(place + len(behind))
+            try:
+                _write_at(descriptor, behind, place)
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, place)
+                _write_at(descriptor, _END, place)
+                raise
+            self._saved, self._seen = len(self.records), _identity(os.fstat(descriptor))
+        finally:
+            os.close(descriptor)
+        return True
 
     def _read_news(self) -> None:
         """Take in the file if another process, or the user, has changed it."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
+            self._seen, self._saved = None, 0
             return
         if _identity(status) == self._seen:
             return
@@ -119,12 +152,31 @@ class MemoryFile:
             return
         data = self.path.read_bytes()
         records, problem = _parse(data)
-        if problem is not None:
+        if problem is not None and (whole := _whole_bytes(data, records)):
+            status = self._cut_off(data, whole, len(records))
+        elif problem is not None:
             self._set_aside(data, records, problem)
             return
         self.records = records + self.records[self._saved :]
         self._saved = len(records)
         self._seen = _identity(status)
+
+    def _cut_off(self, data: bytes, whole: int, count: int) -> os.stat_result:
+        """End the array behind its last whole item, where a write was interrupted."""
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            os.ftruncate(descriptor, whole)
+            _write_at(descriptor, _END, whole)
+            os.fsync(descriptor)
+            written = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        left = "1 item is there" if count == 1 else f"{count} items are there"
+        self.warnings.append(
+            f"session memory {self.path} ended in the middle of an item, as after a crash: its "
+            f"last {len(data) - whole:,} bytes were cut off, {left}"
+        )
+        return written
 
     def _set_aside(self, data: bytes | None, readable: list[MemoryRecord], problem: str) -> None:
         """Move a damaged file away; go on with what is readable and what we know ourselves."""
@@ -147,13 +199,16 @@ class MemoryFile:
 
     def _write(self, records: list[MemoryRecord]) -> None:
         data = _array(records)
-        if len(data) > self._max_bytes:
+        self._check_room(len(data))
+        written = write_atomically(self.path, data)
+        self.records, self._saved, self._seen = records, len(records), _identity(written)
+
+    def _check_room(self, size: int) -> None:
+        if size > self._max_bytes:
             raise StorageError(
                 f"session memory {self.path} is full ({self._max_bytes:,} bytes): "
                 "start another session ('new', or run without --session)"
             )
-        written = write_atomically(self.path, data)
-        self.records, self._saved, self._seen = records, len(records), _identity(written)
 
     def _remove_leftovers(self) -> None:
         """Remove what a killed writer left; nobody else writes while the folder is locked."""
@@ -222,6 +277,28 @@ def _encode(value: Json) -> str:
 def _array(records: Iterable[MemoryRecord]) -> bytes:
     body = ",\n".join(record.text for record in records)
     return (f"[\n{body}\n]\n" if body else "[]\n").encode()
+
+
+def _write_at(descriptor: int, data: bytes, place: int) -> None:
+    """Write all of it; raises OSError where there is no room for the rest."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(descriptor, data[done:], place + done)
+
+
+def _whole_bytes(data: bytes, records: list[MemoryRecord]) -> int:
+    """How far a file of ours reaches with whole items that was cut off; 0 if it is none.
+
+    Behind the items that can be read then stands the beginning of one more or of the end, or what
+    a file system leaves where it had no time to write. An item that somebody spoilt stands before
+    an end, and is no such case.
+    """
+    whole = _array(records)[: -len(_END)]
+    if not records or not data.startswith(whole):
+        return 0
+    rest = data[len(whole) :].rstrip(b"\0")
+    is_begun = rest.startswith(b",") and not rest.rstrip().endswith(b"]")
+    return len(whole) if is_begun or (_END.startswith(rest) and rest != _END) else 0
 
 
 def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:

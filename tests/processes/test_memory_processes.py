@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from modules.session.file import MemoryFile
 from tests.processes.session_kills import SESSION, survive, write_together
 
@@ -18,10 +20,10 @@ def texts_in(path: Path) -> list[str]:
     return [element["text"] for element in json.loads(path.read_bytes())]
 
 
-def run_script(script: str, path: Path) -> str:
-    """What `script` prints, run with `path` as its argument."""
+def run_script(script: str, path: Path, *more: str) -> str:
+    """What `script` prints, run with `path` as its first argument."""
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path)],
+        [sys.executable, "-c", script, str(path), *more],
         cwd=ROOT,
         timeout=PROCESS_TIMEOUT_SECONDS,
         check=False,
@@ -83,14 +85,18 @@ while True:
     assert os.WTERMSIG(status) == signal.SIGKILL
     deaths += STRIDE
     if len(kept) == 2:
-        path.write_bytes(b"[" + records[0].text.encode() + b"]")
+        begin, end = (b"[\\n", b"\\n]\\n") if sys.argv[2] == "ours" else (b"[", b"]")
+        path.write_bytes(begin + records[0].text.encode() + end)
 assert kept == ["one", "two"]
 print(deaths)
 """
 
 
-def test_a_writer_that_dies_at_any_call_leaves_the_old_items_or_the_new(tmp_path: Path) -> None:
-    printed = run_script(DIE_AT_EVERY_CALL, tmp_path / "s.json")
+@pytest.mark.parametrize("layout", ["ours", "another"])
+def test_a_writer_that_dies_at_any_call_leaves_the_old_items_or_the_new(
+    tmp_path: Path, layout: str
+) -> None:
+    printed = run_script(DIE_AT_EVERY_CALL, tmp_path / "s.json", layout)
     assert int(printed) > 50  # calls; fewer would mean that it never came to write
 
 

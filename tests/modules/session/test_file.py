@@ -301,3 +301,61 @@ def test_two_managers_of_one_session_see_and_keep_each_others_items(tmp_path: Pa
     two.load()
     for memory in (one, two):
         assert [item.text for item in memory.get_session_items()] == ["a", "b", "c"]
+
+
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.data())
+def test_any_truncation_keeps_all_whole_items_and_goes_on(
+    texts: list[str], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "notes.json"
+        file = MemoryFile(path)
+        ends: list[int] = []
+        for number, text in enumerate(texts):
+            item = MemoryItem(timestamp=number, type="run_metadata", text=text)
+            file.records.append(MemoryRecord.of(item))
+            file.save()
+            ends.append(path.stat().st_size - len("\n]\n"))
+        whole = path.read_bytes()
+        size = data.draw(st.integers(ends[0], len(whole)))
+        path.write_bytes(whole[:size])
+        again = MemoryFile(path)
+        again.load()
+        kept = sum(end <= size for end in ends)
+        assert [r.text for r in again.records] == [r.text for r in file.records[:kept]]
+        assert len(again.warnings) == (size < len(whole) - 1)  # a line end is no part of it
+        assert not list(Path(folder).glob("*.damaged-*"))
+        again.records.append(file.records[0])
+        again.save()
+        assert len(json.loads(path.read_bytes())) == kept + 1
+
+
+def test_an_item_is_appended_and_what_stands_before_it_is_not_written_again(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "notes.json"
+    file = MemoryFile(path)
+    sizes: list[int] = []
+    for number in range(4):
+        item = MemoryItem(timestamp=number, type="run_metadata", text="x" * 10_000)
+        file.records.append(MemoryRecord.of(item))
+        file.save()
+        sizes.append(path.stat().st_ino)
+    assert len(set(sizes)) == 1
+    assert [item["timestamp"] for item in json.loads(path.read_bytes())] == [0, 1, 2, 3]
+
+
+def test_an_item_that_somebody_spoilt_is_set_aside_and_not_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    file = MemoryFile(path)
+    for number in range(2):
+        item = MemoryItem(timestamp=number, type="run_metadata", text="x")
+        file.records.append(MemoryRecord.of(item))
+    file.save()
+    spoilt = path.read_bytes().replace(b'"timestamp": 1.0', b'"timestamp": oops')
+    path.write_bytes(spoilt)
+    again = MemoryFile(path)
+    again.load()
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == spoilt
+    assert [record.item.timestamp for record in again.records] == [0]

@@ -106,7 +106,7 @@ def test_no_stored_item_makes_a_session_unusable(
         plan.encode()
         memory.save()
         asides = list(Path(folder).glob("*.damaged-*"))
-        assert len(asides) == len(memory.take_warnings()) <= 1
+        assert len(asides) <= len(memory.take_warnings()) <= 1
         assert all(aside.read_bytes() == data[: len(data) - cut_off] for aside in asides)
         assert opened("notes", folder).take_warnings() == []
 
