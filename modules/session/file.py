@@ -44,16 +44,24 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class MemoryRecord(NamedTuple):
-    """An item, and the JSON text that stands for it in the file, made once."""
+    """An item, and the JSON value that stands for it in the file.
+
+    The value keeps what a file held, also keys that a later version added.
+    """
 
     item: MemoryItem
-    text: str
+    stored: Json
+
+    @property
+    def text(self) -> str:
+        """The JSON text in the file; made when it is asked for, as opening needs none."""
+        return _encode(storable(self.stored))
 
     @classmethod
     def of(cls, item: MemoryItem) -> "MemoryRecord":
         """The record of a new item; fields that hold nothing are left out of the text."""
         fields = cast("JsonObject", item.model_dump())
-        return cls(item, _encode(storable({k: v for k, v in fields.items() if v is not None})))
+        return cls(item, {k: v for k, v in fields.items() if v is not None})
 
 
 class MemoryFile:
@@ -311,21 +319,24 @@ def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:
         problem = "it is not JSON"
     if not isinstance(elements, list):
         return [], "it is not a JSON array"
-    records = [record for element in elements if (record := _record(element)) is not None]
+    is_plain = _ODD.search(data) is None
+    found = (_record(element, is_plain=is_plain) for element in elements)
+    records = [record for record in found if record is not None]
     if problem is None and (bad := len(elements) - len(records)):
         problem = f"{bad} of its items can't be read"
     return records, problem
 
 
-def _record(element: Json) -> MemoryRecord | None:
-    """The record of an element of the array; None if it is no item."""
+def _record(element: Json, *, is_plain: bool) -> MemoryRecord | None:
+    """The record of an element of the array; None if it is no item.
+
+    What is not plain is made so first: a lone surrogate, say, would fail wherever it is written.
+    """
     try:
-        # A lone surrogate, say, can stand in a file too, and would fail wherever it is written.
-        clean = storable(element)
-        # The text keeps what it held, also keys that a later version added.
-        return MemoryRecord(MemoryItem.model_validate(clean), _encode(clean))
+        clean = element if is_plain else storable(element)
+        return MemoryRecord(MemoryItem.model_validate(clean), clean)
     except (ValueError, ArithmeticError, RecursionError):
-        return None
+        return _record(element, is_plain=False) if is_plain else None
 
 
 def _readable_elements(text: str) -> list[Json]:
@@ -354,6 +365,8 @@ def _integer(digits: str) -> Json:
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer)
+_ODD = re.compile(rb"\\u[dD][89a-fA-F]|NaN|Infinity|[0-9]{3000}")
+"""Signs of what `storable` changes; other files need not be walked value by value."""
 _NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
 _FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")
 

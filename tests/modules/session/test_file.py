@@ -359,3 +359,19 @@ def test_an_item_that_somebody_spoilt_is_set_aside_and_not_cut_off(tmp_path: Pat
     (aside,) = tmp_path.glob("*.damaged-*")
     assert aside.read_bytes() == spoilt
     assert [record.item.timestamp for record in again.records] == [0]
+
+
+@pytest.mark.parametrize("levels", [65, 300, 600])
+def test_an_item_that_is_nested_deeply_costs_nothing(tmp_path: Path, levels: int) -> None:
+    nested = "[" * levels + "]" * levels
+    path = tmp_path / "notes.json"
+    path.write_text(
+        f'[{{"timestamp": 1, "type": "run_metadata", "text": "a", "metadata": {{"a": {nested}}}}}]',
+        encoding="utf-8",
+    )
+    file = reopened(path)
+    assert [record.item.text for record in file.records] == ["a"]
+    file.records.append(file.records[0])
+    file.save()
+    assert len(json.loads(path.read_bytes())) == 2
+    assert not list(tmp_path.glob("*.damaged-*"))
