@@ -17,8 +17,11 @@ import stat
 import time
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, cast
+
+from pydantic import TypeAdapter
 
 from core.base.clock import Clock
 from core.base.files import DRAFT_SUFFIX, folder_locked, reserve_damaged_name, write_atomically
@@ -319,24 +322,37 @@ def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:
         problem = "it is not JSON"
     if not isinstance(elements, list):
         return [], "it is not a JSON array"
-    is_plain = not any(sign in data for sign in _ODD)
-    found = (_record(element, is_plain=is_plain) for element in elements)
-    records = [record for record in found if record is not None]
+    records = [] if any(sign in data for sign in _ODD) else _sound_records(elements)
+    records = records or [found for each in elements if (found := _record(each)) is not None]
     if problem is None and (bad := len(elements) - len(records)):
         problem = f"{bad} of its items can't be read"
     return records, problem
 
 
-def _record(element: Json, *, is_plain: bool) -> MemoryRecord | None:
+def _sound_records(elements: list[Json]) -> list[MemoryRecord]:
+    """The records of elements that are items as they stand, at once; none if one of them isn't."""
+    try:
+        items = _reader().validate_python(elements)
+    except (ValueError, ArithmeticError, RecursionError):
+        return []
+    return list(map(MemoryRecord, items, elements))
+
+
+@cache
+def _reader() -> TypeAdapter[list[MemoryItem]]:
+    return TypeAdapter(list[MemoryItem])
+
+
+def _record(element: Json) -> MemoryRecord | None:
     """The record of an element of the array; None if it is no item.
 
-    What is not plain is made so first: a lone surrogate, say, would fail wherever it is written.
+    It is made storable first: a lone surrogate, say, would fail wherever it is written.
     """
     try:
-        clean = element if is_plain else storable(element)
+        clean = storable(element)
         return MemoryRecord(MemoryItem.model_validate(clean), clean)
     except (ValueError, ArithmeticError, RecursionError):
-        return _record(element, is_plain=False) if is_plain else None
+        return None
 
 
 def _readable_elements(text: str) -> list[Json]:
