@@ -163,6 +163,9 @@ class StorageSection(Section):
     """Where sessions lie, relative to CORTEX_HOME."""
     structure: Literal["date", "flat"] = "date"
     """`date`: a folder a day; `flat`: one folder."""
+    sync: Literal["item", "run", "never"] = "item"
+    """When the disk is waited for: with each item, at the end of a run, or never. Only a crash of
+    the machine can cost what was not waited for; a kill of the program never does."""
 
 
 class MemorySection(Section):

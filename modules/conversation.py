@@ -234,6 +234,7 @@ class Conversation:
                 self._memory_folder,
                 enabled=settings.memory_service,
                 structure=settings.storage.structure,
+                sync=settings.storage.sync,
             )
             self._recorder = SessionRecorder(self._memory, settings, redactor=self._redactor)
         return self._memory, self._recorder

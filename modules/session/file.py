@@ -9,25 +9,26 @@ the moment of a write, and what others wrote meanwhile is read first and kept. P
 """
 
 import errno
-import json
-import math
 import os
-import re
 import stat
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple, cast
-
-from pydantic import TypeAdapter
+from typing import Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.files import DRAFT_SUFFIX, folder_locked, reserve_damaged_name, write_atomically
 from core.errors import StorageError
-from core.turn import MemoryItem
-from core.values import Json, JsonObject
+from modules.session.records import (
+    END,
+    FORMAT,
+    MemoryRecord,
+    array_of,
+    format_of,
+    parse_array,
+    whole_bytes,
+)
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Largest session file that is read or written."""
@@ -35,36 +36,9 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 LOCK_TIMEOUT_SECONDS = 10.0
 """How long a write waits for another process that holds the folder."""
 
-_END = b"\n]\n"
-"""How the array ends, behind its last item."""
-
-_MAX_NESTING = 64
-_MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
-_NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-_MAX_INTEGER_DIGITS = 4_300  # beyond these, Python refuses to read an integer
-_MAX_GAPS = 100
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-class MemoryRecord(NamedTuple):
-    """An item, and the JSON value that stands for it in the file.
-
-    The value keeps what a file held, also keys that a later version added.
-    """
-
-    item: MemoryItem
-    stored: Json
-
-    @property
-    def text(self) -> str:
-        """The JSON text in the file; made when it is asked for, as opening needs none."""
-        return _encode(storable(self.stored))
-
-    @classmethod
-    def of(cls, item: MemoryItem) -> "MemoryRecord":
-        """The record of a new item; fields that hold nothing are left out of the text."""
-        fields = cast("JsonObject", item.model_dump())
-        return cls(item, {k: v for k, v in fields.items() if v is not None})
+Sync: TypeAlias = Literal["item", "run", "never"]
+"""When what was written is waited for until it is on the disk: with each item, at the end of a
+run, or never, which costs the newest items if the machine (not the program) crashes."""
 
 
 class MemoryFile:
@@ -82,8 +56,11 @@ class MemoryFile:
         max_bytes: int = MAX_FILE_BYTES,
         clock: Clock = time.time,
         lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS,
+        sync: Sync = "item",
     ) -> None:
         """Only remember the path; `clock` dates the names of damaged files."""
+        self._sync: Sync = sync
+        self._is_synced = True
         self.path = path
         self.records: list[MemoryRecord] = []
         self.warnings: list[str] = []
@@ -121,6 +98,22 @@ class MemoryFile:
             if not self._append(self.records[self._saved :]):
                 self._write(self.records)
 
+    def flush(self) -> None:
+        """Wait until all that was written is on the disk, unless it is never to be waited for.
+
+        Raises:
+            StorageError: the disk fails.
+        """
+        if self._is_synced or self._sync == "never":
+            return
+        with self._as_storage_error("written"):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self._is_synced = True
+
     def _append(self, records: list[MemoryRecord]) -> bool:
         """Write records behind those of the file; whether it was laid out so that this could be.
 
@@ -128,19 +121,21 @@ class MemoryFile:
         """
         if self._seen is None or not self._saved or not records:
             return self._seen is not None and self._saved > 0
-        behind = ",\n".join(["", *(record.text for record in records)]).encode() + _END
+        behind = ",\n".join(["", *(record.text for record in records)]).encode() + END
         descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            place = self._seen[2] - len(_END)
-            if os.pread(descriptor, len(_END) + 1, place) != _END:
+            place = self._seen[2] - len(END)
+            if os.pread(descriptor, len(END) + 1, place) != END:
                 return False
             self._check_room(place + len(behind))
             try:
                 _write_at(descriptor, behind, place)
-                os.fsync(descriptor)
+                self._is_synced = self._sync == "item"
+                if self._is_synced:
+                    os.fsync(descriptor)
             except OSError:
                 os.ftruncate(descriptor, place)
-                _write_at(descriptor, _END, place)
+                _write_at(descriptor, END, place)
                 raise
             self._saved, self._seen = len(self.records), _identity(os.fstat(descriptor))
         finally:
@@ -161,9 +156,16 @@ class MemoryFile:
         if status.st_size > self._max_bytes:
             self._set_aside(None, [], f"it has over {self._max_bytes:,} bytes")
             return
+        if self._read_appended(status):
+            return
         data = self.path.read_bytes()
-        records, problem = _parse(data)
-        if problem is not None and (whole := _whole_bytes(data, records)):
+        if (made := format_of(data)) > FORMAT:
+            raise StorageError(
+                f"session memory {self.path} was written by a later version (format {made}); "
+                "update this program, or begin another session"
+            )
+        records, problem = parse_array(data)
+        if problem is not None and (whole := whole_bytes(data, records)):
             status = self._cut_off(data, whole, len(records))
         elif problem is not None:
             self._set_aside(data, records, problem)
@@ -172,12 +174,33 @@ class MemoryFile:
         self._saved = len(records)
         self._seen = _identity(status)
 
+    def _read_appended(self, status: os.stat_result) -> bool:
+        """Take in what others have appended, if that is all that happened to the file."""
+        if self._seen is None or not self._saved:
+            return False
+        inode, _, size = self._seen
+        if status.st_ino != inode or status.st_size <= size:
+            return False
+        place = size - len(END)
+        with self.path.open("rb") as file:
+            file.seek(place)
+            news = file.read(status.st_size - place)
+        if not news.startswith(b",\n  {") or not news.endswith(END):
+            return False
+        records, problem = parse_array(b"[" + news[1:])
+        if problem is not None:
+            return False
+        self.records[self._saved : self._saved] = records
+        self._saved += len(records)
+        self._seen = _identity(status)
+        return True
+
     def _cut_off(self, data: bytes, whole: int, count: int) -> os.stat_result:
         """End the array behind its last whole item, where a write was interrupted."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             os.ftruncate(descriptor, whole)
-            _write_at(descriptor, _END, whole)
+            _write_at(descriptor, END, whole)
             os.fsync(descriptor)
             written = os.fstat(descriptor)
         finally:
@@ -209,9 +232,12 @@ class MemoryFile:
         )
 
     def _write(self, records: list[MemoryRecord]) -> None:
-        data = _array(records)
+        first = records[0].stored if records else None
+        if isinstance(first, dict) and "format" not in first:
+            records[0] = MemoryRecord(records[0].item, {"format": FORMAT, **first})
+        data = array_of(records)
         self._check_room(len(data))
-        written = write_atomically(self.path, data)
+        written = write_atomically(self.path, data, is_lasting=self._sync != "never")
         self.records, self._saved, self._seen = records, len(records), _identity(written)
 
     def _check_room(self, size: int) -> None:
@@ -246,145 +272,11 @@ class MemoryFile:
             ) from error
 
 
-def shorten(text: str, limit_chars: int) -> str:
-    """The text, or its first `limit_chars` characters and a note of its full length."""
-    if len(text) <= limit_chars:
-        return text
-    return f"{text[:limit_chars]}… [shortened; {len(text):,} characters in all]"
-
-
-def storable(value: Json, _level: int = 0) -> Json:
-    """The value such that any JSON tool can read it (RFC 8259, section 6 and 8.2).
-
-    Infinities and NaN become the strings "Infinity", "-Infinity", "NaN"; integers of over 3,000
-    digits their hexadecimal text; lone surrogates U+FFFD; what is nested deeper than 64 levels
-    a note.
-    """
-    if isinstance(value, str):
-        return _storable_text(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NON_FINITE[str(value)]
-    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
-        return hex(value)
-    if isinstance(value, list | dict) and _level >= _MAX_NESTING:
-        return "[nested too deeply to keep]"
-    if isinstance(value, list):
-        return [storable(element, _level + 1) for element in value]
-    if isinstance(value, dict):
-        return {_storable_text(k): storable(v, _level + 1) for k, v in value.items()}
-    return value
-
-
-def _storable_text(text: str) -> str:
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
-
-
-def _encode(value: Json) -> str:
-    """JSON text of one storable element of the array, indented by its level."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return "  " + text.replace("\n", "\n  ")
-
-
-def _array(records: Iterable[MemoryRecord]) -> bytes:
-    body = ",\n".join(record.text for record in records)
-    return (f"[\n{body}\n]\n" if body else "[]\n").encode()
-
-
 def _write_at(descriptor: int, data: bytes, place: int) -> None:
     """Write all of it; raises OSError where there is no room for the rest."""
     done = 0
     while done < len(data):
         done += os.pwrite(descriptor, data[done:], place + done)
-
-
-def _whole_bytes(data: bytes, records: list[MemoryRecord]) -> int:
-    """How far a file of ours reaches with whole items that was cut off; 0 if it is none.
-
-    Behind the items that can be read then stands the beginning of one more or of the end, or what
-    a file system leaves where it had no time to write. An item that somebody spoilt stands before
-    an end, and is no such case.
-    """
-    whole = _array(records)[: -len(_END)]
-    if not records or not data.startswith(whole):
-        return 0
-    rest = data[len(whole) :].rstrip(b"\0")
-    is_begun = rest.startswith(b",") and not rest.rstrip().endswith(b"]")
-    return len(whole) if is_begun or (_END.startswith(rest) and rest != _END) else 0
-
-
-def _parse(data: bytes) -> tuple[list[MemoryRecord], str | None]:
-    """The items that can be read, and what is wrong with the file (None: nothing)."""
-    problem: str | None = None
-    try:
-        elements: Json = _DECODER.decode(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        elements = _readable_elements(data.decode("utf-8-sig", "replace"))
-        problem = "it is not JSON"
-    if not isinstance(elements, list):
-        return [], "it is not a JSON array"
-    records = [] if any(sign in data for sign in _ODD) else _sound_records(elements)
-    records = records or [found for each in elements if (found := _record(each)) is not None]
-    if problem is None and (bad := len(elements) - len(records)):
-        problem = f"{bad} of its items can't be read"
-    return records, problem
-
-
-def _sound_records(elements: list[Json]) -> list[MemoryRecord]:
-    """The records of elements that are items as they stand, at once; none if one of them isn't."""
-    try:
-        items = _reader().validate_python(elements)
-    except (ValueError, ArithmeticError, RecursionError):
-        return []
-    return list(map(MemoryRecord, items, elements))
-
-
-@cache
-def _reader() -> TypeAdapter[list[MemoryItem]]:
-    return TypeAdapter(list[MemoryItem])
-
-
-def _record(element: Json) -> MemoryRecord | None:
-    """The record of an element of the array; None if it is no item.
-
-    It is made storable first: a lone surrogate, say, would fail wherever it is written.
-    """
-    try:
-        clean = storable(element)
-        return MemoryRecord(MemoryItem.model_validate(clean), clean)
-    except (ValueError, ArithmeticError, RecursionError):
-        return None
-
-
-def _readable_elements(text: str) -> list[Json]:
-    """Elements of an array that is cut off or damaged in places.
-
-    After damage, reading goes on at the next line that begins as `_encode` begins an item.
-    """
-    elements: list[Json] = []
-    position, gaps = 0, 0
-    while gaps <= _MAX_GAPS:
-        start = _NEXT_ITEM.match(text, position) or _FIRST_ITEM.search(text, position)
-        if start is None:
-            break
-        position = start.end()
-        try:
-            element, position = _DECODER.raw_decode(text, position)
-            elements.append(element)
-        except (ValueError, RecursionError):
-            gaps += 1
-    return elements
-
-
-def _integer(digits: str) -> Json:
-    """An integer; one of more digits than Python reads stays text, so that the rest is read."""
-    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
-
-
-_DECODER = json.JSONDecoder(parse_int=_integer)
-_ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity")
-"""Signs of what `storable` changes; other files need not be walked value by value."""
-_NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
-_FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:

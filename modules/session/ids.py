@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.text import near_names
 from core.errors import UsageError
-from modules.session.file import shorten
+from modules.session.records import shorten
 
 Structure: TypeAlias = Literal["date", "flat"]
 """Whether a session's file stands in folders of its date."""

@@ -10,8 +10,9 @@ from typing import Final
 from core.base.clock import Clock
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import JsonObject
-from modules.session.file import MAX_FILE_BYTES, MemoryFile, MemoryRecord, shorten
+from modules.session.file import MAX_FILE_BYTES, MemoryFile, Sync
 from modules.session.ids import Structure, session_path
+from modules.session.records import MemoryRecord, shorten
 
 _TEXT_CHARS: Final = 500
 
@@ -32,6 +33,7 @@ class MemoryManager:
         structure: Structure = "date",
         max_file_bytes: int = MAX_FILE_BYTES,
         clock: Clock = time.time,
+        sync: Sync = "item",
     ) -> None:
         """Only remember where things go; `enabled=False` keeps items in this process alone.
 
@@ -40,7 +42,7 @@ class MemoryManager:
         """
         self.session_id = session_id
         path = session_path(session_id, memory_dir, structure)
-        self._file = MemoryFile(path, max_file_bytes, clock)
+        self._file = MemoryFile(path, max_file_bytes, clock, sync=sync)
         self._enabled = enabled
         self._clock = clock
         self._mutex = threading.Lock()
@@ -82,7 +84,7 @@ class MemoryManager:
             self._save()
 
     def add(self, item: MemoryItem) -> None:
-        """Keep an item; when this returns it is on the disk (unless memory is disabled).
+        """Keep an item; when this returns it is on the disk, as far as `sync` waits for that.
 
         Raises:
             StorageError: as `save`; the item stays in memory all the same.
@@ -91,6 +93,16 @@ class MemoryManager:
         with self._mutex:
             self._file.records.append(record)
             self._save()
+
+    def flush(self) -> None:
+        """Wait until all that was written is on the disk, with `sync="run"`: a run has ended.
+
+        Raises:
+            StorageError: the disk fails.
+        """
+        if self._enabled:
+            with self._mutex:
+                self._file.flush()
 
     def add_tool_call(
         self, tool_name: str, tool_args: JsonObject, tags: Sequence[str] | None = None

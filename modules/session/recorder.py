@@ -56,8 +56,8 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
-from modules.session.file import shorten, storable
 from modules.session.memory import MemoryManager
+from modules.session.records import shorten, storable
 
 SUMMARY_CHARS = 2_000
 """Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""
@@ -109,10 +109,13 @@ class SessionRecorder:
             item = await asyncio.to_thread(self._item, event)  # its values may be large
         else:
             item = self._item(event)
-        if item is None:
+        if item is None and not isinstance(event, RunFinished):
             return None
         try:
-            await asyncio.to_thread(self._memory.add, item)
+            if item is not None:
+                await asyncio.to_thread(self._memory.add, item)
+            if isinstance(event, RunFinished):
+                await asyncio.to_thread(self._memory.flush)
         except StorageError as error:
             self._memory.stop_writing()
             return Notice(

@@ -48,7 +48,8 @@ def test_a_writer_killed_at_any_moment_leaves_every_finished_item(tmp_path: Path
 DIE_AT_EVERY_CALL = """
 import json, os, pathlib, signal, sys
 from core.turn import MemoryItem
-from modules.session.file import MemoryFile, MemoryRecord
+from modules.session.file import MemoryFile
+from modules.session.records import MemoryRecord
 
 path = pathlib.Path(sys.argv[1])
 items = [MemoryItem(timestamp=0, type="run_metadata", text=t) for t in ("one", "two")]

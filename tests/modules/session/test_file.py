@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -14,22 +13,15 @@ from hypothesis import strategies as st
 from core.errors import StorageError
 from core.turn import MemoryItem
 from core.values import Json
-from modules.session.file import MemoryFile, MemoryRecord, shorten, storable
+from modules.session.file import MemoryFile, Sync
 from modules.session.memory import MemoryManager
+from modules.session.records import MemoryRecord, storable
+from tests.modules.session.json_values import JSON_VALUES, strict_json
 from tests.modules.session.opened import opened
 
 
 def note(text: str) -> MemoryItem:
     return MemoryItem(timestamp=1.0, type="run_metadata", text=text)
-
-
-def strict_json(data: bytes) -> Json:
-    """As a tool reads it that knows RFC 8259 and nothing else."""
-
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is not JSON")
-
-    return json.loads(data.decode("utf-8"), parse_constant=refuse)
 
 
 def texts_in(path: Path) -> list[str]:
@@ -44,15 +36,6 @@ def reopened(path: Path) -> MemoryFile:
     return file
 
 
-JSON_VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=True, allow_infinity=True)
-    | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
 ITEMS = st.builds(
     MemoryItem,
     timestamp=st.floats(0, 4e9),
@@ -86,42 +69,6 @@ def test_any_item_is_strict_json_on_disk_and_comes_back_as_it_can_be_stored(
         before = path.read_bytes()
         loaded.save()
         assert path.read_bytes() == before
-
-
-@settings(deadline=None)
-@given(JSON_VALUES)
-def test_what_is_storable_stays_as_it_is(value: Json) -> None:
-    stored = storable(value)
-    assert storable(stored) == stored
-    strict_json(json.dumps(stored, ensure_ascii=False).encode())
-
-
-def test_values_that_json_lacks_become_text() -> None:
-    assert storable([math.inf, -math.inf, math.nan, 1.5, True, None, 7]) == [
-        "Infinity",
-        "-Infinity",
-        "NaN",
-        1.5,
-        True,
-        None,
-        7,
-    ]
-    assert storable({"a\ud800": "b\udfff"}) == {"a\ufffd": "b\ufffd"}
-    assert storable(16**5_000) == "0x1" + "0" * 5_000
-
-
-def test_deep_nesting_is_cut() -> None:
-    deep: Json = "bottom"
-    for _ in range(100_000):
-        deep = [deep]
-    assert "nested too deeply" in json.dumps(storable(deep))
-    while isinstance(deep, list):  # taken apart level by level, or freeing it would recurse
-        deep = deep.pop()
-
-
-def test_shorten_says_how_long_the_text_was() -> None:
-    assert shorten("abc", 3) == "abc"
-    assert shorten("abcdef" * 1_000, 3) == "abc… [shortened; 6,000 characters in all]"
 
 
 @pytest.mark.parametrize(
@@ -375,3 +322,61 @@ def test_an_item_that_is_nested_deeply_costs_nothing(tmp_path: Path, levels: int
     file.save()
     assert len(json.loads(path.read_bytes())) == 2
     assert not list(tmp_path.glob("*.damaged-*"))
+
+
+def test_a_new_file_says_its_format_and_one_without_goes_on(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    memory.add(note("two"))
+    formats = [item.get("format") for item in json.loads(memory.path.read_bytes())]
+    assert formats == [2, None]
+    old = [{"timestamp": 1, "type": "run_metadata", "text": text} for text in ("a", "b")]
+    memory.path.write_text(json.dumps(old), encoding="utf-8")
+    again = opened("notes", tmp_path)
+    again.add(note("c"))
+    assert texts_in(memory.path) == ["a", "b", "c"]
+
+
+def test_the_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    later = b'[\n  {"format": 3, "type": "of then", "when": "2031"}\n]\n'
+    path.write_bytes(later)
+    with pytest.raises(StorageError, match="later version \\(format 3\\); update this program"):
+        opened("notes", tmp_path)
+    memory = MemoryManager("notes", tmp_path)
+    with pytest.raises(StorageError, match="format 3"):
+        memory.add(note("one"))
+    assert path.read_bytes() == later
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("sync", "waits"), [("item", False), ("run", True), ("never", False)])
+def test_the_end_of_a_run_waits_for_what_was_not_waited_for(
+    tmp_path: Path, sync: Sync, waits: bool
+) -> None:
+    file = MemoryFile(tmp_path / "notes.json", sync=sync)
+    for text in ("one", "two"):
+        file.records.append(MemoryRecord.of(note(text)))
+        file.save()
+    assert texts_in(file.path) == ["one", "two"]
+    file.path.unlink()  # only who still has to wait for it looks for it
+    if waits:
+        with pytest.raises(StorageError):
+            file.flush()
+    else:
+        file.flush()
+
+
+def test_what_others_append_is_taken_in_and_what_they_change_is_too(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    one, two = MemoryManager("notes", tmp_path), MemoryManager("notes", tmp_path)
+    for number in range(6):
+        (two if number % 3 else one).add(note(str(number)))
+    one.load()
+    assert [item.text for item in one.get_session_items()] == list("012345")
+    with path.open("r+b") as file:  # as an editor that writes into the file that is there
+        changed = path.read_bytes().replace(b'"text": "0"', b'"text": "nought"')
+        file.write(changed)
+    one.add(note("6"))
+    assert texts_in(path) == ["nought", *"123456"]
+    assert [item.text for item in one.get_session_items()] == ["nought", *"123456"]

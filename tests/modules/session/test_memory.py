@@ -37,7 +37,9 @@ def test_every_item_is_on_disk_when_add_returns_and_no_other_file_is(tmp_path: P
         document = json.loads(memory.path.read_text(encoding="utf-8"))
         assert [element["text"] for element in document] == ["one", "zwei ✓", "three"][:count]
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == [memory.path]
-    assert memory.path.read_text(encoding="utf-8").startswith('[\n  {\n    "timestamp": 1.5,\n')
+    assert memory.path.read_text(encoding="utf-8").startswith(
+        '[\n  {\n    "format": 2,\n    "timestamp": 1.5,\n'
+    )
 
 
 def test_an_empty_session_can_be_saved(tmp_path: Path) -> None:
