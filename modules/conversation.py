@@ -136,6 +136,16 @@ class Conversation:
         """Let the next request begin a new session."""
         self._memory = self._recorder = self._resume_id = self._known = None
 
+    def resume(self, session_id: str) -> None:
+        """Let the next request go on with a session that is kept.
+
+        Raises:
+            UsageError: the id is not of a known form.
+        """
+        checked = check_session_id(session_id)
+        self.new_session()
+        self._resume_id = checked
+
     def interrupt(self) -> None:
         """Stop the running request, if there is one; servers stay alive."""
         if self._loop is not None:

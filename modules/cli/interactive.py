@@ -11,6 +11,7 @@ from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.docs import PromptDocuments
 from modules.cli.slash_commands import PromptCommands
 from modules.interaction import Interaction, Setting
+from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
 from modules.terminal.repl import GREETING, Repl, piped_lines
@@ -35,12 +36,15 @@ class _Requests:
         self._documents = PromptDocuments(
             self._setting.places, self._setting.profile, os.environ, self._say
         )
+        self._kept = KeptSessions(self._setting.profile, self._setting.places.home, self._say)
         self._commands = PromptCommands(
             interaction.dispatcher,
             self._say,
             self._conversation.session_usage,
             self._conversation.session_activity,
             self._manage_documents,
+            self._conversation.resume,
+            self._kept,
             tuple(spec.id for spec in self._setting.servers.disabled),
         )
 
@@ -82,6 +86,7 @@ class _Requests:
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
             self._say("loop", GREETING)
+            await self._recall()
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
         on_ctrl_c = functools.partial(self._say, "loop", "Ctrl-D leaves")
@@ -93,6 +98,14 @@ class _Requests:
         if not is_quiet and session is not None:
             self._say("memory", f"--session {session} continues this session")
         return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
+
+    async def _recall(self) -> None:
+        """Show how the session ended that goes on."""
+        session_id = self._conversation.session_id
+        if session_id is None or not self._setting.profile.memory.memory_service:
+            return
+        if recap := await asyncio.to_thread(self._kept.recap, session_id):
+            self._say("memory", f"the last of {session_id}\n{recap}")
 
     async def _piped(self) -> ExitCode:
         return await self._repl(self._ask_piped).run(_with_blank_answers(piped_lines(sys.stdin)))

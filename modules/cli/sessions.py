@@ -5,8 +5,6 @@ import html
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from core.base.text import one_line
@@ -15,15 +13,11 @@ from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
 from modules.cli.surroundings import Options, Surroundings
-from modules.session.history import TITLE, DatedExchange, dated_exchanges, title_of
-from modules.session.ids import Structure, find_session, kept_sessions, session_path
-from modules.session.memory import MemoryManager
+from modules.session.history import DatedExchange, dated_exchanges, title_of
+from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary, moment
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
-
-TITLE_CHARACTERS: Final = 60
-"""How much of a title, or of the first request in its place, a list shows."""
 
 TITLE_CHARACTERS_MAX: Final = 200
 """The longest title."""
@@ -50,38 +44,19 @@ def parse(words: Sequence[str], program: str = "agent.py") -> Options:
 
 def list_sessions(around: Surroundings) -> ExitCode:
     """Those that were used last, newest first; only the files that are shown are read."""
-    folder, structure = _place(around)
-    kept = kept_sessions(folder, structure)
-    count: int = len(kept) if around.options.all else around.options.limit
-    shown = kept[:count]
-    documents: list[Json] = []
-    rows = [("session", "last used", "requests", "title or first request")]
-    for session_id in shown:
-        used = _moment(session_path(session_id, folder, structure).stat().st_mtime)
-        try:
-            items = _items(session_id, around)
-        except StorageError as error:
-            around.remark("memory", str(error))
-            continue
-        asked, title = dated_exchanges(items), title_of(items)
-        first = asked[0].request if asked else ""
-        rows.append((session_id, used, str(len(asked)), one_line(title or first, TITLE_CHARACTERS)))
-        documents.append(
-            {
-                "id": session_id,
-                "last_used": used,
-                "requests": len(asked),
-                "title": title,
-                "first_request": around.redactor.text(first),
-            }
-        )
+    kept = _kept(around)
+    ids = kept.ids()
+    count: int = len(ids) if around.options.all else around.options.limit
+    found = [*kept.summaries(ids[:count])]
     if around.options.json:
+        documents: list[Json] = [_summary(each, around) for each in found]
         around.print_json(documents)
-    elif not kept:
-        around.print(f"no session is kept in {folder} yet")
+    elif not ids:
+        around.print(f"no session is kept in {kept.folder} yet")
     else:
-        more = len(kept) - len(shown)
-        around.print_table(rows, [f"and {more:,} more: --all shows them"] if more else [])
+        more = len(ids) - count
+        below = [f"and {more:,} more: --all shows them"] if more > 0 else []
+        around.print_table([SUMMARY_HEADS, *(each.cells for each in found)], below)
     return ExitCode.ANSWERED
 
 
@@ -110,21 +85,12 @@ def rename_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or no title.
         StorageError: the title could not be written.
     """
-    session_id = _session_id(around)
-    title = one_line(" ".join(around.options.title), TITLE_CHARACTERS_MAX)
+    kept = _kept(around)
+    session_id = kept.find(around.options.session)
+    title = around.redactor.text(one_line(" ".join(around.options.title), TITLE_CHARACTERS_MAX))
     if not title:
         raise UsageError('give a title, such as: agent.py sessions rename 4f8a1c "The lease"')
-    memory = _memory(session_id, around)
-    memory.load()
-    memory.add(
-        MemoryItem(
-            timestamp=time.time(),
-            type="run_metadata",
-            text=around.redactor.text(f"Titled: {title}"),
-            metadata={TITLE: around.redactor.text(title)},
-            session_id=session_id,
-        )
-    )
+    kept.rename(session_id, title)
     return around.report({"id": session_id, "title": title}, f"{session_id} is titled: {title}")
 
 
@@ -135,28 +101,29 @@ def delete_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or nobody said --yes.
         StorageError: it can't be deleted.
     """
-    session_id = _session_id(around)
+    kept = _kept(around)
+    session_id = kept.find(around.options.session)
     if not around.options.yes:
         raise UsageError(
             f"this would delete {session_id} for good; say so: "
             f"agent.py sessions delete {session_id} --yes"
         )
-    _delete(session_id, around)
+    _delete(session_id, kept)
     return around.report({"deleted": [session_id]}, f"deleted {session_id}")
 
 
 def prune_sessions(around: Surroundings) -> ExitCode:
     """Delete all sessions that were last used before a time; with `dry_run`, only name them."""
-    folder, structure = _place(around)
+    kept = _kept(around)
     before = time.time() - around.options.older_than
     old: list[str] = []
-    for session_id in kept_sessions(folder, structure):
+    for session_id in kept.ids():
         with suppress(FileNotFoundError):
-            if session_path(session_id, folder, structure).stat().st_mtime < before:
+            if kept.path(session_id).stat().st_mtime < before:
                 old.append(session_id)
     if not around.options.dry_run:
         for session_id in old:
-            _delete(session_id, around)
+            _delete(session_id, kept)
     done = "would be deleted" if around.options.dry_run else "deleted"
     count = "1 session" if len(old) == 1 else f"{len(old):,} sessions"
     return around.report(
@@ -165,56 +132,43 @@ def prune_sessions(around: Surroundings) -> ExitCode:
     )
 
 
-def _place(around: Surroundings) -> tuple[Path, Structure]:
-    profile = around.profile
-    around.redactor.mask(profile.memory.mask)
-    return profile.memory_folder(around.places.home), profile.memory.storage.structure
-
-
-def _session_id(around: Surroundings) -> str:
-    return find_session(around.options.session, *_place(around))
-
-
-def _memory(session_id: str, around: Surroundings) -> MemoryManager:
-    folder = around.profile.memory_folder(around.places.home)
-    return MemoryManager(session_id, folder, structure=around.profile.memory.storage.structure)
-
-
-def _items(session_id: str, around: Surroundings) -> list[MemoryItem]:
-    """The session's items.
-
-    Raises:
-        StorageError: its file can't be read.
-    """
-    memory = _memory(session_id, around)
-    memory.load()
-    for warning in memory.take_warnings():
-        around.complaints.say("memory", warning)
-    return memory.get_session_items()
+def _kept(around: Surroundings) -> KeptSessions:
+    around.redactor.mask(around.profile.memory.mask)
+    return KeptSessions(around.profile, around.places.home, around.complaints.say)
 
 
 def _found(around: Surroundings) -> tuple[str, list[MemoryItem]]:
-    session_id = _session_id(around)
-    return session_id, _items(session_id, around)
+    kept = _kept(around)
+    session_id = kept.find(around.options.session)
+    return session_id, kept.items(session_id)
 
 
-def _delete(session_id: str, around: Surroundings) -> None:
-    folder = around.profile.memory_folder(around.places.home)
-    path = session_path(session_id, folder, around.profile.memory.storage.structure)
+def _delete(session_id: str, kept: KeptSessions) -> None:
+    path = kept.path(session_id)
     try:
         path.unlink(missing_ok=True)
         with suppress(OSError):  # other sessions of that day are there
-            if path.parent != folder:
+            if path.parent != kept.folder:
                 path.parent.rmdir()
     except OSError as error:
         raise StorageError(f"{path} can't be deleted: {error.strerror or error}") from error
+
+
+def _summary(each: SessionSummary, around: Surroundings) -> Json:
+    return {
+        "id": each.session_id,
+        "last_used": moment(each.last_used),
+        "requests": each.requests,
+        "title": each.title,
+        "first_request": around.redactor.text(each.first_request),
+    }
 
 
 def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings) -> Json:
     items = [*items]
     told: list[Json] = [
         {
-            "asked_at": _moment(each.asked_at),
+            "asked_at": moment(each.asked_at),
             "request": around.redactor.text(each.request),
             "answer": None if each.answer is None else around.redactor.text(each.answer),
         }
@@ -227,7 +181,7 @@ def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
     title = title_of(items)
     parts = [f"{session_id}: {title}" if title else session_id]
     parts += [
-        f"{_moment(each.asked_at)}  > {each.request}\n{_answer(each)}"
+        f"{moment(each.asked_at)}  > {each.request}\n{_answer(each)}"
         for each in dated_exchanges(items)
     ]
     return around.redactor.text("\n\n".join(parts))
@@ -237,7 +191,7 @@ def _as_markdown(session_id: str, items: Sequence[MemoryItem], around: Surroundi
     parts = [f"# {title_of(items) or session_id}", f"Session `{session_id}`"]
     for each in dated_exchanges(items):
         quoted = "\n".join(f"> {line}" for line in each.request.splitlines())
-        parts += [f"## {_moment(each.asked_at)}", quoted, _answer(each)]
+        parts += [f"## {moment(each.asked_at)}", quoted, _answer(each)]
     return around.redactor.text("\n\n".join(parts))
 
 
@@ -246,7 +200,7 @@ def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
     clean = around.redactor.text
     title = html.escape(clean(title_of(items) or session_id))
     told = "\n".join(
-        f"<section><h2>{_moment(each.asked_at)}</h2>\n"
+        f"<section><h2>{moment(each.asked_at)}</h2>\n"
         f"<blockquote>{html.escape(clean(each.request))}</blockquote>\n"
         f"<pre>{html.escape(clean(_answer(each)))}</pre></section>"
         for each in dated_exchanges(items)
@@ -267,15 +221,6 @@ def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
 
 def _answer(each: DatedExchange) -> str:
     return "(no answer)" if each.answer is None else each.answer
-
-
-def _moment(unix_seconds: float) -> str:
-    """A time as this machine's clock shows it; a session's file may hold any number."""
-    try:
-        moment = datetime.fromtimestamp(unix_seconds).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return "at an unknown time"
-    return moment.isoformat(sep=" ", timespec="minutes")[:16]
 
 
 def _age(text: str) -> float:

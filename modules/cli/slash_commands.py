@@ -8,24 +8,31 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-from core.base.text import counted
-from core.errors import ExitCode
+from core.base.text import counted, near_names
+from core.errors import ExitCode, UsageError
 from core.session import MultiMCP
 from core.turn import Usage
 from modules.cli.arguments import COMMANDS
 from modules.cli.mcp_servers import status_text, tool_line
 from modules.session.history import Activity
+from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
+from modules.terminal.tables import table
 from modules.terminal.wording import activity_text, usage_text
 
 _COMMAND = re.compile(r"/[a-z]+")
 
 COMMANDS_TOLD = (
-    "there are /docs, /mcp, /tools and /usage, and without a slash `new`, `help` and `exit`"
+    "there are /docs, /mcp, /resume, /sessions, /tools and /usage, and without a slash `new`, "
+    "`help` and `exit`"
 )
 
 
+SESSIONS_SHOWN = 10
+"""So many of the newest sessions are listed at the prompt."""
+
+
 class PromptCommands:
-    """`/docs`, `/mcp`, `/tools` and `/usage`, told on stderr, for stdout carries answers only."""
+    """What begins with a slash, told on stderr, for stdout carries answers only."""
 
     def __init__(
         self,
@@ -34,19 +41,23 @@ class PromptCommands:
         session_usage: Callable[[], Mapping[str, Usage]],
         session_activity: Callable[[], Activity],
         manage_documents: Callable[[str], Coroutine[object, object, ExitCode]],
+        resume: Callable[[str], None],
+        kept: KeptSessions,
         disabled: Sequence[str] = (),
     ) -> None:
         """`say` writes one text under a stage; `session_usage` is by the names of models.
 
         `session_activity` is what was done, whoever planned it.
-        `manage_documents` does what the words behind `/docs` say. `disabled` are servers that
-        are switched off.
+        `manage_documents` does what the words behind `/docs` say; `resume` has the next request
+        go on with one of the `kept` sessions. `disabled` are servers that are switched off.
         """
         self._dispatcher = dispatcher
         self._session_usage = session_usage
         self._session_activity = session_activity
         self._say = say
         self._manage_documents = manage_documents
+        self._resume = resume
+        self._kept = kept
         self._disabled = disabled
         self._running: asyncio.Task[ExitCode] | None = None
 
@@ -55,8 +66,11 @@ class PromptCommands:
         first, _, behind = line.strip().partition(" ")
         if first.lower() == "/docs":
             return await self._until_done(self._manage_documents(behind))
+        if first.lower() == "/resume":
+            return await self._until_done(self._resume_session(behind.strip()))
         commands = {
             "/mcp": self._tell_servers,
+            "/sessions": self._tell_sessions,
             "/tools": self._tell_tools,
             "/usage": self._tell_usage,
         }
@@ -71,7 +85,9 @@ class PromptCommands:
         elif rest or not _COMMAND.fullmatch(name):
             return None
         else:
-            wrong = f"there is no command {name}; {COMMANDS_TOLD}"
+            near = near_names(name, (*commands, "/docs", "/resume"))
+            meant = f"did you mean {' or '.join(near)}?" if near else COMMANDS_TOLD
+            wrong = f"there is no command {name}; {meant}"
         self._say("loop", wrong)
         return ExitCode.BAD_USAGE
 
@@ -99,6 +115,39 @@ class PromptCommands:
         off = ", ".join(self._disabled)
         told = f"\nswitched off: {off}; agent.py mcp enable NAME switches one on" if off else ""
         self._say("mcp", f"{counted(len(statuses), 'server')}{hint}{table}{told}")
+        return ExitCode.ANSWERED
+
+    async def _tell_sessions(self) -> ExitCode:
+        """The sessions that were used last, newest first."""
+        ids = await asyncio.to_thread(self._kept.ids)
+        shown = ids[:SESSIONS_SHOWN]
+        rows = [each.cells for each in await asyncio.to_thread(self._summaries, shown)]
+        if not rows:
+            self._say("memory", f"no session is kept in {self._kept.folder} yet")
+            return ExitCode.ANSWERED
+        more = f"\nand {len(ids) - len(shown):,} more: agent.py sessions list --all"
+        told = f"{table([SUMMARY_HEADS, *rows])}{more if len(ids) > len(shown) else ''}"
+        self._say("memory", f"/resume ID goes on with one\n{told}")
+        return ExitCode.ANSWERED
+
+    def _summaries(self, session_ids: Sequence[str]) -> list[SessionSummary]:
+        return [*self._kept.summaries(session_ids)]
+
+    async def _resume_session(self, text: str) -> ExitCode:
+        """Go on with a session; without a word, with the one that was used last.
+
+        Raises:
+            UsageError: there is none like that, or several.
+        """
+        if not self._kept.is_on:
+            raise UsageError("memory is off (memory_service, or --no-memory): no session goes on")
+        if not text:
+            ids = await asyncio.to_thread(self._kept.ids)
+            text = ids[0] if ids else ""
+        session_id = await asyncio.to_thread(self._kept.find, text)
+        recap = await asyncio.to_thread(self._kept.recap, session_id)
+        self._resume(session_id)
+        self._say("memory", f"continues the session {session_id}\n{recap}".rstrip())
         return ExitCode.ANSWERED
 
     async def _tell_usage(self) -> ExitCode:

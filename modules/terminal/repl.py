@@ -17,8 +17,8 @@ _CHUNK_BYTES = 65_536
 PROMPT = "cortex-r> "
 GREETING = (
     "Type a request. `help` says what works here, `new` starts another session, `/mcp`, `/tools`, "
-    "`/usage` and `/docs` show servers, tools, tokens and documents, `exit` or Ctrl-D leaves, "
-    "Ctrl-C cancels."
+    "`/usage`, `/docs` and `/sessions` show servers, tools, tokens, documents and what was asked "
+    "before, `exit` or Ctrl-D leaves, Ctrl-C cancels."
 )
 
 

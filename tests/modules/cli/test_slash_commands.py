@@ -1,18 +1,23 @@
-"""`/docs`, `/mcp`, `/tools` and `/usage` at the prompt."""
+"""What can be typed at the prompt behind a slash."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from config.schema import AgentProfile
 from core.dispatch.hooks import DispatcherHooks
-from core.errors import ExitCode
+from core.errors import ExitCode, UsageError
 from core.session import MultiMCP
-from core.turn import Usage
+from core.turn import MemoryItem, Usage
 from modules.cli.slash_commands import PromptCommands
 from modules.session.history import Activity
+from modules.session.kept import KeptSessions
+from modules.session.memory import MemoryManager
 from tests.core.dispatch.fixture_servers import QUICK, server
+from tests.doubles import profile
 
 BOUND_SECONDS = 10
 
@@ -22,6 +27,8 @@ def commands(
     used: dict[str, Usage] | None = None,
     done: Activity | None = None,
     disabled: Sequence[str] = (),
+    home: Path = Path("/nowhere"),
+    memory: AgentProfile | None = None,
 ) -> tuple[PromptCommands, list[str]]:
     """The commands, and the texts that they say."""
     said: list[str] = []
@@ -34,8 +41,13 @@ def commands(
         return ExitCode.NO_ANSWER
 
     session_usage, activity = (lambda: used or {}), (lambda: done or Activity())
+
+    def resumed(session_id: str) -> None:
+        say("resumed", session_id)
+
+    kept = KeptSessions(memory or profile(), home, say)
     return PromptCommands(
-        dispatcher, say, session_usage, activity, manage_documents, disabled
+        dispatcher, say, session_usage, activity, manage_documents, resumed, kept, disabled
     ), said
 
 
@@ -54,7 +66,7 @@ async def test_other_lines_are_left_alone(line: str) -> None:
     [
         ("/mcp list", "loop: /mcp stands alone"),
         ("/Tools math", "loop: /tools stands alone"),
-        ("/tool", "loop: there is no command /tool; there are /docs, /mcp, /tools and /usage"),
+        ("/tool", "loop: there is no command /tool; did you mean /tools?"),
         (" /servers ", "loop: there is no command /servers;"),
         ("/doctor", "loop: doctor is for the command line: agent.py doctor --help"),
         ("/run-plan plan.py", "loop: run-plan is for the command line"),
@@ -140,3 +152,39 @@ async def test_what_a_session_has_done_is_told_where_no_model_counts_tokens() ->
             "model: no model has counted tokens in this session\n"
             "2 requests; 3 plans, 1.24 s; 1 tool call, 0.80 s"
         ]
+
+
+async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_path: Path) -> None:
+    folder = profile().memory_folder(tmp_path)
+    for session_id, answer in (("notes", "one"), ("2026/03/04/session-1772600000-bbbbbb", "two")):
+        kept = MemoryManager(session_id, folder)
+        kept.add(MemoryItem(timestamp=1, type="run_metadata", text="", user_query="how\nmany?"))
+        kept.add(MemoryItem(timestamp=2, type="final_answer", text="", final_answer=answer))
+        used = 1_000_000 + len(answer) + len(session_id)
+        os.utime(kept.path, (used, used))
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher, home=tmp_path)
+        assert await prompt.run("/sessions") == ExitCode.ANSWERED
+        heads, dated, notes = said.pop().splitlines()[1:]
+        assert heads.startswith("session")
+        assert dated.startswith("2026/03/04/session-1772600000-bbbbbb")
+        assert notes.startswith("notes")
+        assert notes.endswith("how many?")
+        assert await prompt.run("/resume note") == ExitCode.ANSWERED
+        assert said == ["resumed: notes", "memory: continues the session notes\n> how many?\none"]
+        assert await prompt.run("/resume") == ExitCode.ANSWERED
+        assert said[2] == "resumed: 2026/03/04/session-1772600000-bbbbbb"
+        with pytest.raises(UsageError, match="there is no session 'x9'"):
+            await prompt.run("/resume x9")
+
+
+async def test_without_memory_or_sessions_nothing_goes_on(tmp_path: Path) -> None:
+    async with MultiMCP([]) as dispatcher:
+        prompt, said = commands(dispatcher, home=tmp_path)
+        assert await prompt.run("/sessions") == ExitCode.ANSWERED
+        assert said[0].startswith("memory: no session is kept in")
+        with pytest.raises(UsageError, match="none is kept"):
+            await prompt.run("/resume")
+        prompt, _ = commands(dispatcher, home=tmp_path, memory=profile().without_memory())
+        with pytest.raises(UsageError, match="memory is off"):
+            await prompt.run("/resume notes")

@@ -1,0 +1,137 @@
+"""The sessions that a profile keeps: found by a part of their ids, read, told in a line or two."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from config.schema import AgentProfile
+from core.base.frozen import frozen
+from core.base.text import one_line
+from core.errors import StorageError
+from core.turn import MemoryItem
+from modules.session.history import TITLE, dated_exchanges, title_of
+from modules.session.ids import Structure, find_session, kept_sessions, session_path
+from modules.session.memory import MemoryManager
+
+TITLE_CHARACTERS: Final = 60
+"""How much of a title, or of the first request in its place, a list shows."""
+
+RECALLED: Final = 3
+"""How many of the last exchanges are shown when a session goes on."""
+
+RECALLED_CHARACTERS: Final = 200
+"""How much of a request or answer is shown then."""
+
+
+@frozen
+class SessionSummary:
+    """A session as a list shows it; `last_used` is Unix time in seconds."""
+
+    session_id: str
+    last_used: float
+    requests: int
+    title: str
+    first_request: str
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """The cells of its row under `SUMMARY_HEADS`."""
+        shown = one_line(self.title or self.first_request, TITLE_CHARACTERS)
+        return self.session_id, moment(self.last_used), str(self.requests), shown
+
+
+SUMMARY_HEADS: Final = ("session", "last used", "requests", "title or first request")
+
+
+class KeptSessions:
+    """The sessions of one profile; files are read when they are asked for."""
+
+    def __init__(self, profile: AgentProfile, home: Path, say: Callable[[str, str], None]) -> None:
+        """`say` hears, under a stage, of files that are damaged."""
+        self.folder = profile.memory_folder(home)
+        self.is_on = profile.memory.memory_service
+        self._structure: Structure = profile.memory.storage.structure
+        self._say = say
+
+    def ids(self) -> list[str]:
+        """All of them, those that were used last first."""
+        return kept_sessions(self.folder, self._structure)
+
+    def find(self, text: str) -> str:
+        """The id that `text` means: it, or a part of it that no other has.
+
+        Raises:
+            UsageError: there is none, or there are several.
+        """
+        return find_session(text, self.folder, self._structure)
+
+    def path(self, session_id: str) -> Path:
+        """The session's file."""
+        return session_path(session_id, self.folder, self._structure)
+
+    def items(self, session_id: str) -> list[MemoryItem]:
+        """All that the session holds.
+
+        Raises:
+            StorageError: its file can't be read.
+        """
+        return self._loaded(session_id).get_session_items()
+
+    def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title; its id stays.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        item = MemoryItem(
+            timestamp=time.time(),
+            type="run_metadata",
+            text=f"Titled: {title}",
+            metadata={TITLE: title},
+            session_id=session_id,
+        )
+        self._loaded(session_id).add(item)
+
+    def summaries(self, session_ids: Sequence[str]) -> Iterator[SessionSummary]:
+        """A line for each; one that can't be read is told and left out."""
+        for session_id in session_ids:
+            try:
+                used = self.path(session_id).stat().st_mtime
+                items = self.items(session_id)
+            except (OSError, StorageError) as error:
+                self._say("memory", str(error))
+                continue
+            asked = dated_exchanges(items)
+            first = asked[0].request if asked else ""
+            yield SessionSummary(session_id, used, len(asked), title_of(items), first)
+
+    def recap(self, session_id: str) -> str:
+        """The last exchanges, a line for each request and each answer; empty if there are none.
+
+        Raises:
+            StorageError: the session's file can't be read.
+        """
+        lines: list[str] = []
+        for each in dated_exchanges(self.items(session_id))[-RECALLED:]:
+            answer = "(no answer)" if each.answer is None else each.answer
+            lines.append(f"> {one_line(each.request, RECALLED_CHARACTERS)}")
+            lines.append(one_line(answer, RECALLED_CHARACTERS))
+        return "\n".join(lines)
+
+    def _loaded(self, session_id: str) -> MemoryManager:
+        memory = MemoryManager(session_id, self.folder, structure=self._structure)
+        memory.load()
+        for warning in memory.take_warnings():
+            self._say("memory", warning)
+        return memory
+
+
+def moment(unix_seconds: float) -> str:
+    """A time as this machine's clock shows it; a session's file may hold any number."""
+    try:
+        when = datetime.fromtimestamp(unix_seconds).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return "at an unknown time"
+    return when.isoformat(sep=" ", timespec="minutes")[:16]
