@@ -180,6 +180,9 @@ class MemorySection(Section):
     mask: tuple[Mask, ...] = Field(default=(), max_length=MASKS_MAX)
     """Regular expressions: what they match is masked wherever something is written or shown, as
     secrets are."""
+    prompt_tokens: Count = Field(default=2000, ge=500)
+    """What a prompt may tell of this session and of earlier ones, and never more than a quarter of
+    the model's context; what is too old is summarised."""
     storage: StorageSection = StorageSection()
 
 

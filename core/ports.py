@@ -211,7 +211,8 @@ class ModelTraits:
     `strength` orders models of one chain.
     `deterministic`: asked the same again, it says the same, so that it has mostly nothing else to
     say after a failure. `reads_text`: it reads prompts; else only what would fill them, and none
-    is written for it.
+    is written for it. `characters_per_token`: of the prompts that it has read so far, as its own
+    tokenizer counted them; None before the first.
     """
 
     images: bool = False
@@ -219,6 +220,7 @@ class ModelTraits:
     strength: float = 0.0
     deterministic: bool = False
     reads_text: bool = True
+    characters_per_token: float | None = None
 
 
 class TextModel(Protocol):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
@@ -19,9 +21,11 @@ from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
-from core.turn import ActionResult, PerceptionResult, Plan, RunOutcome, Usage
+from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.memory.remembering import Remembering
+from modules.memory.running_summary import RunningSummary
 from modules.model_manager import ModelManager
 from modules.offline.perception import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
@@ -39,6 +43,15 @@ from modules.session.recorder import SessionRecorder
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""
+
+
+@frozen
+class _Session:
+    """What belongs to one session: its items, who writes them, and the notes on the oldest."""
+
+    memory: MemoryManager
+    recorder: SessionRecorder
+    summary: RunningSummary
 
 
 class Conversation:
@@ -78,7 +91,7 @@ class Conversation:
         self._sandbox = sandbox
         self._memory_folder = memory_folder
         self._listener = listener
-        self._redactor = redactor
+        self._redactor = redactor or Redactor(os.environ)
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
@@ -87,8 +100,7 @@ class Conversation:
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
-        self._memory: MemoryManager | None = None
-        self._recorder: SessionRecorder | None = None
+        self._begun: _Session | None = None
         self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -112,12 +124,13 @@ class Conversation:
     @property
     def session_id(self) -> str | None:
         """Id of the current session; None before its first request."""
-        return self._memory.session_id if self._memory is not None else self._resume_id
+        return self._begun.memory.session_id if self._begun is not None else self._resume_id
 
     @property
     def kept_session_id(self) -> str | None:
         """Id of the current session if it is on the disk, so that it can be continued."""
-        return self._memory.session_id if self._memory and self._memory.is_kept else None
+        memory = self._begun.memory if self._begun is not None else None
+        return memory.session_id if memory is not None and memory.is_kept else None
 
     @property
     def model_name(self) -> str:
@@ -126,15 +139,15 @@ class Conversation:
 
     def session_usage(self) -> dict[str, Usage]:
         """What the session has used so far, by model; of requests in earlier processes too."""
-        return usage_of(self._memory.get_session_items() if self._memory is not None else ())
+        return usage_of(self._items())
 
     def session_activity(self) -> Activity:
         """What the session has done so far, in earlier processes too."""
-        return activity_of(self._memory.get_session_items() if self._memory is not None else ())
+        return activity_of(self._items())
 
     def new_session(self) -> None:
         """Let the next request begin a new session."""
-        self._memory = self._recorder = self._resume_id = self._known = None
+        self._begun = self._resume_id = self._known = None
 
     def resume(self, session_id: str) -> None:
         """Let the next request go on with a session that is kept.
@@ -166,15 +179,17 @@ class Conversation:
         """
         if asks_for_help(request):
             return await self._help()
-        memory, recorder = self._session()
+        session = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, memory, texts))
+        self._preparation = asyncio.create_task(self._prepare(request, session, texts))
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = AgentLoop(self._preparation.result())
-            return await collect(self._loop.run(), self._recording(recorder), self._listener)
+            return await collect(
+                self._loop.run(), self._recording(session.recorder), self._listener
+            )
         finally:
             self._preparation.cancel()
             self._preparation = self._loop = None
@@ -191,9 +206,10 @@ class Conversation:
         return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
-        self, request: str, memory: MemoryManager, texts: tuple[TextInput, ...]
+        self, request: str, session: "_Session", texts: tuple[TextInput, ...]
     ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
+        memory = session.memory
         attached = Attached(request)
         if "@" in request:
             attached = await read_attachments(request, Path.cwd())
@@ -219,7 +235,7 @@ class Conversation:
             profile=self._profile,
             memory=memory,
             model=self._model,
-            parts=self._parts(texts),
+            parts=self._parts(session, texts),
             history=history,
             images=attached.images,
             texts=texts,
@@ -235,19 +251,26 @@ class Conversation:
         recall(self._known, memory.get_session_items())
         return Provenance(self._known, self._ask_leave)
 
-    def _session(self) -> tuple[MemoryManager, SessionRecorder]:
-        """The session's memory and its recorder, made at the first request."""
-        if self._memory is None or self._recorder is None:
+    def _session(self) -> "_Session":
+        """What belongs to the session, made at its first request."""
+        if self._begun is None:
             settings = self._profile.memory
-            self._memory = MemoryManager(
+            memory = MemoryManager(
                 self._resume_id or new_session_id(datetime.now().astimezone(), uuid.uuid4().hex),
                 self._memory_folder,
                 enabled=settings.memory_service,
                 structure=settings.storage.structure,
                 sync=settings.storage.sync,
             )
-            self._recorder = SessionRecorder(self._memory, settings, redactor=self._redactor)
-        return self._memory, self._recorder
+            self._begun = _Session(
+                memory,
+                SessionRecorder(memory, settings, redactor=self._redactor),
+                RunningSummary(memory, memory.session_id, self._redactor, self._listener),
+            )
+        return self._begun
+
+    def _items(self) -> list[MemoryItem]:
+        return self._begun.memory.get_session_items() if self._begun is not None else []
 
     async def _tell_warnings(self, memory: MemoryManager) -> None:
         for warning in memory.take_warnings():
@@ -263,7 +286,7 @@ class Conversation:
 
         return record
 
-    def _parts(self, texts: tuple[TextInput, ...]) -> Parts:
+    def _parts(self, session: "_Session", texts: tuple[TextInput, ...]) -> Parts:
         # Slips are what language models make: of a planner that reads no text they are bugs.
         prepare = prepare_plan if self._model.traits.reads_text else as_written
 
@@ -272,9 +295,11 @@ class Conversation:
         ) -> ActionResult:
             return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts, prepare)
 
+        room = self._profile.memory.prompt_tokens
+        remember = Remembering(self._model, session.summary, room)
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile),
+            generate_plan=PlanWriter(self._model, self._profile, remember),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,

@@ -1,6 +1,7 @@
 """Decision: ask a model for a `solve()` plan, and find the plan in what it wrote."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
@@ -8,6 +9,7 @@ from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
+from modules.memory.past import Past, newest_within, room_characters
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
 from modules.session.attachments import images_note, texts_note
@@ -24,12 +26,20 @@ NO_REASON = (
 """What is said for a model that declines without a word."""
 
 
+Remember: TypeAlias = Callable[[Sequence[Exchange]], Awaitable[Past]]
+"""What a run's prompts tell of the past, given the session's exchanges."""
+
+
 @frozen
 class PlanWriter:
-    """Writes plans for one profile with one model; `core.ports.GeneratePlan`."""
+    """Writes plans for one profile with one model; `core.ports.GeneratePlan`.
+
+    Without `remember`, prompts tell of the newest exchanges that they have room for.
+    """
 
     model: CountingModel
     profile: AgentProfile
+    remember: Remember | None = None
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -38,14 +48,19 @@ class PlanWriter:
             ModelUnavailable: the model can't be reached or refused.
             BudgetSpent: the run may use no more of it.
         """
-        reply = await self.model.generate(self.request(inputs, prompt_path))
+        past = None
+        if self.remember is not None and self.model.traits.reads_text:
+            past = await self.remember(inputs.history)
+        reply = await self.model.generate(self.request(inputs, prompt_path, past))
         if reply.declined:
             return Declined(reply.text.strip() or f"{self.model.name} {NO_REASON}")
         if not self.model.traits.reads_text:
             return Plan(reply.text.strip())  # it writes plans, and nothing around them
         return find_plan(reply, inputs.tools)
 
-    def request(self, inputs: DecisionInputs, prompt_path: str) -> ModelRequest:
+    def request(
+        self, inputs: DecisionInputs, prompt_path: str, past: Past | None = None
+    ) -> ModelRequest:
         """What the model is asked, to the letter; nothing in words if it reads none."""
         if not self.model.traits.reads_text:
             return ModelRequest("decision", "", inputs, prefer_strongest=inputs.last_try)
@@ -56,7 +71,10 @@ class PlanWriter:
             texts_note(inputs.texts, room, inputs.borders),
         )
         note = "\n".join(filter(None, notes))
-        prompt = decision_prompt(inputs, prompt_path, self.profile, note)
+        if past is None:
+            room = room_characters(self.profile.memory.prompt_tokens, self.model.traits)
+            past = Past(newest_within(inputs.history, room))
+        prompt = decision_prompt(inputs, prompt_path, self.profile, note, past)
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",

@@ -91,7 +91,12 @@ class ModelManager:
     def traits(self) -> ModelTraits:
         """What that model can do; of a chain, any model may have to read the prompt."""
         reads_text = any(chosen.model.traits.reads_text for chosen in self.models)
-        return replace(self._current.chosen.model.traits, reads_text=reads_text)
+        current = self._current
+        return replace(
+            current.chosen.model.traits,
+            reads_text=reads_text,
+            characters_per_token=current.characters_per_token,
+        )
 
     @property
     def usage(self) -> Usage:

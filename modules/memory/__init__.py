@@ -1,4 +1,4 @@
-"""Session memory: the items of a session, kept in its file (`modules.session`)."""
+"""What is remembered: a session's items (`modules.session`), and what prompts tell of the past."""
 
 from core.turn import MemoryItem
 from modules.session.history import exchanges, usage_of

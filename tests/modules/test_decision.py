@@ -28,6 +28,7 @@ from core.turn import (
 )
 from core.values import Json
 from modules.decision import RETRY_TEMPERATURES, PlanWriter, generate_plan
+from modules.memory.past import Past
 from modules.planning.prompt.decision import (
     AGAIN,
     DONE_CALLS,
@@ -95,13 +96,12 @@ def test_persona_history_and_step_reach_the_prompt() -> None:
         "now halve it",
         INPUTS.tools,
         PerceptionResult(intent="halving"),
-        history=(Exchange("add 5 and 7", "12"),),
         step=2,
     )
+    past = Past((Exchange("add 5 and 7", "12"),))
     persona = PersonaSection(tone="cheerful", verbosity="high", behavior_tags=("curious",))
-    prompt = decision_prompt(
-        inputs, PROMPTS[0], profile().model_copy(update={"persona": persona})
-    ).text
+    changed = profile().model_copy(update={"persona": persona})
+    prompt = decision_prompt(inputs, PROMPTS[0], changed, past=past).text
     for text in ("cheerful", "high", "curious", "add 5 and 7", "12", "halving", "2 of 3"):
         assert text in prompt
 

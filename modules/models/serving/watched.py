@@ -39,6 +39,12 @@ TELLING_SECONDS = 0.1
 RETRIES = 3
 """Further tries of a request that failed for a reason that may pass."""
 
+MEASURED_CHARACTERS_MIN = 1_000
+"""Shorter prompts say little about the length of tokens: what a chat puts around counts too."""
+
+LONGEST_TOKEN_CHARACTERS = 8.0
+"""Backends that count less than they read are not believed beyond this."""
+
 LONGEST_PAUSE_SECONDS = 60.0
 """A service that asks for a longer pause is not waited for."""
 
@@ -185,6 +191,7 @@ class WatchedModel:
     Attributes:
         chosen: the backend, and what is known of it.
         usage: what it has used so far, in all runs.
+        characters_per_token: of the prompts that it has read so far; None before it counted one.
     """
 
     def __init__(
@@ -197,6 +204,7 @@ class WatchedModel:
         """Take a backend; `redact` takes secrets out of its errors, pauses go by `timing`."""
         self.chosen = chosen
         self.usage = Usage()
+        self.characters_per_token: float | None = None
         self._redact = redact
         self._retries = retries
         self._timing = timing or Timing()
@@ -287,4 +295,11 @@ class WatchedModel:
                 took = priced(watch.usage, self.chosen.price)
                 self.usage += took
                 run.budget.spend(took)
+                self._measure(request, took.input_tokens)
         return replace(reply, usage=took)
+
+    def _measure(self, request: ModelRequest, tokens: int) -> None:
+        """Learn how long this model's tokens are from one prompt; the latest says it best."""
+        if tokens and not request.images and len(request.prompt) >= MEASURED_CHARACTERS_MIN:
+            measured = len(request.prompt) / tokens
+            self.characters_per_token = min(max(measured, 1.0), LONGEST_TOKEN_CHARACTERS)

@@ -10,27 +10,26 @@ from core.provenance.borders import Borders
 from core.run.observation import bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
-from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, Exchange, PerceptionResult, ToolCall
+from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, PerceptionResult, ToolCall
+from modules.memory.past import NOTHING_PAST, Past
 from modules.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
+from modules.planning.prompt.past import past_text
 from modules.planning.prompt.stubs import summarize_tools
 from modules.planning.prompt.template import FilledPrompt, fill_from, load_prompt
 from modules.sandbox.language.prelude import PLAN_LANGUAGE_NOTES
 
 RESULT_CHARACTERS = 400
-"""How much of an earlier call's result or answer a prompt repeats."""
+"""How much of an earlier call's arguments or result a prompt repeats."""
 
 REQUEST_CHARACTERS = 1_000
-"""How much of an earlier request of the session a prompt repeats."""
+"""How much of a request is looked at for hints of a tool."""
 
 FAILED_PLAN_CHARACTERS = 12 * 1024
 """How much of a plan that failed a prompt repeats; a reply without a plan may be longer."""
 
 FAILED_CALLS_SHOWN = 50
 """How many calls a retry is told of each kind: kept, done, and neither; the newest."""
-
-EXCHANGES_SHOWN = 20
-"""How many earlier requests of a session a model is told of."""
 
 KEPT_CALLS = "These calls succeeded and are kept: repeating one gives this result at no cost:"
 """Heads the calls whose results a retry gets without anything being sent."""
@@ -116,16 +115,20 @@ REPEATED = (
 
 
 def decision_prompt(
-    inputs: DecisionInputs, prompt_path: str, profile: AgentProfile, image_note: str = ""
+    inputs: DecisionInputs,
+    prompt_path: str,
+    profile: AgentProfile,
+    image_note: str = "",
+    past: Past = NOTHING_PAST,
 ) -> FilledPrompt:
     """The prompt that is sent; `image_note` tells of images that came with the request.
 
-    All above the session's history is the same for every request.
+    All above what is told of the `past` is the same for every request.
 
     Raises:
         ConfigurationError: the template can't be read.
     """
-    values = _stable_values(inputs, profile) | _request_values(inputs, image_note)
+    values = _stable_values(inputs, profile) | _request_values(inputs, past, image_note)
     return fill_from(load_prompt(prompt_path), values, "history")
 
 
@@ -143,9 +146,9 @@ def _stable_values(inputs: DecisionInputs, profile: AgentProfile) -> dict[str, s
     }
 
 
-def _request_values(inputs: DecisionInputs, image_note: str) -> dict[str, str]:
+def _request_values(inputs: DecisionInputs, past: Past, image_note: str) -> dict[str, str]:
     return {
-        "history": _history_text(inputs.history, inputs.borders),
+        "history": past_text(past, inputs.borders),
         "perception": _perception_text(inputs.perception),
         "asking": MAY_ASK if inputs.may_ask else MAY_NOT_ASK,
         "images": image_note,
@@ -174,25 +177,6 @@ def _is_for_no_tool(inputs: DecisionInputs) -> bool:
     if not words & ENGLISH_WORDS or words & PRESENT_WORDS:
         return False
     return not inputs.tools.is_near(inputs.user_input)
-
-
-def _history_text(history: Sequence[Exchange], borders: Borders | None) -> str:
-    """What was asked and answered before; an answer may repeat what a page has said."""
-    if not history:
-        return "(this is the first request)"
-    lines = [
-        f"User: {shorten(exchange.request, REQUEST_CHARACTERS)}\n"
-        f"Answer: {_answer_text(exchange.answer, borders)}"
-        for exchange in history[-EXCHANGES_SHOWN:]
-    ]
-    return "\n".join(lines if borders is None else [borders.note, *lines])
-
-
-def _answer_text(answer: str | None, borders: Borders | None) -> str:
-    if answer is None:
-        return "(none)"
-    shown = shorten(answer, RESULT_CHARACTERS)
-    return shown if borders is None else borders.within(shown)
 
 
 def _closing_text(inputs: DecisionInputs) -> str:

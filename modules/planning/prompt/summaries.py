@@ -100,14 +100,30 @@ async def summarise(model: CountingModel, request: str, text: str, room_characte
     """
     if len(text) <= room_characters:
         return text
+    return await notes_on(model, request, text, room_characters) or _cut(text, room_characters)
+
+
+async def notes_on(
+    model: CountingModel,
+    request: str,
+    text: str,
+    room_characters: int,
+    prompt_path: str = PROMPT_PATH,
+) -> str:
+    """What the model notes of `text`, asked with the template; empty where it makes no notes.
+
+    Raises:
+        ModelUnavailable: the model can't be reached or refused.
+        BudgetSpent: the run may use no more.
+    """
     if model.name == OFFLINE:
-        return _cut(text, room_characters)
+        return ""
     size = _part_characters(model.traits.context_tokens)
     parts, unread = _first_parts(text, size)
     room = room_characters - NOTE_CHARACTERS
-    notes = await _Summariser(model, request).notes(parts, room, size)
+    notes = await _Summariser(model, request, prompt_path).notes(parts, room, size)
     if not notes:
-        return _cut(text, room_characters)
+        return ""
     told = f"\n\n[the last {unread:,} characters were not read]" if unread else ""
     return _cut(notes, room) + told
 
@@ -118,6 +134,7 @@ class _Summariser:
 
     model: CountingModel
     request: str
+    prompt_path: str
 
     async def notes(self, parts: Sequence[str], room: int, size: int) -> str | None:
         """The notes on all parts, if need be summarised again; None if the model makes none."""
@@ -171,7 +188,7 @@ class _Summariser:
             "request": shorten(self.request, REQUEST_CHARACTERS),
             "text": part,
         }
-        prompt = fill_from(load_prompt(PROMPT_PATH), values, "border")
+        prompt = fill_from(load_prompt(self.prompt_path), values, "border")
         request = ModelRequest(
             "summary",
             prompt.text,

@@ -282,3 +282,19 @@ async def test_a_listener_that_fails_ends_the_request() -> None:
     with manager.telling(broken), pytest.raises(OSError, match="listener"):
         await manager.generate(DECISION)
     assert not model.under_way
+
+
+async def test_the_length_of_a_models_tokens_is_measured_on_what_it_reads() -> None:
+    model = HeldModel()
+    manager = ModelManager(model, timing=HandClock().timing)
+    assert manager.traits.characters_per_token is None
+    for characters, tokens, measured in [
+        (3_000, 1_000, 3.0),
+        (5_000, 1_000, 5.0),
+        (500, 1_000, 5.0),  # too short to say much
+        (9_000, 0, 5.0),  # nobody counted
+        (9_000, 10, 8.0),  # not to be believed
+    ]:
+        model.put(TextDelta("x"), ReplyEnd(Usage(1, tokens, 1)), None)
+        await manager.generate(ModelRequest("decision", "p" * characters))
+        assert manager.traits.characters_per_token == measured

@@ -1,0 +1,29 @@
+"""Works out, once a run, what its prompts tell of the past."""
+
+from collections.abc import Sequence
+
+from core.ports import CountingModel
+from core.turn import Exchange
+from modules.memory.past import Past, room_characters
+from modules.memory.running_summary import RunningSummary
+
+
+class Remembering:
+    """The past, as the prompts of one run tell it; `modules.decision.Remember`.
+
+    Plans of one run are asked for one after the other: what the first is told, all are.
+    """
+
+    def __init__(self, model: CountingModel, summary: RunningSummary, prompt_tokens: int) -> None:
+        """Ask `model` for notes on what there is no room for; nothing is done yet."""
+        self._model = model
+        self._summary = summary
+        self._prompt_tokens = prompt_tokens
+        self._past: Past | None = None
+
+    async def __call__(self, history: Sequence[Exchange]) -> Past:
+        """What is told of the session's exchanges, and of what earlier sessions left."""
+        if self._past is None:
+            room = room_characters(self._prompt_tokens, self._model.traits)
+            self._past = await self._summary.past(history, room, self._model)
+        return self._past
