@@ -29,6 +29,9 @@ LOCK_TIMEOUT_SECONDS: Final = 5.0
 
 _POLL_SECONDS: Final = 0.005
 
+_REMOVED_MAX: Final = 100
+"""A folder that was removed so often in the midst is not made again."""
+
 
 class FileTooLarge(ValueError):
     """A file holds more than its reader takes; the text says of how much."""
@@ -43,7 +46,14 @@ def make_private_folder(folder: Path) -> None:
     if folder.is_dir():
         return
     make_private_folder(folder.parent)
-    folder.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER_MODE)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return  # another process made it just now
+    if stat.S_IMODE(folder.stat().st_mode) != PRIVATE_FOLDER_MODE:  # by the umask
+        folder.chmod(PRIVATE_FOLDER_MODE)
     _sync(folder.parent)
 
 
@@ -107,15 +117,16 @@ def write_atomically(
     Raises:
         OSError: the folder or the file can't be written; what was there is untouched then.
     """
-    target = path.resolve()
+    target = _resolved(path)
     draft = target.with_name(f".{target.name}.{os.urandom(8).hex()}{DRAFT_SUFFIX}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(draft, flags, PRIVATE_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            if keeps_mode:
-                os.fchmod(file.fileno(), _mode_of(target))
+            with suppress(PermissionError):  # a file system without modes
+                mode = _mode_of(target) if keeps_mode else PRIVATE_FILE_MODE
+                os.fchmod(file.fileno(), mode)  # whatever the umask is
             file.flush()
             if is_lasting:
                 os.fsync(file.fileno())
@@ -138,14 +149,22 @@ def folder_locked(path: Path, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> 
         TimeoutError: another process holds it for `timeout_seconds`.
         OSError: the folder can't be made or read.
     """
-    folder = path.resolve().parent
-    make_private_folder(folder)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        lock(descriptor, timeout_seconds)
-        yield
-    finally:
-        os.close(descriptor)  # gives the lock back as well
+    folder = _resolved(path).parent
+    for _ in range(_REMOVED_MAX):
+        make_private_folder(folder)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # removed just now
+        try:
+            lock(descriptor, timeout_seconds)
+            if not _is_still(descriptor, folder):
+                continue  # removed while another process held it
+            yield
+            return
+        finally:
+            os.close(descriptor)  # gives the lock back as well
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
 
 def lock(descriptor: int, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> None:
@@ -199,6 +218,19 @@ def _sync(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _resolved(path: Path) -> Path:
+    """The path without links; for links in a circle, one whose use is an OSError."""
+    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+
+
+def _is_still(descriptor: int, folder: Path) -> bool:
+    """Whether an open folder is the one that has this name now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), folder.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _mode_of(path: Path) -> int:

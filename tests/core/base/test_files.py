@@ -1,0 +1,95 @@
+"""Private folders and files, replaced as a whole, one writer at a time."""
+
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.base.files import folder_locked, make_private_folder, write_atomically
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@contextmanager
+def umask(mask: int) -> Generator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o077, 0o277, 0o777])
+def test_folders_and_files_are_for_this_user_alone_whatever_the_umask(
+    tmp_path: Path, mask: int
+) -> None:
+    folder = tmp_path / "a" / "b"
+    with umask(mask):
+        make_private_folder(folder)
+        write_atomically(folder / "f", b"x")
+    assert [mode(path) for path in (folder.parent, folder)] == [0o700, 0o700]
+    assert mode(folder / "f") == 0o600
+
+
+def test_a_file_keeps_its_mode_where_that_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.touch()
+    path.chmod(0o640)
+    write_atomically(path, b"x", keeps_mode=True)
+    assert mode(path) == 0o640
+    write_atomically(path, b"x")
+    assert mode(path) == 0o600
+
+
+def test_a_link_stays_a_link_and_a_circle_of_links_is_an_oserror(
+    tmp_path: Path,
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there")
+    write_atomically(link, b"x")
+    assert link.is_symlink()
+    assert (tmp_path / "there").read_bytes() == b"x"
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(FileExistsError), folder_locked(circle / "f"):
+        raise AssertionError("it was locked")
+
+
+def test_a_folder_that_is_removed_while_one_waits_for_it_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "f"
+    waiting, written = threading.Event(), threading.Event()
+
+    def write() -> None:
+        waiting.set()
+        with folder_locked(path):
+            write_atomically(path, b"x")
+        written.set()
+
+    with folder_locked(path):
+        writer = threading.Thread(target=write)
+        writer.start()
+        waiting.wait()
+        while not has_open(path.parent, at_least=2):
+            pass  # until it has opened the folder, and waits for the lock
+        shutil.rmtree(path.parent)
+    writer.join()
+    assert written.is_set()
+    assert path.read_bytes() == b"x"
+
+
+def has_open(folder: Path, at_least: int) -> bool:
+    """Whether this process has the folder open so many times."""
+    found = 0
+    for each in Path("/proc/self/fd").iterdir():
+        try:
+            found += each.readlink() == folder
+        except FileNotFoundError:
+            continue
+    return found >= at_least
