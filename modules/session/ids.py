@@ -118,14 +118,16 @@ def kept_sessions(folder: Path, structure: Structure) -> list[str]:
 def find_session(text: str, folder: Path, structure: Structure) -> str:
     """The kept session that `text` means: its id, or a part that only one id has.
 
-    A part is the beginning of the id or of its last name, or its end behind a dash.
+    A part is the beginning of the id or of its last name, or its end behind a dash. Where files
+    lie flat, an id as a run reports it means the file of its last name.
 
     Raises:
         UsageError: there is none, or there are several.
     """
     kept = kept_sessions(folder, structure)
-    if text in kept:
-        return text
+    for whole in (text, text.rpartition("/")[2] if structure == "flat" else text):
+        if whole in kept:
+            return whole
     found = [one for one in kept if text and _is_part(text, one)]
     if len(found) == 1:
         return found[0]
@@ -167,8 +169,10 @@ def _kept_ids(folder: Path, structure: Structure) -> Iterator[str]:
             reverse=True,
         )
     for day in folders:
-        files = sorted(day.glob("session-*.json"), reverse=True)
-        yield from (str(file.relative_to(folder).with_suffix("")) for file in files)
+        for file in sorted(day.glob("session-*.json"), reverse=True):
+            name = str(file.relative_to(folder).with_suffix(""))
+            if _SESSION_ID.fullmatch(name) is not None:
+                yield name
 
 
 def _nearest(session_id: str, kept: list[str]) -> list[str]:

@@ -9,6 +9,8 @@ from core.errors import UsageError
 from modules.session.ids import (
     Structure,
     check_session_id,
+    find_session,
+    kept_sessions,
     new_session_id,
     resumed_session,
     session_path,
@@ -134,3 +136,23 @@ def test_with_memory_off_the_session_is_told_to_be_neither_read_nor_kept(tmp_pat
 def test_what_is_no_id_is_refused_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a session id"):
         told("../notes", tmp_path)
+
+
+def test_files_that_are_no_sessions_are_passed_over(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT, "notes")
+    for odd in ("session-copy", "session-1-a b", "session-1-a1b2c3 (copy)", "session-1-a.b", "x"):
+        (tmp_path / KEPT).with_name(f"{odd}.json").touch()
+    (tmp_path / "2026" / "13" / "45").mkdir(parents=True)
+    (tmp_path / "2026" / "13" / "45" / "session-1-a1b2c3.json").touch()
+    (tmp_path / "a b.json").touch()
+    assert sorted(kept_sessions(tmp_path, "date")) == [KEPT, "notes"]
+    with pytest.raises(UsageError, match=f"the nearest: {KEPT}"):
+        told(KEPT.replace("a1b2c3", "a1b2c4"), tmp_path)
+
+
+def test_a_flat_session_is_found_by_the_id_that_a_run_reports(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT, structure="flat")
+    assert find_session(KEPT, tmp_path, "flat") == KEPT.rpartition("/")[2]
+    keep(tmp_path / "dated", KEPT)
+    with pytest.raises(UsageError, match="no session"):
+        find_session(f"2020/01/01/{KEPT.rpartition('/')[2]}", tmp_path / "dated", "date")
