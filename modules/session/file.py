@@ -8,7 +8,6 @@ fsync of the folder. Several processes may write one session: the folder is lock
 the moment of a write, and what others wrote meanwhile is read first and kept. POSIX only.
 """
 
-import errno
 import os
 import stat
 import time
@@ -74,17 +73,18 @@ class MemoryFile:
         """Take in what the file holds, again if need be.
 
         A damaged file is set aside under another name, with a warning; items of it that can be
-        read are kept. No file means no items.
+        read are kept, also where there is no room to repair it. No file means no items.
 
         Raises:
-            StorageError: the file can't be read, or is damaged and can't be set aside.
+            StorageError: the file can't be read, or nothing in it can and it can't be set aside.
         """
         with self._as_storage_error("read"):
             if not self.path.parent.is_dir():
+                self._forget_file()
                 return
             with self._locked():
                 self._remove_leftovers()
-                self._read_news()
+                self._read_news(may_fail_to_repair=not self.records)
 
     def save(self) -> None:
         """Write the records that the file lacks, after taking in what other processes wrote.
@@ -142,17 +142,20 @@ class MemoryFile:
             os.close(descriptor)
         return True
 
-    def _read_news(self) -> None:
+    def _read_news(self, *, may_fail_to_repair: bool = False) -> None:
         """Take in the file if another process, or the user, has changed it."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
-            self._seen, self._saved = None, 0
+            self._forget_file()
             return
         if _identity(status) == self._seen:
             return
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
+            raise StorageError(
+                f"session memory {self.path} is not a regular file: move it away, or begin another "
+                "session"
+            )
         if status.st_size > self._max_bytes:
             self._set_aside(None, [], f"it has over {self._max_bytes:,} bytes")
             return
@@ -165,14 +168,52 @@ class MemoryFile:
                 "update this program, or begin another session"
             )
         records, problem = parse_array(data)
-        if problem is not None and (whole := whole_bytes(data, records)):
-            status = self._cut_off(data, whole, len(records))
-        elif problem is not None:
+        if problem is None:
+            self._tell_if_changed(records)
+            self._take(records, _identity(status))
+            return
+        try:
+            self._repair(data, records, problem)
+        except OSError as error:
+            if not (may_fail_to_repair and records):
+                raise
+            self._take(records, None)
+            self.warnings.append(
+                f"session memory {self.path} is damaged ({problem}) and can't be repaired: "
+                f"{error.strerror or error}; {_are_there(len(records))}"
+            )
+
+    def _take(self, records: list[MemoryRecord], seen: tuple[int, int, int] | None) -> None:
+        self.records = records + self.records[self._saved :]
+        self._saved, self._seen = len(records), seen
+
+    def _forget_file(self) -> None:
+        """The file is not there, or no more: the next write makes it anew, with all records."""
+        if self._saved:
+            self.warnings.append(
+                f"session memory {self.path} was deleted by another program; this session goes on "
+                "and writes it again ('new' begins another)"
+            )
+        self._seen, self._saved = None, 0
+
+    def _tell_if_changed(self, records: list[MemoryRecord]) -> None:
+        """Say so where the file no longer holds what we wrote into it."""
+        known = self.records[: self._saved]
+        if [each.text for each in known] != [each.text for each in records[: len(known)]]:
+            self.warnings.append(
+                f"session memory {self.path} was changed by another program; this session goes on "
+                f"with what it holds now: {_are_there(len(records))}"
+            )
+
+    def _repair(self, data: bytes, records: list[MemoryRecord], problem: str) -> None:
+        """Leave a file that is whole; what is known of the session stays in it."""
+        whole = whole_bytes(data, records)
+        if not whole:
             self._set_aside(data, records, problem)
             return
-        self.records = records + self.records[self._saved :]
-        self._saved = len(records)
-        self._seen = _identity(status)
+        status = self._cut_off(data, whole, len(records))
+        self._saved = min(self._saved, len(records))  # the others were cut off, and are known
+        self._take(records, _identity(status))
 
     def _read_appended(self, status: os.stat_result) -> bool:
         """Take in what others have appended, if that is all that happened to the file."""
@@ -205,10 +246,9 @@ class MemoryFile:
             written = os.fstat(descriptor)
         finally:
             os.close(descriptor)
-        left = "1 item is there" if count == 1 else f"{count} items are there"
         self.warnings.append(
             f"session memory {self.path} ended in the middle of an item, as after a crash: its "
-            f"last {len(data) - whole:,} bytes were cut off, {left}"
+            f"last {len(data) - whole:,} bytes were cut off, {_are_there(count)}"
         )
         return written
 
@@ -217,13 +257,19 @@ class MemoryFile:
         known = {record.text for record in self.records}
         kept = [*(r for r in readable if r.text not in known), *self.records]
         aside = reserve_damaged_name(self.path, self._clock())
-        if kept and data is not None:
-            # A copy, so that there is no moment without a file that holds the good items.
-            write_atomically(aside, data)
-            self._write(kept)
-        else:
-            self.path.replace(aside)  # only our own empty file is overwritten
-            self._seen, self._saved = None, 0
+        try:
+            if kept and data is not None:
+                # A copy, so that there is no moment without a file that holds the good items.
+                write_atomically(aside, data)
+                self._write(kept)
+            else:
+                self.path.replace(aside)  # only our own empty file is overwritten
+                self._seen, self._saved = None, 0
+        except (OSError, StorageError):
+            with suppress(OSError):
+                if data is None or self.path.read_bytes() == data:
+                    aside.unlink()  # what was damaged is where it was
+            raise
         items = "1 item goes on" if len(kept) == 1 else f"{len(kept)} items go on"
         left = f"{items} in its place" if kept else "a new one begins"
         self.warnings.append(
@@ -270,6 +316,10 @@ class MemoryFile:
                 f"session memory {self.path} can't be {done}: {error.strerror or error}; "
                 "set CORTEX_HOME to a folder that you can write to and that has room"
             ) from error
+
+
+def _are_there(count: int) -> str:
+    return "1 item is there" if count == 1 else f"{count:,} items are there"
 
 
 def _write_at(descriptor: int, data: bytes, place: int) -> None:

@@ -198,13 +198,52 @@ def test_damage_that_happens_during_a_session_costs_none_of_its_items(tmp_path: 
     assert len(memory.take_warnings()) == 1
 
 
-def test_a_file_that_vanishes_is_written_again(tmp_path: Path) -> None:
-    memory = MemoryManager("notes", tmp_path)
-    memory.add(note("one"))
-    memory.path.unlink()
+@pytest.mark.parametrize("with_folder", [False, True])
+def test_a_file_that_vanishes_is_written_again_and_that_is_said(
+    tmp_path: Path, with_folder: bool
+) -> None:
+    memory = MemoryManager("notes", tmp_path / "memory")
     memory.load()
+    memory.add(note("one"))
+    assert memory.take_warnings() == []
+    memory.path.unlink()
+    if with_folder:
+        memory.path.parent.rmdir()
+    memory.load()
+    assert not memory.path.exists()  # who deleted it is believed until there is more to keep
     memory.add(note("two"))
     assert texts_in(memory.path) == ["one", "two"]
+    (warning,) = memory.take_warnings()
+    assert "was deleted by another program; this session goes on and writes it again" in warning
+
+
+def test_what_is_cut_off_from_a_session_that_goes_on_is_written_again(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    for text in ("one", "two", "three"):
+        memory.add(note(text))
+    data = memory.path.read_bytes()
+    for size in (data.index(b"three"), data.index(b"two")):
+        memory.path.write_bytes(data[:size])
+        memory.load()
+        memory.add(note(str(size)))
+        assert "cut off" in memory.take_warnings()[0]
+        assert texts_in(memory.path)[:3] == ["one", "two", "three"]
+
+
+def test_a_file_that_another_program_replaces_counts_and_that_is_said(tmp_path: Path) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.add(note("one"))
+    memory.add(note("two"))
+    changed = json.loads(memory.path.read_bytes())
+    memory.path.write_text(json.dumps(changed), encoding="utf-8")
+    memory.load()
+    assert memory.take_warnings() == []  # laid out otherwise, and nothing else
+    memory.path.write_text(json.dumps([good_item("other")]), encoding="utf-8")
+    memory.load()
+    assert [item.text for item in memory.get_session_items()] == ["other"]
+    (warning,) = memory.take_warnings()
+    assert "was changed by another program" in warning
+    assert "1 item is there" in warning
 
 
 def test_what_the_user_edits_between_two_items_is_kept(tmp_path: Path) -> None:
@@ -378,5 +417,6 @@ def test_what_others_append_is_taken_in_and_what_they_change_is_too(tmp_path: Pa
         changed = path.read_bytes().replace(b'"text": "0"', b'"text": "nought"')
         file.write(changed)
     one.add(note("6"))
+    assert "was changed by another program" in one.take_warnings()[0]
     assert texts_in(path) == ["nought", *"123456"]
     assert [item.text for item in one.get_session_items()] == ["nought", *"123456"]
