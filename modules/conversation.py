@@ -261,6 +261,7 @@ class Conversation:
                 enabled=settings.memory_service,
                 structure=settings.storage.structure,
                 sync=settings.storage.sync,
+                is_new=self._resume_id is None,
             )
             self._begun = _Session(
                 memory,

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from core.base.clock import Clock
+from core.base.text import sentence
+from core.errors import StorageError
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import JsonObject
 from modules.session.file import MAX_FILE_BYTES, MemoryFile, Sync
@@ -21,6 +23,7 @@ class MemoryManager:
     """The items of one session, kept in its file, which is read by `load` alone.
 
     Items that could not be written stay in memory and are written with the next one that can.
+    After `stop_writing` they wait for the next `load` that works, which a request begins with.
     Methods may be called from several threads; all but the readers wait for the disk.
     """
 
@@ -34,8 +37,11 @@ class MemoryManager:
         max_file_bytes: int = MAX_FILE_BYTES,
         clock: Clock = time.time,
         sync: Sync = "item",
+        is_new: bool = False,
     ) -> None:
         """Only remember where things go; `enabled=False` keeps items in this process alone.
+
+        Nobody asked for a session that `is_new`: where it can't be read, that is only told.
 
         Raises:
             UsageError: the session id is not of a known form.
@@ -44,6 +50,9 @@ class MemoryManager:
         path = session_path(session_id, memory_dir, structure)
         self._file = MemoryFile(path, max_file_bytes, clock, sync=sync)
         self._enabled = enabled
+        self._is_new = is_new
+        self._is_stopped = False
+        self._trouble = ""  # why nothing is written for now, as it was told
         self._clock = clock
         self._mutex = threading.Lock()
 
@@ -55,7 +64,7 @@ class MemoryManager:
     @property
     def is_kept(self) -> bool:
         """Whether there are items, and writing them is neither disabled nor given up."""
-        return self._enabled and bool(self._file.records)
+        return self._is_written and bool(self._file.records)
 
     def get_session_items(self) -> list[MemoryItem]:
         """All items of the session, oldest first; a new list each time."""
@@ -68,11 +77,20 @@ class MemoryManager:
         read are kept. No file means no items.
 
         Raises:
-            StorageError: the file can't be read, or is damaged and can't be set aside.
+            StorageError: the file can't be read, or is damaged and can't be set aside. A session
+                that has begun goes on without its file, with a warning.
         """
-        if self._enabled:
-            with self._mutex:
+        if not self._enabled:
+            return
+        with self._mutex:
+            try:
                 self._file.load()
+            except StorageError as error:
+                if not self._is_new and not self._file.records:
+                    raise
+                self.stop_writing(error)
+                return
+            self._is_stopped = False
 
     def save(self) -> None:
         """Write all items, after taking in what other processes wrote.
@@ -100,7 +118,7 @@ class MemoryManager:
         Raises:
             StorageError: the disk fails.
         """
-        if self._enabled:
+        if self._is_written:
             with self._mutex:
                 self._file.flush()
 
@@ -161,15 +179,26 @@ class MemoryManager:
         unique = dict.fromkeys(name for name in names if name)
         return list(itertools.islice(unique, max(limit, 0)))
 
-    def stop_writing(self) -> None:
-        """From now on keep items in this process only, as with `enabled=False`."""
-        self._enabled = False
+    def stop_writing(self, error: StorageError) -> None:
+        """From now on keep items in this process only, until a `load` works; warns of it once."""
+        trouble = f"{sentence(str(error))} This session goes on without being kept."
+        if trouble != self._trouble:
+            self._file.warnings.append(trouble)
+        self._is_stopped, self._trouble = True, trouble
 
     def take_warnings(self) -> list[str]:
         """The warnings so far; they are then forgotten."""
         taken, self._file.warnings = self._file.warnings, []
         return taken
 
+    @property
+    def _is_written(self) -> bool:
+        return self._enabled and not self._is_stopped
+
     def _save(self) -> None:
-        if self._enabled:
-            self._file.save()
+        if not self._is_written:
+            return
+        self._file.save()
+        if self._trouble:
+            self._file.warnings.append(f"session memory {self.path} is kept again, as a whole")
+            self._trouble = ""

@@ -12,7 +12,6 @@ from typing import assert_never
 from config.schema import MemorySection
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import sentence
 from core.errors import StorageError
 from core.events import (
     Answered,
@@ -83,7 +82,8 @@ class SessionRecorder:
     """Listens to events and keeps them as memory items; the disk is waited for in a thread.
 
     The first write that fails becomes a `Notice`; from then on the session lives in this
-    process only. Secrets are taken out before anything is kept.
+    process only, until the next request finds that it can be written. Secrets are taken out
+    before anything is kept.
     """
 
     def __init__(
@@ -117,10 +117,7 @@ class SessionRecorder:
             if isinstance(event, RunFinished):
                 await asyncio.to_thread(self._memory.flush)
         except StorageError as error:
-            self._memory.stop_writing()
-            return Notice(
-                "memory", f"{sentence(str(error))} This session goes on without being kept."
-            )
+            self._memory.stop_writing(error)
         warnings = self._memory.take_warnings()
         return Notice("memory", "; ".join(warnings)) if warnings else None
 

@@ -66,8 +66,10 @@ def test_a_session_counts_as_kept_while_its_items_reach_the_disk(tmp_path: Path)
     assert not memory.is_kept
     memory.add(note("first"))
     assert memory.is_kept
-    memory.stop_writing()
+    memory.stop_writing(StorageError("no room"))
     assert not memory.is_kept
+    memory.load()
+    assert memory.is_kept
 
 
 def test_disabled_memory_lives_in_the_process_only(tmp_path: Path) -> None:
@@ -142,10 +144,46 @@ def test_a_read_only_folder_is_a_storage_error(tmp_path: Path) -> None:
 def test_a_manager_that_stopped_writing_still_remembers(tmp_path: Path) -> None:
     memory = MemoryManager("notes", tmp_path)
     memory.add(note("one"))
-    memory.stop_writing()
+    memory.stop_writing(StorageError("no room"))
     memory.add(note("two"))
     assert texts(memory) == ["one", "two"]
     assert texts(opened("notes", tmp_path)) == ["one"]
+
+
+def test_a_session_that_has_begun_goes_on_without_its_file_and_is_kept_again_with_all_items(
+    tmp_path: Path,
+) -> None:
+    memory = MemoryManager("notes", tmp_path)
+    memory.load()
+    memory.add(note("one"))
+    memory.path.unlink()
+    memory.path.mkdir()
+    for _ in range(3):  # requests, each of which begins so
+        memory.load()
+        memory.add(note("more"))
+        memory.flush()
+    (warning,) = memory.take_warnings()
+    assert "not a regular file: move it away" in warning
+    assert warning.endswith("This session goes on without being kept.")
+    assert texts(memory) == ["one", *["more"] * 3]
+    memory.path.rmdir()
+    memory.load()
+    memory.add(note("last"))
+    assert texts(opened("notes", tmp_path)) == ["one", *["more"] * 3, "last"]
+    assert memory.take_warnings()[-1].endswith("notes.json is kept again, as a whole")
+
+
+def test_a_new_session_goes_on_where_its_folder_cannot_be_read_and_a_named_one_does_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "notes.json").mkdir()
+    with pytest.raises(StorageError, match="not a regular file"):
+        MemoryManager("notes", tmp_path).load()
+    new = MemoryManager("notes", tmp_path, is_new=True)
+    new.load()
+    new.add(note("one"))
+    assert texts(new) == ["one"]
+    assert "goes on without being kept" in new.take_warnings()[0]
 
 
 def test_a_full_session_refuses_more_but_keeps_its_file(tmp_path: Path) -> None:

@@ -308,6 +308,14 @@ async def test_the_first_failed_write_is_told_once_and_memory_goes_on(tmp_path: 
     assert "CORTEX_HOME" in notice.text
     assert await record(Answered("3")) is None
     assert exchanges(memory.get_session_items()) == (Exchange("add 1 and 2", "3"),)
+    memory.load()  # the next request begins so
+    assert await record(RunStarted("notes", "halve it", "offline")) is None  # told already
+    blocker.unlink()
+    memory.load()
+    notice = await record(RunStarted("notes", "halve it", "offline"))
+    assert notice is not None
+    assert notice.text.endswith("is kept again, as a whole")
+    assert len(opened("notes", blocker).get_session_items()) == 4
 
 
 async def test_damage_found_while_recording_is_told(tmp_path: Path) -> None:
