@@ -1,4 +1,8 @@
-"""The two kinds of connections to a server: one that lasts, and one made anew for every call."""
+"""The two kinds of connections to a server: one that lasts, and one made anew for every call.
+
+Both work on so many calls at once as the server may have; the others wait in the order in which
+they came.
+"""
 
 import asyncio
 import time
@@ -7,13 +11,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from config.servers import ServerSpec
+from core.base.timing import Deadlines
 from core.dispatch import call_errors
-from core.dispatch.call_slots import CallSlots
 from core.dispatch.hooks import ServerStatus
 from core.dispatch.instance import Check, ConnectionSettings, OnTools, ServerInstance
 from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
-from core.mcp.hooks import OnProgress
+from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.mcp.peer import SessionLost, Unanswered
 from core.process.shutdown import discard_server
 from core.process.spawn import SpawnedServer, guarded
@@ -31,6 +35,45 @@ async def ignore_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
 
 def allow_all(tool: str) -> None:
     """Let every tool be called."""
+
+
+class CallSlots:
+    """The slots of one server. A caller takes one, and gives it back whatever happens.
+
+    Waiting counts against the call's own time, but for the time in which the user is asked
+    something: whoever works on the question holds up the others.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        """So many calls at once."""
+        self._free = asyncio.Semaphore(at_once)
+        self._deadlines = Deadlines()
+
+    async def take(self, seconds: float) -> float:
+        """Wait for a slot; how much of the time is left. Costs nothing where nobody waits.
+
+        Raises:
+            TimeoutError: the time was over before one was free.
+        """
+        if not self._free.locked():
+            await self._free.acquire()
+            return seconds
+        async with self._deadlines.within(seconds) as deadline:
+            await self._free.acquire()
+            return self._deadlines.seconds_left(deadline)
+
+    def give_back(self) -> None:
+        """Let the next one in."""
+        self._free.release()
+
+    def standing_still(self, hooks: SessionHooks) -> SessionHooks:
+        """The same hooks, with no time passing for those who wait while the user is asked."""
+
+        async def ask(question: Question) -> Reply:
+            with self._deadlines.standing_still():
+                return await hooks.ask(question)
+
+        return replace(hooks, ask=ask)
 
 
 class ServerConnection:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.dispatch.call_slots import CallSlots
+from core.dispatch.connections import CallSlots
 from core.mcp.hooks import Question, Reply, SessionHooks
 
 
