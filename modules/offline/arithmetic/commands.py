@@ -1,9 +1,8 @@
 """Commands: "add 5 and 7", "divide it by 2", and what may follow them."""
 
 from modules.offline.arithmetic import vocabulary as words
-from modules.offline.arithmetic.operations import aggregate, apply_function
 from modules.offline.arithmetic.tokens import Kind
-from modules.offline.arithmetic.tree import Node, Percent, is_list
+from modules.offline.arithmetic.tree import Node, Percent, aggregate, apply_function, is_list
 from modules.offline.arithmetic.values import ValueReader
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 

@@ -32,7 +32,6 @@ from typing import Final
 from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.commands import CommandReader
 from modules.offline.arithmetic.numerals import NUMBER_WORDS
-from modules.offline.arithmetic.operations import aggregate
 from modules.offline.arithmetic.tokens import Kind
 from modules.offline.arithmetic.tree import (
     Labelled,
@@ -40,6 +39,7 @@ from modules.offline.arithmetic.tree import (
     Number,
     Percent,
     Question,
+    aggregate,
     is_list,
 )
 from modules.offline.refusal import Ambiguous, Refusal, quoted

@@ -13,8 +13,8 @@ from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
-from modules.offline.arithmetic.operations import OPERATIONS, is_small, is_whole
 from modules.offline.arithmetic.tree import (
+    OPERATIONS,
     Apply,
     Constant,
     Each,
@@ -27,6 +27,8 @@ from modules.offline.arithmetic.tree import (
     Text,
     children,
     is_list,
+    is_small,
+    is_whole,
 )
 from modules.offline.plan_source import Source, call_source, indented, whole_plan
 from modules.offline.refusal import Refusal

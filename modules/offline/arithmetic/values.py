@@ -5,9 +5,18 @@ from typing import Final
 from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.lists import ListReader, is_raised
 from modules.offline.arithmetic.numerals import FRACTIONS
-from modules.offline.arithmetic.operations import aggregate, apply_function
 from modules.offline.arithmetic.tokens import Kind, number_value
-from modules.offline.arithmetic.tree import Apply, Constant, Node, Number, Sequence, Text, is_list
+from modules.offline.arithmetic.tree import (
+    Apply,
+    Constant,
+    Node,
+    Number,
+    Sequence,
+    Text,
+    aggregate,
+    apply_function,
+    is_list,
+)
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 
 MAX_ROOT: Final = 1_000

@@ -7,7 +7,7 @@ from core.base.frozen import frozen
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
-from modules.offline.arithmetic.operations import OPERATIONS
+from modules.offline.arithmetic.tree import OPERATIONS
 from modules.offline.plan_source import AS_IT_IS, call_lines, indented, whole_plan
 from modules.offline.refusal import Ambiguous, Refusal
 from modules.offline.tools.arguments import Filling

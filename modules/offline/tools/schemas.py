@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import Parameter, ToolSpec
 from core.values import Json, JsonObject
-from modules.offline.arithmetic.operations import Kind
+from modules.offline.arithmetic.tree import Kind
 
 _FITTING: dict[Kind, frozenset[str]] = {
     "number": frozenset({"number", "integer"}),
