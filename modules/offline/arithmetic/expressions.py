@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from modules.offline.arithmetic import vocabulary as words
-from modules.offline.arithmetic.numerals import NumberReader
-from modules.offline.arithmetic.tokens import Kind, Token
+from modules.offline.arithmetic.tokens import Kind, NumberReader, Token
 from modules.offline.arithmetic.tree import Apply, Node, Number, Percent, is_list
 from modules.offline.refusal import Ambiguous, Refusal
 

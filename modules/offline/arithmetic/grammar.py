@@ -31,8 +31,7 @@ from typing import Final
 
 from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.commands import CommandReader
-from modules.offline.arithmetic.numerals import NUMBER_WORDS
-from modules.offline.arithmetic.tokens import Kind
+from modules.offline.arithmetic.tokens import NUMBER_WORDS, Kind
 from modules.offline.arithmetic.tree import (
     Labelled,
     Node,

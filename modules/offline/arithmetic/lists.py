@@ -4,8 +4,7 @@ from typing import Final
 
 from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.expressions import ExpressionReader
-from modules.offline.arithmetic.numerals import FRACTIONS
-from modules.offline.arithmetic.tokens import Kind
+from modules.offline.arithmetic.tokens import FRACTIONS, Kind
 from modules.offline.arithmetic.tree import Apply, Node, aggregate, is_list
 from modules.offline.refusal import Ambiguous, Refusal, quoted
 

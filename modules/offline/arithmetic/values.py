@@ -4,8 +4,7 @@ from typing import Final
 
 from modules.offline.arithmetic import vocabulary as words
 from modules.offline.arithmetic.lists import ListReader, is_raised
-from modules.offline.arithmetic.numerals import FRACTIONS
-from modules.offline.arithmetic.tokens import Kind, number_value
+from modules.offline.arithmetic.tokens import FRACTIONS, Kind, number_value
 from modules.offline.arithmetic.tree import (
     Apply,
     Constant,

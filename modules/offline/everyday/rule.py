@@ -11,7 +11,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from modules.offline.arithmetic.numerals import NUMBER_WORDS, ORDINALS
+from modules.offline.arithmetic.tokens import NUMBER_WORDS, ORDINALS
 from modules.offline.plan_source import literal
 from modules.offline.tools.pieces import list_of
 

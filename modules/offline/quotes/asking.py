@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from core.tools.ranking import STOP_WORDS, stem
-from modules.offline.arithmetic.numerals import TEENS, UNITS
+from modules.offline.arithmetic.tokens import TEENS, UNITS
 from modules.offline.arithmetic.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS
 from modules.offline.tools.arguments import SECOND_REQUEST
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
 from core.tools.ranking import STOP_WORDS
-from modules.offline.arithmetic.numerals import TEENS, TENS, UNITS
+from modules.offline.arithmetic.tokens import TEENS, TENS, UNITS
 
 TERMS_MAX: Final = 12
 """How many words of a question are looked for in sentences."""
