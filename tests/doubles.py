@@ -37,7 +37,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.models.credentials.keyring_store import KeyringBackend
+from modules.models.credentials import KeyringBackend
 
 
 class Terminal(io.StringIO):

@@ -11,8 +11,15 @@ from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
-from modules.models.credentials.keyring_store import KeyringStore, OpenBackend, system_backend
-from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, checked_key, key_variable
+from modules.models.credentials import (
+    GOOGLE_KEY,
+    USUAL_VARIABLES,
+    KeyringStore,
+    OpenBackend,
+    checked_key,
+    key_variable,
+    system_backend,
+)
 
 _HELP: Final = """\
 Keys of models' services, kept in the system's own keyring: macOS Keychain, Secret Service,

@@ -23,13 +23,13 @@ from modules.models.choosing.discovery import (
     llama_server_url,
     local_models,
 )
-from modules.models.credentials.keyring_store import (
+from modules.models.credentials import (
+    GOOGLE_KEY,
     KeyringSilent,
     KeyringStore,
     OpenBackend,
     system_backend,
 )
-from modules.models.credentials.keys import GOOGLE_KEY
 
 KEYRING_SECONDS: Final = 2.0
 """How long the keyring is waited for: nobody is asked to unlock it for a report."""

@@ -26,8 +26,7 @@ from modules.models.choosing.discovery import (
     local_models,
     look_for_ollama,
 )
-from modules.models.credentials.keyring_store import KeyringStore
-from modules.models.credentials.keys import GOOGLE_KEY, USUAL_VARIABLES, key_variable
+from modules.models.credentials import GOOGLE_KEY, USUAL_VARIABLES, KeyringStore, key_variable
 from modules.models.ollama.facts import InstalledModel, chat_models
 from modules.models.serving.budget import FREE
 from modules.terminal.printing import shortened

@@ -12,8 +12,7 @@ from core.errors import ExitCode, UsageError
 from core.values import JsonObject
 from modules.cli.surroundings import Surroundings
 from modules.models.choosing.names import resolve
-from modules.models.credentials.keyring_store import KeyringStore
-from modules.models.credentials.keys import find_key
+from modules.models.credentials import KeyringStore, find_key
 from modules.models.ollama.facts import PullProgress
 from modules.models.ollama.model import ollama_errors
 from modules.terminal.waits import LiveLine

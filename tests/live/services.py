@@ -17,7 +17,7 @@ from modules.models.choosing.discovery import (
     local_file,
 )
 from modules.models.choosing.names import built_in_models, default_entry
-from modules.models.credentials.keys import USUAL_VARIABLES
+from modules.models.credentials import USUAL_VARIABLES
 
 NETWORK_VARIABLES: Final = ("HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
 """What a run needs besides its key, where the network is not reached directly."""

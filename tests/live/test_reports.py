@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.base.redaction import Redactor
-from modules.models.credentials.keys import USUAL_VARIABLES
+from modules.models.credentials import USUAL_VARIABLES
 from tests.command_line import NO_MODEL_SERVER
 from tests.live.reports import hide_keys
 from tests.live.services import SERVICES, LiveService, MissingService, local

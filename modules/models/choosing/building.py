@@ -28,8 +28,7 @@ from modules.models.choosing.discovery import (
     local_models,
 )
 from modules.models.choosing.names import RepliesFile, Wanted, completed, default_model
-from modules.models.credentials.keyring_store import KeyringStore
-from modules.models.credentials.keys import ApiKey, find_key, missing_key
+from modules.models.credentials import ApiKey, KeyringStore, find_key, missing_key
 from modules.models.hosted.model import HostedModel
 from modules.models.local.client import LocalModel
 from modules.models.offline import OfflineModel

@@ -40,10 +40,10 @@ from modules.models.choosing.names import (
     unknown_name,
     user_error,
 )
-from modules.models.credentials.keyring_store import KeyringStore
-from modules.models.credentials.keys import (
+from modules.models.credentials import (
     GOOGLE_KEY,
     USUAL_VARIABLES,
+    KeyringStore,
     find_key,
     key_from_environment,
     key_variable,

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from config.models_file import ModelEntry
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
-from modules.models.credentials.keys import USUAL_VARIABLES, ApiKey
+from modules.models.credentials import USUAL_VARIABLES, ApiKey
 from modules.models.http.errors import Advice, ServiceErrors
 from modules.models.vision_names import sees_images
 

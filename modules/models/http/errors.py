@@ -20,7 +20,7 @@ from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import ModelUnavailable
 from core.values import JsonObject
-from modules.models.credentials.keys import ApiKey
+from modules.models.credentials import ApiKey
 from modules.models.http.error_document import ErrorDocument, error_document
 
 QUOTE_CHARACTERS_MAX = 300

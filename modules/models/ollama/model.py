@@ -10,7 +10,7 @@ from config.models_file import ModelEntry
 from core.base.ollama import HOST_VARIABLE, KEY_VARIABLE, checked_address, ollama_address
 from core.errors import ConfigurationError
 from core.ports import ModelTraits
-from modules.models.credentials.keys import ApiKey, key_from_environment
+from modules.models.credentials import ApiKey, key_from_environment
 from modules.models.hosted.model import ModelService, RemoteModel
 from modules.models.http.errors import Advice, ServiceErrors
 from modules.models.ollama.facts import Learned, OllamaFacts, ollama_traits

@@ -16,7 +16,7 @@ from core.errors import CortexError, ExitCode, UserError
 from modules.cli.auth import list_keys, remove_key, set_key
 from modules.cli.commands import parse_command
 from modules.cli.surroundings import Surroundings
-from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
+from modules.models.credentials import KeyringBackend, KeyringStore
 from tests.command_line import Finished
 from tests.doubles import MemoryKeyring, Terminal
 from tests.modules.cli.by_hand import prepared
@@ -252,7 +252,7 @@ def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
         "from config.settings import ROOT, Places\n"
         "from modules.cli.commands import parse_command, run_command\n"
         "from modules.models.choosing.choice import choose_models\n"
-        "from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore\n"
+        "from modules.models.credentials import KeyringBackend, KeyringStore\n"
         "from modules.models.choosing.names import built_in_models\n"
         "from modules.terminal.streams import Complaints\n"
         "home = Path(sys.argv[1])\n"

@@ -12,7 +12,7 @@ from core.values import Json
 from modules.cli.doctor_findings import Check
 from modules.cli.doctor_models import KEYRING_SECONDS, model_checks
 from modules.models.choosing.names import built_in_models
-from modules.models.credentials.keyring_store import (
+from modules.models.credentials import (
     LIST_FILE,
     KeyringBackend,
     KeyringStore,

@@ -14,7 +14,7 @@ from core.values import Json, JsonObject
 from modules.cli.commands import parse_command
 from modules.cli.models import list_models
 from modules.cli.models_pull import PullReport, pull_model
-from modules.models.credentials.keyring_store import LIST_FILE
+from modules.models.credentials import LIST_FILE
 from modules.models.ollama.facts import PullProgress
 from modules.terminal.waits import LiveLine
 from tests.command_line import Finished, write_profile

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from core.errors import ExitCode
-from modules.models.credentials.keyring_store import LIST_FILE
+from modules.models.credentials import LIST_FILE
 from tests.command_line import ROOT, environment
 from tests.modules.cli.by_hand import Hand, entry
 

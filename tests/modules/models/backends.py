@@ -12,7 +12,7 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest, TextModel
 from core.values import JsonObject
-from modules.models.credentials.keys import ApiKey
+from modules.models.credentials import ApiKey
 from modules.models.hosted.model import HostedModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply

@@ -10,7 +10,7 @@ from config.models_file import ModelEntry, ModelsFile, Price
 from core.errors import ConfigurationError, UsageError
 from core.values import Json
 from modules.models.choosing.choice import choose_models
-from modules.models.credentials.keyring_store import KeyringBackend, KeyringStore
+from modules.models.credentials import KeyringBackend, KeyringStore
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE
 from tests.doubles import MemoryKeyring

@@ -11,7 +11,7 @@ from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.models.credentials.keys import ApiKey
+from modules.models.credentials import ApiKey
 from modules.models.hosted.model import HostedModel
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import Advice, ServiceError, ServiceErrors

@@ -19,8 +19,7 @@ from core.ports import (
 from core.turn import Usage
 from core.values import Json
 from modules.models.choosing.choice import choose_models
-from modules.models.credentials.keyring_store import KeyringStore
-from modules.models.credentials.keys import ApiKey
+from modules.models.credentials import ApiKey, KeyringStore
 from modules.models.ollama.model import OllamaModel
 from modules.models.serving.reply import collect_reply
 from tests.doubles import MemoryKeyring

@@ -10,14 +10,17 @@ import pytest
 
 from config.models_file import ModelEntry
 from core.errors import ConfigurationError, StorageError
-from modules.models.credentials.keyring_store import (
+from modules.models.credentials import (
     LIST_FILE,
     SERVICE,
+    ApiKey,
     KeyringBackend,
     KeyringSilent,
     KeyringStore,
+    checked_key,
+    find_key,
+    missing_key,
 )
-from modules.models.credentials.keys import ApiKey, checked_key, find_key, missing_key
 from tests.doubles import MemoryKeyring
 
 GEMINI = ModelEntry(type="gemini", model="g")

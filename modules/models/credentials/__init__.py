@@ -1,1 +1,0 @@
-"""Keys of services: in the environment or in the system's keyring."""

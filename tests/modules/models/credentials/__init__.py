@@ -1,1 +1,0 @@
-"""Tests of modules/models/credentials."""
