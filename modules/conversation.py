@@ -27,7 +27,7 @@ from modules.decision import PlanWriter
 from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.model_manager import ModelManager
-from modules.offline.perception import servers_to_ask
+from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.preparation import prepare_plan

@@ -16,11 +16,11 @@ from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
 from modules.models.choosing.names import built_in_models
-from modules.models.offline import OfflineModel
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
 from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
+from modules.offline.planner import OfflineModel
 
 
 class ModelManager:

@@ -17,7 +17,7 @@ from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
 from modules.model_manager import ModelManager
-from modules.offline.perception import perceive
+from modules.offline.planner import perceive
 from modules.offline.quotes.documents_hint import hint_at_documents
 from modules.planning.prompt.template import fill_from, load_prompt
 from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model

@@ -45,7 +45,7 @@ PRELOADED = (
     "modules.interaction",
     "modules.models.choosing.choice",
     "modules.models.scripted",
-    "modules.offline.perception",
+    "modules.offline.planner",
     "modules.prespawn",
     "modules.sandbox.session",
     "modules.terminal.answer",

@@ -5,7 +5,7 @@ has two readings, is declined with the reason (`refusal`).
 
 | step | where |
 | --- | --- |
-| decide | `planner` (web, arithmetic, documents, other tools, everyday), `perception` (servers) |
+| decide | `planner` (web, arithmetic, documents, other tools, everyday) |
 | understand | `arithmetic/`, `everyday/`, `web/`, `quotes/` (documents), `tools/` (any other) |
 | decline | `refusal` (what is said) |
 | share | `plan_source` (how a plan is written), `history` (what came before), `welcome` (help) |

@@ -1,18 +1,40 @@
-"""The decision of the offline planner: a plan, or why there is none."""
+"""The offline planner as a model: no weights, no key, no network.
 
+It perceives what a request is about, and plans it, or says why there is no plan. Both try the same
+readings in the same order: the web where there is an address, arithmetic, documents, other tools,
+everyday.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import assert_never
 
+from config.servers import ServerSpec
 from core.base.text import clause
-from core.ports import DecisionInputs
-from core.turn import Attempt
-from modules.offline.arithmetic.grammar import may_hold_address, parse
-from modules.offline.arithmetic.plans import write_plan
+from core.ports import (
+    DecisionInputs,
+    ModelRequest,
+    ModelTraits,
+    PerceptionInputs,
+    ReplyDelta,
+    ReplyEnd,
+    TextDelta,
+)
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.turn import Attempt, Exchange, PerceptionResult
+from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS, may_hold_address, parse
+from modules.offline.arithmetic.plans import needed_tools, write_plan
 from modules.offline.everyday.plans import (
+    file_call,
     with_given_numbers,
     write_everyday_plan,
     write_plan_about_given,
 )
 from modules.offline.history import last_number, repeated
+from modules.offline.quotes.asking import bare
 from modules.offline.quotes.document_plans import (
     check_observation,
     write_document_plan,
@@ -20,14 +42,27 @@ from modules.offline.quotes.document_plans import (
 )
 from modules.offline.quotes.document_questions import (
     DocumentQuestion,
+    documents_tool,
     named_question,
     open_question,
     same_document,
     untold_subject,
 )
-from modules.offline.refusal import Decided, Exhausted, Refusal, Unsure, quoted
-from modules.offline.tools.plans import write_other_plan, write_tool_plan
-from modules.offline.web.plans import SEARCH_TOOL, check_web_request, write_web_plan
+from modules.offline.refusal import Decided, Exhausted, Refusal, Unsure, explain, quoted
+from modules.offline.tools.pieces import pieces_of
+from modules.offline.tools.plans import candidates_for, write_other_plan, write_tool_plan
+from modules.offline.tools.ranking import terms
+from modules.offline.web.plans import SEARCH_TOOL, check_web_request, web_tools, write_web_plan
+from modules.prespawn import may_be_meant
+
+MAX_ENTITIES = 20
+"""How many entities a perception lists."""
+
+OPEN_QUESTION = "ask"
+"""The intent of a question after a fact that names no documents: any source may answer it."""
+
+ANY_NUMBER = 1
+"""Stands for the last answer, which perception does not see; its value is of no account."""
 
 NO_DOCUMENT_TOOL = "no server is connected that searches documents"
 SEE_SERVERS = "See agent.py mcp status: it says which servers there are, and how each fares."
@@ -39,6 +74,96 @@ PROBLEM_CHARACTERS = 160
 
 FAILURE_CHARACTERS = 200
 """How much of a tool's error message a refusal quotes."""
+
+
+class OfflineModel:
+    """Plans with a grammar; the same request always gets the same reply."""
+
+    name = "offline"
+    traits = ModelTraits(deterministic=True, reads_text=False)
+    """It sees no images, and no prompts either: it reads what would fill them."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
+        """The reply in one piece, from the request's `inputs`; the prompt's text is not read.
+
+        A request that the planner does not understand is declined with the reason. Usage is one
+        call without tokens, as no language model is involved.
+        """
+        try:
+            yield TextDelta(_reply(request))
+            yield ReplyEnd()
+        except Refusal as refusal:
+            yield TextDelta(explain(refusal))
+            yield ReplyEnd(finish="refused")
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _reply(request: ModelRequest) -> str:
+    """The text for a request.
+
+    Raises:
+        Refusal: there is none.
+    """
+    match request.inputs:
+        case PerceptionInputs() as inputs:
+            return perceive(inputs)
+        case DecisionInputs() as inputs:
+            return plan(inputs)
+        case None:
+            raise Refusal("it writes plans, not texts")
+        case _:
+            assert_never(request.inputs)
+
+
+def perceive(inputs: PerceptionInputs) -> str:
+    """The perception as JSON text, in the form that every model is asked for."""
+    request = inputs.user_input[:MAX_REQUEST_CHARACTERS]
+    intent, tools = _meaning(
+        request, DecisionInputs(inputs.user_input, inputs.tools, PerceptionResult())
+    )
+    names, servers = [tool.name for tool in tools], {tool.server for tool in tools}
+    chosen = [server for server in inputs.servers if server in servers]
+    perception = {
+        "intent": intent,
+        "entities": [p.text for p in pieces_of(request) if p.kind not in ("word", "mark")][
+            :MAX_ENTITIES
+        ],
+        "tool_hint": names[0] if names else None,
+        "tags": [intent, *names] if names else [],
+        "selected_servers": chosen or _servers_by_words(request, inputs) or list(inputs.servers),
+    }
+    return json.dumps(perception, ensure_ascii=False)
+
+
+def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSpec]]:
+    """What the request is about, and the tools that its plan may call, the best first."""
+    if may_hold_address(request) and (tools := web_tools(request, inputs.tools)):
+        return "use_tool", tools
+    with suppress(Refusal):
+        return "arithmetic", needed_tools(parse(inputs.user_input, ANY_NUMBER), inputs)
+    if tools := web_tools(request, inputs.tools):
+        return "use_tool", tools
+    searching = documents_tool(inputs.tools)
+    if searching is not None and named_question(request, inputs.tools) is not None:
+        return "ask_documents", [searching]
+    if candidates := candidates_for(inputs):
+        return "use_tool", [candidate.tool for candidate in candidates]
+    if write_everyday_plan(inputs) is not None:
+        called = file_call(bare(inputs.user_input), inputs.tools)
+        return ("compute", []) if called is None else ("use_tool", [called[0]])
+    return ("unknown" if open_question(request) is None else OPEN_QUESTION), []
+
+
+def _servers_by_words(request: str, inputs: PerceptionInputs) -> list[str]:
+    """The servers whose description or tools share a word with the request."""
+    said = terms(request)
+    described = {server: terms(f"{server} {text}") for server, text in inputs.servers.items()}
+    for tool in inputs.tools:
+        known = described.get(tool.server, frozenset())
+        described[tool.server] = known | terms(f"{tool.name} {tool.description}")
+    return [server for server in inputs.servers if described[server] & said]
 
 
 def plan(inputs: DecisionInputs) -> str:
@@ -150,3 +275,33 @@ def _failure(attempt: Attempt) -> str:
     name = call.tool.rpartition(".")[2]
     answer = quoted(call.error_text, FAILURE_CHARACTERS).strip('"')
     return answer if call.refused else f"the tool {name} failed: {answer}"
+
+
+def servers_to_ask(
+    request: str, unlearned: Sequence[ServerSpec], known: ToolCatalog, history: Sequence[Exchange]
+) -> list[str]:
+    """The ids of the servers to wait for, of those whose tools are not known yet.
+
+    Those that share a word with the request; else none, if the known tools surely do, as the
+    offline planner reads it; else all: nobody but they can tell what they offer. Blocks, so call
+    it from a thread.
+    """
+    if meant := [spec.id for spec in unlearned if may_be_meant(request, spec)]:
+        return meant
+    inputs = DecisionInputs(request, known, PerceptionResult(), tuple(history))
+    return [] if _is_surely_planned(inputs) else [spec.id for spec in unlearned]
+
+
+def _is_surely_planned(inputs: DecisionInputs) -> bool:
+    """Whether the request is understood as a whole, so that other tools could only do the same.
+
+    A plain question that is put to the documents for want of anything better is not.
+    """
+    try:
+        source = plan(inputs)
+        if named_question(inputs.user_input, inputs.tools) is not None:
+            return True
+        question = open_question(inputs.user_input)
+        return question is None or source != write_document_plan(inputs, question)
+    except Refusal:
+        return False

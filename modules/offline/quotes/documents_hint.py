@@ -12,7 +12,7 @@ from typing import Final
 from core.errors import CallRefused, ServerError
 from core.ports import PerceptionInputs, ToolCaller
 from core.turn import PerceptionResult
-from modules.offline.perception import OPEN_QUESTION
+from modules.offline.planner import OPEN_QUESTION
 from modules.offline.quotes.asking import ENDINGS, word_roots
 from modules.offline.quotes.document_questions import documents_tool, open_question
 

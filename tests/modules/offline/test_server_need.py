@@ -7,7 +7,7 @@ import pytest
 from config.servers import ServerSpec
 from core.dispatch.known_tools import shipped_tools
 from core.tools.catalog import ToolCatalog
-from modules.offline.perception import servers_to_ask
+from modules.offline.planner import servers_to_ask
 
 HERE = Path()
 CLOCK = ServerSpec("time", ("uvx", "mcp-server-time"), HERE)

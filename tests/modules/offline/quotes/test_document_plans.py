@@ -7,7 +7,7 @@ from core.run.answer import with_sources
 from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, PlanStyle
 from core.values import Json, JsonObject
-from modules.offline.perception import perceive
+from modules.offline.planner import perceive
 from tests.modules.offline.plans import (
     INTEGER,
     MATH_FUNCTIONS,

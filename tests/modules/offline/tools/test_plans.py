@@ -8,8 +8,8 @@ from core.ports import ModelRequest, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
 from core.values import JsonObject
-from modules.models.offline import OfflineModel
 from modules.models.serving.reply import collect_reply
+from modules.offline.planner import OfflineModel
 from tests.modules.offline.plans import (
     INTEGER,
     MATH_TOOLS,

@@ -27,7 +27,7 @@ from core.turn import (
 from core.values import JsonObject
 from modules.action import run_plan
 from modules.decision import PlanWriter
-from modules.offline.perception import perceive
+from modules.offline.planner import perceive
 from modules.perception import run_perception
 from modules.planning.prompt.stubs import describe_tool
 from modules.sandbox import Sandbox, SandboxLimits
