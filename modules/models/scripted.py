@@ -16,7 +16,7 @@ from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
 from core.turn import ModelPurpose
 from core.values import JsonObject
-from modules.models.serving.reply import deltas_of
+from modules.models.serving.watched import deltas_of
 
 MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 """Largest script file that is read."""

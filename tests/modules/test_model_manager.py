@@ -19,8 +19,7 @@ from modules.model_manager import ModelManager, choose_model
 from modules.models.recorded.model import RecordingModel
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import EVERY_MODEL_WRITES, FREE, RunLimits, priced
-from modules.models.serving.reply import MAX_REPLY_CHARACTERS
-from modules.models.serving.watched import ChosenModel
+from modules.models.serving.watched import MAX_REPLY_CHARACTERS, ChosenModel
 from tests.doubles import HandClock
 from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 

@@ -28,7 +28,7 @@ from core.ports import (
 )
 from core.values import JsonObject
 from modules.models.choosing.choice import choose_models
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.command_line import SUMS_SERVER, Finished, agent, write_profile
 
 STABLE = "You do exactly what you are told, and write nothing else.\n"

@@ -13,7 +13,7 @@ from core.errors import ModelUnavailable
 from core.ports import ModelRequest, NativeToolCall, ReplyDelta, TextDelta, TextModel
 from core.turn import Usage
 from modules.model_manager import ModelManager
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.command_line import environment
 from tests.doubles import HandClock
 from tests.real import mock_replies as replies

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from core.ports import NativeToolCall, TextDelta
 from core.values import Json
-from modules.models.serving.reply import MAX_NATIVE_CALLS
+from modules.models.serving.watched import MAX_NATIVE_CALLS
 
 JSON_MARKS_MAX = 100_000
 """Opening brackets and braces, commas and colons in one piece of JSON, those in texts too: each

@@ -35,8 +35,7 @@ from modules.models.recorded.file import (
     difference,
     read_requests,
 )
-from modules.models.serving.reply import deltas_of
-from modules.models.serving.watched import LONGEST_PAUSE_SECONDS
+from modules.models.serving.watched import LONGEST_PAUSE_SECONDS, deltas_of
 
 
 class RecordingModel:

@@ -1,8 +1,12 @@
-"""One model of a chain: watched, bounded in time and number, asked again where that may help."""
+"""One model of a chain: watched, bounded in time and number, asked again where that may help.
+
+Its reply comes as a stream of deltas and is wanted as one piece: `collect_reply`, and `deltas_of`
+the other way.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import assert_never
@@ -20,6 +24,7 @@ from core.events import (
     ModelWriting,
 )
 from core.ports import (
+    FinishReason,
     ModelReply,
     ModelRequest,
     NativeToolCall,
@@ -31,7 +36,6 @@ from core.ports import (
 )
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Budget, RunLimits, priced
-from modules.models.serving.reply import collect_reply
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
@@ -47,6 +51,13 @@ LONGEST_TOKEN_CHARACTERS = 8.0
 
 LONGEST_PAUSE_SECONDS = 60.0
 """A service that asks for a longer pause is not waited for."""
+
+
+MAX_REPLY_CHARACTERS = 1_000_000
+"""Longest reply, and longest thinking, that is taken; a plan has some thousand characters."""
+
+MAX_NATIVE_CALLS = 50
+"""How many tool calls in the provider's form one reply may hold; more are dropped."""
 
 
 def _nobody_knows() -> Price | None:
@@ -303,3 +314,72 @@ class WatchedModel:
         if tokens and not request.images and len(request.prompt) >= MEASURED_CHARACTERS_MIN:
             measured = len(request.prompt) / tokens
             self.characters_per_token = min(max(measured, 1.0), LONGEST_TOKEN_CHARACTERS)
+
+
+async def collect_reply(
+    model: TextModel,
+    deltas: AsyncGenerator[ReplyDelta, None],
+    on_delta: Callable[[ReplyDelta], None] | None = None,
+) -> ModelReply:
+    """The whole reply of `model.stream(…)`; the stream is closed, whatever happens.
+
+    `on_delta` sees every delta first.
+
+    Raises:
+        ModelUnavailable: what the stream raises; a reply that is too long, or that just ends.
+    """
+    text: list[str] = []
+    thinking: list[str] = []
+    calls: list[NativeToolCall] = []
+    end: ReplyEnd | None = None
+    room = MAX_REPLY_CHARACTERS
+    async with contextlib.aclosing(deltas):
+        async for delta in deltas:
+            if on_delta is not None:
+                on_delta(delta)
+            match delta:
+                case TextDelta(piece):
+                    text.append(piece)
+                    room -= len(piece)
+                case ThinkingDelta(piece):
+                    thinking.append(piece)
+                    room -= len(piece)
+                case NativeToolCall():
+                    calls = [*calls, delta][:MAX_NATIVE_CALLS]
+                case ReplyEnd():
+                    end = delta
+            if room < 0:
+                raise ModelUnavailable(
+                    f"model {model.name} sent more than the {MAX_REPLY_CHARACTERS:,} characters "
+                    "that a reply may have; choose another with --model"
+                )
+    if end is None:
+        raise ModelUnavailable(
+            f"model {model.name} ended its reply before it was complete; try again", transient=True
+        )
+    return ModelReply(
+        "".join(text),
+        end.usage,
+        declined=end.finish == "refused",
+        thinking="".join(thinking),
+        tool_calls=tuple(calls),
+        truncated=end.finish == "length",
+        model=model.name,
+    )
+
+
+def deltas_of(reply: ModelReply) -> Iterator[ReplyDelta]:
+    """The deltas that `collect_reply` puts together to `reply`, each part in one piece."""
+    if reply.thinking:
+        yield ThinkingDelta(reply.thinking)
+    if reply.text:
+        yield TextDelta(reply.text)
+    yield from reply.tool_calls
+    yield ReplyEnd(reply.usage, finish_of(reply))
+
+
+def finish_of(reply: ModelReply) -> FinishReason:
+    """Why a reply ended."""
+    if reply.declined:
+        return "refused"
+    return "length" if reply.truncated else "stop"

@@ -15,7 +15,7 @@ from core.values import JsonObject
 from modules.models.credentials import ApiKey
 from modules.models.hosted.model import HostedModel
 from modules.models.ollama.model import OllamaModel
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.modules.models.hosted import claude_events as claude
 from tests.modules.models.hosted import gemini_events as gemini
 from tests.modules.models.http import chat_server as openai

@@ -9,7 +9,7 @@ from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, TextModel
 from core.turn import ModelPurpose, Usage
 from modules.models.scripted import Reply, ScriptedModel
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 
 
 async def answer(model: TextModel, request: ModelRequest) -> ModelReply:

@@ -14,7 +14,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, Exchange, PerceptionResult
 from core.values import Json, JsonObject
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from modules.offline.planner import OfflineModel
 
 PLAN_TIMEOUT_SECONDS: Final = 10.0

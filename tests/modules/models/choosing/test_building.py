@@ -13,7 +13,7 @@ from core.errors import ConfigurationError, UsageError, UserError
 from core.ports import ModelRequest
 from modules.models.choosing.names import FORMS, built_in_models, completed
 from modules.models.serving.budget import FREE, listed_price
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.modules.models.choosing.worlds import ALL_KEYS, MODELS, choose, names
 
 Installed: TypeAlias = Callable[[bool], None]

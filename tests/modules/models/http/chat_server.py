@@ -16,7 +16,7 @@ from modules.models.hosted.model import HostedModel
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import Advice, ServiceError, ServiceErrors
 from modules.models.http.reply import ServiceReply
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.modules.models.service import FakeService, Handler, pieces, serving
 
 KEY = ApiKey("sk-geheim-1234567890", "TEST_API_KEY")

@@ -21,7 +21,7 @@ from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ReplyEnd, TextDelta
 from modules.models.local.client import DEFAULT_OUTPUT_TOKENS, END_TIMEOUT_SECONDS, LocalModel
 from modules.models.local.worker import LlamaCpp, Request, Settings, Worker, common_length
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 
 if TYPE_CHECKING:
     from llama_cpp import Llama

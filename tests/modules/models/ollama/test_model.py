@@ -21,7 +21,7 @@ from core.values import Json
 from modules.models.choosing.choice import choose_models
 from modules.models.credentials import ApiKey, KeyringStore
 from modules.models.ollama.model import OllamaModel
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from tests.doubles import MemoryKeyring
 from tests.modules.models.ollama.server import (
     REQUEST,

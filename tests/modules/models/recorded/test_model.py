@@ -29,8 +29,7 @@ from modules.models.recorded.file import append_line
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import FREE
-from modules.models.serving.reply import collect_reply
-from modules.models.serving.watched import ChosenModel
+from modules.models.serving.watched import ChosenModel, collect_reply
 from tests.doubles import HandClock
 from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 

@@ -8,7 +8,7 @@ from core.ports import ModelRequest, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
 from core.values import JsonObject
-from modules.models.serving.reply import collect_reply
+from modules.models.serving.watched import collect_reply
 from modules.offline.planner import OfflineModel
 from tests.modules.offline.plans import (
     INTEGER,
