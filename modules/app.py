@@ -19,8 +19,13 @@ from core.errors import CortexError, ExitCode, UsageError, UserError
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import StopGrace
 from core.version import __version__
-from modules.cli.arguments import Arguments, parse_arguments
-from modules.cli.commands import find_command, parse_command, run_command
+from modules.cli.command_line import (
+    Arguments,
+    find_command,
+    parse_arguments,
+    parse_command,
+    run_command,
+)
 from modules.prespawn import prespawn
 from modules.session.request import clean_request, read_request
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout

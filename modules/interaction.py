@@ -21,7 +21,7 @@ from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
 from core.process.spawn import SpawnedServer
 from core.turn import RunOutcome
-from modules.cli.arguments import Arguments
+from modules.cli.command_line import Arguments
 from modules.composition import (
     ServerAccess,
     asking_leave,

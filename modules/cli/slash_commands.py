@@ -12,7 +12,7 @@ from core.base.text import counted, near_names
 from core.errors import ExitCode, UsageError
 from core.session import MultiMCP
 from core.turn import Usage
-from modules.cli.arguments import COMMANDS
+from modules.cli.command_line import COMMANDS
 from modules.cli.mcp_servers import status_text, tool_line
 from modules.session.history import Activity
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary

@@ -15,7 +15,7 @@ from config.schema import AgentProfile
 from core import errors
 from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
-from modules.cli.arguments import ACTIONS, COMMANDS
+from modules.cli.command_line import ACTIONS, COMMANDS
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"

@@ -14,8 +14,7 @@ import pytest
 from core.errors import ExitCode
 from core.session import MCP
 from core.version import __version__
-from modules.cli.arguments import parse_arguments
-from modules.cli.commands import find_command, parse_command
+from modules.cli.command_line import find_command, parse_arguments, parse_command
 from modules.cli.parser import EXIT_CODES_HELP
 from tests.command_line import (
     ROOT,

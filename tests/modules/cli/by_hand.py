@@ -12,7 +12,7 @@ import pytest
 from config.settings import ROOT, Places, SettingsError
 from core.errors import CortexError, ExitCode, UserError
 from core.values import Json, JsonObject
-from modules.cli.commands import parse_command, run_command
+from modules.cli.command_line import parse_command, run_command
 from modules.cli.surroundings import Surroundings
 from modules.terminal.streams import Complaints
 from tests.command_line import NO_MODEL_SERVER, Finished, write_profile

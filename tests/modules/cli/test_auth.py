@@ -14,7 +14,7 @@ import pytest
 from config.settings import ROOT, SettingsError
 from core.errors import CortexError, ExitCode, UserError
 from modules.cli.auth import list_keys, remove_key, set_key
-from modules.cli.commands import parse_command
+from modules.cli.command_line import parse_command
 from modules.cli.surroundings import Surroundings
 from modules.models.credentials import KeyringBackend, KeyringStore
 from tests.command_line import Finished
@@ -250,7 +250,7 @@ def test_the_real_library_keeps_and_gives_keys(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
         "from config.settings import ROOT, Places\n"
-        "from modules.cli.commands import parse_command, run_command\n"
+        "from modules.cli.command_line import parse_command, run_command\n"
         "from modules.models.choosing.choice import choose_models\n"
         "from modules.models.credentials import KeyringBackend, KeyringStore\n"
         "from modules.models.choosing.names import built_in_models\n"

@@ -8,8 +8,7 @@ import pytest
 
 from core.errors import ExitCode, UsageError, UserError
 from core.tools.catalog import ToolCatalog
-from modules.cli.arguments import ACTIONS, COMMANDS
-from modules.cli.commands import find_command, parse_command
+from modules.cli.command_line import ACTIONS, COMMANDS, find_command, parse_command
 from modules.cli.mcp import LOG_LINES_SHOWN
 from modules.planning.preparation import prepare_plan
 from tests.modules.cli.by_hand import said

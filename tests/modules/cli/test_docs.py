@@ -12,7 +12,7 @@ import pytest
 from config.schema import AgentProfile, load_profile
 from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
-from modules.cli.commands import parse_command
+from modules.cli.command_line import parse_command
 from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents, task_of
 from modules.cli.doctor_configuration import documents_checks
 from servers.rag.command import read_task

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ExitCode, ModelUnavailable, UsageError
 from core.values import Json, JsonObject
-from modules.cli.commands import parse_command
+from modules.cli.command_line import parse_command
 from modules.cli.models import list_models
 from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials import LIST_FILE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.clock import Clock
-from modules.cli.commands import parse_command
+from modules.cli.command_line import parse_command
 from modules.cli.docs import task_of
 from servers.rag.command import read_task, run
 from servers.rag.errors import EXIT_DONE, EXIT_NOTHING_FOUND, EXIT_USAGE, Refused

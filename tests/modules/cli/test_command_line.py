@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.cli.arguments import COMMANDS, Arguments, parse_arguments
+from modules.cli.command_line import COMMANDS, Arguments, parse_arguments
 
 
 def parse(*argv: str) -> Arguments:
