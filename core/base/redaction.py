@@ -1,10 +1,12 @@
 """Keeps secrets out of all that is written down or shown: one list of names, one of shapes.
 
 A secret is known by the name of the variable, header or setting that holds it, or by its shape. Its
-value is found as it is, and as JSON, Python, a URL and Base64 write it.
+value is found as it is, and as JSON, Python, HTML, a URL and Base64 write it; not in pieces, nor
+encoded in other ways, such as compressed, in hexadecimal or as a list of its characters.
 """
 
 import base64
+import html
 import json
 import re
 import threading
@@ -71,10 +73,15 @@ _SHAPES: Final = (
 MASK_NAME: Final = "MASK"
 """What stands in place of what one of the user's own patterns matches."""
 
+_NUMBER: Final = re.compile(r"[-+.e0-9]+")
+_MAX_NUMBER_BITS: Final = 10_000
+"""Python makes no decimal text of much larger integers."""
+
 _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL_PASSWORD: Final = re.compile(
     r"(?P<scheme>[a-z+]{0,20})://(?P<user>[^\s/:@]{0,200}):(?P<password>[^\s/@]{1,200})@"
 )
+_LETTERS_OF_QUOTED: Final = re.compile("%[0-9A-F]{2}")
 _LINE_END: Final = re.compile(r"\r?\n|\\n")
 
 
@@ -116,6 +123,7 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._forms: dict[str, str] = {}
         self._longest_first: tuple[str, ...] = ()
+        self._has_numbers = False  # whether one of them may be in a number
         self._masks: tuple[re.Pattern[str], ...] = ()
         self._learning = threading.Lock()
         for name, value in environ.items():
@@ -137,6 +145,7 @@ class Redactor:
             # Longest first, so that a secret that holds another goes as a whole.
             self._forms = forms
             self._longest_first = tuple(sorted(forms, key=len, reverse=True))
+            self._has_numbers = any(_NUMBER.fullmatch(form) for form in forms)
 
     def mask(self, patterns: Sequence[str]) -> None:
         """From now on, keep out what these regular expressions match."""
@@ -163,9 +172,11 @@ class Redactor:
         return self._without_beginnings(text) if "…" in text else text
 
     def json(self, value: Json) -> Json:
-        """`value` with every text in it, keys too, without secrets."""
+        """`value` with every text in it, keys too, without secrets; a number may be one too."""
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._number(value)
         if isinstance(value, list):
             return [self.json(element) for element in value]
         if isinstance(value, dict):
@@ -175,6 +186,16 @@ class Redactor:
     def object(self, value: JsonObject) -> JsonObject:
         """As `json`, for what is known to be an object."""
         return {self.text(key): self.json(inner) for key, inner in value.items()}
+
+    def _number(self, number: float) -> Json:
+        """The number, or the text that is left of it: the number of a card needs no letter."""
+        if not (self._masks or self._has_numbers):
+            return number
+        if isinstance(number, int) and number.bit_length() > _MAX_NUMBER_BITS:
+            return number
+        text = str(number)
+        clean = self.text(text)
+        return number if clean == text else clean
 
     def _without_beginnings(self, text: str) -> str:
         """`text` without the beginnings of secrets that were cut off before a "…"."""
@@ -220,14 +241,18 @@ def _forms(value: str) -> Iterator[str]:
     for is_ascii in (True, False):
         escaped = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
         yield escaped
+        yield escaped.replace("/", "\\/")  # as PHP writes it
         yield json.dumps(escaped, ensure_ascii=is_ascii)[1:-1]
     yield repr(value)[1:-1]
     yield repr(f"'{value}")[2:-1]
     if "'" in value:
         yield value.replace("'", "\\'")
         yield value.replace("'", "'\"'\"'")  # as `shlex.quote` writes it
+    yield html.escape(value)
     data = value.encode("utf-8", "surrogatepass")
-    yield from (quote_plus(data), quote(data), quote(data, safe=""))
+    for quoted in (quote_plus(data), quote(data), quote(data, safe="")):
+        yield quoted
+        yield _LETTERS_OF_QUOTED.sub(lambda found: found[0].lower(), quoted)
     if len(data) >= MIN_VALUE_CHARACTERS:
         yield from _in_base64(data)
 

@@ -1,7 +1,9 @@
 """Secrets are known by name and by shape, and found wherever they stand in a text."""
 
 import base64
+import html
 import json
+import re
 import shlex
 import time
 from urllib.parse import quote, quote_plus
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.base.json_text import Json
 from core.base.redaction import Redactor, names_a_secret
 
 ENVIRON = {
@@ -49,6 +52,18 @@ def test_texts_deep_inside_a_value_are_found_keys_too() -> None:
         "a": [{"[redacted GEMINI_API_KEY]": 1}, "x [redacted GEMINI_API_KEY]", 2, None, True],
         "b": 1.5,
     }
+
+
+def test_a_number_that_is_a_secret_or_masked_is_found_and_others_stay_numbers() -> None:
+    redactor = Redactor({"DB_PASSWORD": "12345678"})
+    value: Json = {"a": 12345678, "b": [-12345678.0, 1234567, True, 0.5, 10**5_000]}
+    assert redactor.json(value) == {
+        "a": "[redacted DB_PASSWORD]",
+        "b": ["-[redacted DB_PASSWORD].0", 1234567, True, 0.5, 10**5_000],
+    }
+    masked = Redactor({})
+    masked.mask([r"\b4\d{15}\b"])
+    assert masked.json([4111111111111111, 41]) == ["[redacted MASK]", 41]
 
 
 def test_without_secrets_nothing_changes_and_no_secret_shows_in_repr() -> None:
@@ -117,6 +132,9 @@ AWKWARD = "q\"uo'te\\back/ä +&\ttab"
         shlex.quote(AWKWARD),
         quote(AWKWARD),
         quote(AWKWARD, safe=""),
+        re.sub("%..", lambda found: found[0].lower(), quote(AWKWARD, safe="")),
+        json.dumps(AWKWARD).replace("/", "\\/"),
+        html.escape(AWKWARD),
         quote_plus(AWKWARD),
         base64.b64encode(AWKWARD.encode()).decode(),
         base64.urlsafe_b64encode(f"user:{AWKWARD}".encode()).decode(),
