@@ -11,7 +11,7 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,9 @@ PRIVATE_FOLDER_MODE: Final = 0o700
 
 DRAFT_SUFFIX: Final = ".tmp"
 """How the names of files end that are not yet renamed; a killed writer leaves one behind."""
+
+DAMAGED: Final = "damaged-"
+"""How the endings begin of the names under which damaged files are set aside."""
 
 LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long a writer waits for another process that holds the folder."""
@@ -141,6 +144,11 @@ def write_atomically(
     return written
 
 
+def drafts_of(path: Path) -> Iterator[Path]:
+    """What killed writers of a file left; while the folder is locked, nobody writes them."""
+    return path.parent.glob(f".{path.name}.*{DRAFT_SUFFIX}")
+
+
 @contextmanager
 def folder_locked(path: Path, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> Generator[None]:
     """Hold the folder of `path` (of what it links to), made if need be, against our other writers.
@@ -201,7 +209,7 @@ def reserve_damaged_name(path: Path, now: float) -> Path:
     Raises:
         OSError: it can't be made.
     """
-    stem = f"{path.name}.damaged-{int(now)}"
+    stem = f"{path.name}.{DAMAGED}{int(now)}"
     for number in itertools.count(1):
         aside = path.with_name(stem if number == 1 else f"{stem}-{number}")
         with suppress(FileExistsError):

@@ -15,6 +15,7 @@ from modules.cli.parser import Action, CommandParser, looks_like_option, read_ac
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.history import DatedExchange, dated_exchanges, title_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary, moment
+from modules.session.records import storable
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
@@ -70,7 +71,8 @@ def export_session(around: Surroundings) -> ExitCode:
     """The session to stdout: as markdown, a page of HTML, or JSON with every item."""
     session_id, items = _found(around)
     if around.options.json:
-        around.print_json([item.model_dump(exclude_none=True) for item in items])
+        stored = [storable(item.model_dump(exclude_none=True)) for item in items]
+        around.print_json(around.redactor.json(stored))
     elif around.options.html:
         around.print(_as_html(session_id, items, around))
     else:
@@ -87,7 +89,8 @@ def rename_session(around: Surroundings) -> ExitCode:
     """
     kept = _kept(around)
     session_id = kept.find(around.options.session)
-    title = around.redactor.text(one_line(" ".join(around.options.title), TITLE_CHARACTERS_MAX))
+    # Secrets first: half of one, cut off, would not be found any more.
+    title = one_line(around.redactor.text(" ".join(around.options.title)), TITLE_CHARACTERS_MAX)
     if not title:
         raise UsageError('give a title, such as: agent.py sessions rename 4f8a1c "The lease"')
     kept.rename(session_id, title)
@@ -95,7 +98,7 @@ def rename_session(around: Surroundings) -> ExitCode:
 
 
 def delete_session(around: Surroundings) -> ExitCode:
-    """Delete a session's file for good.
+    """Delete a session's file for good, and what was set aside of it.
 
     Raises:
         UsageError: no such session, or nobody said --yes.
@@ -108,7 +111,7 @@ def delete_session(around: Surroundings) -> ExitCode:
             f"this would delete {session_id} for good; say so: "
             f"agent.py sessions delete {session_id} --yes"
         )
-    _delete(session_id, kept)
+    kept.delete(session_id)
     return around.report({"deleted": [session_id]}, f"deleted {session_id}")
 
 
@@ -121,14 +124,24 @@ def prune_sessions(around: Surroundings) -> ExitCode:
         with suppress(FileNotFoundError):
             if kept.path(session_id).stat().st_mtime < before:
                 old.append(session_id)
-    if not around.options.dry_run:
-        for session_id in old:
-            _delete(session_id, kept)
+    if around.options.dry_run:
+        return _report_pruned(around, old, [])
+    deleted: list[str] = []
+    for session_id in old:
+        try:
+            if kept.delete(session_id, before):
+                deleted.append(session_id)
+        except StorageError as error:
+            around.complaints.say("memory", str(error))
+    return _report_pruned(around, old, deleted)
+
+
+def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
+    told = old if around.options.dry_run else deleted
     done = "would be deleted" if around.options.dry_run else "deleted"
-    count = "1 session" if len(old) == 1 else f"{len(old):,} sessions"
+    count = "1 session" if len(told) == 1 else f"{len(told):,} sessions"
     return around.report(
-        {"deleted": [] if around.options.dry_run else [*old], "old": [*old]},
-        "\n".join([*old, f"{count} {done}"]),
+        {"deleted": [*deleted], "old": [*old]}, "\n".join([*told, f"{count} {done}"])
     )
 
 
@@ -143,23 +156,12 @@ def _found(around: Surroundings) -> tuple[str, list[MemoryItem]]:
     return session_id, kept.items(session_id)
 
 
-def _delete(session_id: str, kept: KeptSessions) -> None:
-    path = kept.path(session_id)
-    try:
-        path.unlink(missing_ok=True)
-        with suppress(OSError):  # other sessions of that day are there
-            if path.parent != kept.folder:
-                path.parent.rmdir()
-    except OSError as error:
-        raise StorageError(f"{path} can't be deleted: {error.strerror or error}") from error
-
-
 def _summary(each: SessionSummary, around: Surroundings) -> Json:
     return {
         "id": each.session_id,
         "last_used": moment(each.last_used),
         "requests": each.requests,
-        "title": each.title,
+        "title": around.redactor.text(each.title),
         "first_request": around.redactor.text(each.first_request),
     }
 
@@ -174,7 +176,8 @@ def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings
         }
         for each in dated_exchanges(items)
     ]
-    return {"id": session_id, "title": title_of(items), "exchanges": told}
+    title = around.redactor.text(title_of(items))
+    return {"id": session_id, "title": title, "exchanges": told}
 
 
 def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:

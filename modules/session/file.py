@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from core.base.clock import Clock
-from core.base.files import DRAFT_SUFFIX, folder_locked, reserve_damaged_name, write_atomically
+from core.base.files import drafts_of, folder_locked, reserve_damaged_name, write_atomically
 from core.errors import StorageError
 from modules.session.records import (
     END,
@@ -295,7 +295,7 @@ class MemoryFile:
 
     def _remove_leftovers(self) -> None:
         """Remove what a killed writer left; nobody else writes while the folder is locked."""
-        for left in self.path.parent.glob(f".{self.path.name}.*{DRAFT_SUFFIX}"):
+        for left in drafts_of(self.path):
             with suppress(OSError):
                 left.unlink()
 

@@ -1,12 +1,15 @@
 """The sessions that a profile keeps: found by a part of their ids, read, told in a line or two."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from config.schema import AgentProfile
+from core.base.files import DAMAGED, drafts_of, folder_locked
 from core.base.frozen import frozen
 from core.base.text import one_line
 from core.errors import StorageError
@@ -93,6 +96,31 @@ class KeptSessions:
             session_id=session_id,
         )
         self._loaded(session_id).add(item)
+
+    def delete(self, session_id: str, used_before: float = math.inf) -> bool:
+        """Delete a session for good, with what was set aside of it and what killed writers left.
+
+        False: nothing was done, as somebody has used it at `used_before` (Unix time in seconds)
+        or later, or it is gone.
+
+        Raises:
+            StorageError: it can't be deleted.
+        """
+        path = self.path(session_id)
+        try:
+            with folder_locked(path):
+                if path.stat().st_mtime >= used_before:
+                    return False
+                for each in (path, *path.parent.glob(f"{path.name}.{DAMAGED}*"), *drafts_of(path)):
+                    each.unlink(missing_ok=True)
+                with suppress(OSError):  # other sessions of that day are there
+                    if path.parent != self.folder:
+                        path.parent.rmdir()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StorageError(f"{path} can't be deleted: {error.strerror or error}") from error
+        return True
 
     def summaries(self, session_ids: Sequence[str]) -> Iterator[SessionSummary]:
         """A line for each; one that can't be read is told and left out."""

@@ -199,7 +199,7 @@ class SessionRecorder:
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
-        metadata = _usage(outcome)
+        metadata = self._usage(outcome)
         if outcome.answer is not None:
             if not metadata:
                 return None
@@ -220,12 +220,19 @@ class SessionRecorder:
             session_id=self._memory.session_id,
         )
 
+    def _usage(self, outcome: RunOutcome) -> JsonObject:
+        """What each model has used, where tokens were counted."""
+        if not outcome.usage.tokens:
+            return {}
+        by_model = outcome.usage_by_model.items()
+        return {USAGE: {self._clean(name): dict(asdict(used)) for name, used in by_model}}
+
     def _call_item(
         self, event: ToolCallStarted | ToolCallFinished | ToolCallKept | ToolCallRefused
     ) -> MemoryItem:
         match event:
             case ToolCallStarted():
-                server, name = _split(event.tool)
+                server, name = _split(self._redactor.text(event.tool))
                 arguments = self._arguments(event.arguments)
                 return MemoryItem(
                     timestamp=self._clock(),
@@ -249,7 +256,7 @@ class SessionRecorder:
 
     def _output_item(self, call: ToolCall, origin: JsonObject) -> MemoryItem:
         """What a plan received for a call, sent or kept."""
-        server, name = _split(call.tool)
+        server, name = _split(self._redactor.text(call.tool))
         result = self._result(call.result)
         return MemoryItem(
             timestamp=self._clock(),
@@ -310,13 +317,6 @@ class SessionRecorder:
         clean = self._redactor.json(storable(_first_values(result, room)))
         text = clean if isinstance(clean, str) else _json(clean)
         return clean if len(text) <= limit else _shortened(text, limit, room)
-
-
-def _usage(outcome: RunOutcome) -> JsonObject:
-    """What each model has used, where tokens were counted."""
-    if not outcome.usage.tokens:
-        return {}
-    return {USAGE: {name: dict(asdict(used)) for name, used in outcome.usage_by_model.items()}}
 
 
 def _verdict(result: ActionResult) -> str:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from config.schema import load_profile
 from core.turn import MemoryItem
+from modules.cli.sessions import TITLE_CHARACTERS_MAX
+from modules.session.kept import KeptSessions
 from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
 from tests.modules.cli.by_hand import Hand
@@ -138,3 +141,60 @@ def test_a_damaged_session_is_passed_over_in_lists_and_told(sessions: Hand) -> N
     assert done.code == 0
     assert "bad.json" in done.err
     assert "notes" in done.out
+
+
+def test_what_was_set_aside_and_what_killed_writers_left_go_with_a_session(sessions: Hand) -> None:
+    folder = sessions.home / "memory"
+    for name in ("notes.json.damaged-1", ".notes.json.0123456789abcdef.tmp", "notes2.json"):
+        (folder / name).write_text("what was asked", encoding="utf-8")
+    assert sessions.run("sessions", "delete", "notes", "--yes").code == 0
+    assert not [*folder.glob("*notes.json*")]
+    assert (folder / "notes2.json").exists()
+
+
+def test_pruning_passes_over_what_cannot_be_deleted_and_says_so(sessions: Hand) -> None:
+    (sessions.home / "memory" / "bad.json").mkdir()
+    os.utime(sessions.home / "memory" / "bad.json", (1, 1))
+    done = sessions.run("sessions", "prune", "--older-than", "90d", "--json")
+    assert json.loads(done.out)["deleted"] == [OLD]
+    assert "bad.json can't be deleted" in done.err
+
+
+def test_a_session_that_is_used_meanwhile_is_not_pruned(sessions: Hand) -> None:
+    kept = KeptSessions(load_profile(sessions.home / "profile.yaml"), sessions.home, print)
+    assert not kept.delete("notes", used_before=time.time() - 2 * 86_400)
+    assert not kept.delete("gone")
+    assert kept.delete("notes", used_before=time.time())
+    assert kept.ids() == [NEW, OLD]
+
+
+def test_a_title_is_masked_before_it_is_cut(sessions: Hand) -> None:
+    title = "x" * (TITLE_CHARACTERS_MAX - 5)
+    with (sessions.home / "profile.yaml").open("a", encoding="utf-8") as profile:
+        profile.write("memory: {mask: ['[0-9]{4}-[0-9]{4}', 'two  lines']}\n")
+    assert sessions.run("sessions", "rename", "notes", f"{title} 1234-5678").code == 0
+    assert sessions.run("sessions", "rename", "notes", "two  lines").code == 0
+    stored = (sessions.home / "memory" / "notes.json").read_text(encoding="utf-8")
+    assert "123" not in stored
+    assert "two" not in stored
+
+
+def test_what_is_kept_is_masked_again_where_it_is_shown(sessions: Hand) -> None:
+    assert sessions.run("sessions", "rename", "notes", "a pin").code == 0
+    with (sessions.home / "profile.yaml").open("a", encoding="utf-8") as profile:
+        profile.write("memory: {mask: ['tidy', 'done', 'pin']}\n")
+    for words in (
+        *(["show"], ["show", "--json"], ["export", "--json"], ["export"], ["export", "--html"]),
+        *(["list"], ["list", "--json"]),
+    ):
+        named = ["notes"] if words[0] != "list" else []
+        out = sessions.run("sessions", words[0], *named, *words[1:]).out
+        assert "[redacted MASK]" in out
+        assert not [word for word in ("tidy", "done", "pin") if word in out], words
+
+
+def test_an_export_holds_what_json_lacks_as_text(sessions: Hand) -> None:
+    item = '{"timestamp": 1e400, "type": "run_metadata", "text": "", "metadata": {"a": 1e400}}'
+    (sessions.home / "memory" / "odd.json").write_text(f"[{item}]", encoding="utf-8")
+    (exported,) = json.loads(sessions.run("sessions", "export", "odd", "--json").out)
+    assert exported["timestamp"] == exported["metadata"]["a"] == "Infinity"

@@ -41,6 +41,7 @@ from core.turn import (
     RunOutcome,
     Step,
     ToolCall,
+    Usage,
 )
 from core.values import Json
 from modules.session.history import exchanges
@@ -262,6 +263,20 @@ async def test_tags_can_be_switched_off() -> None:
     [
         RunStarted("notes", f"use {CANARY}", CANARY),
         ToolCallStarted(1, "web.get", {"header": [f"Bearer {CANARY}"], CANARY: 1}),
+        ToolCallStarted(1, f"web.{CANARY}", {}),
+        ToolCallRefused(f"{CANARY}.get", {"header": CANARY}, f"{CANARY} is refused"),
+        ToolCallKept(ToolCall(CANARY, {"a": CANARY}, True, [CANARY], 0.25, kept=True)),
+        Clarified(1, f"Is it {CANARY}?", f"no, {CANARY}"),
+        RunFinished(
+            RunOutcome(
+                "done",
+                "3",
+                "",
+                usage=Usage(input_tokens=1),
+                usage_by_model={CANARY: Usage(input_tokens=1)},
+            )
+        ),
+        RunStarted("notes", "y" * (500 - 30) + CANARY, "offline"),
         finished({"echo": f"{CANARY}"}),
         finished("y" * (SUMMARY_CHARS - 5) + CANARY),
         step(FinalAnswer(CANARY)),
@@ -275,6 +290,26 @@ async def test_no_secret_is_written_down_not_even_a_piece(event: Event) -> None:
     item = await recorded(event)
     assert CANARY[:5] not in item.model_dump_json()
     assert "[redacted" in item.model_dump_json() or "shortened" in item.model_dump_json()
+
+
+async def test_what_the_user_masks_is_masked_before_anything_is_cut() -> None:
+    redactor = Redactor({})
+    redactor.mask(["[0-9]{4}-[0-9]{4}"])
+    memory = MemoryManager("notes", enabled=False)
+    record = SessionRecorder(memory, MemorySection(), clock=lambda: NOW, redactor=redactor)
+    pin = "7777-8888"
+    for event in (
+        RunStarted("notes", "y" * 470 + pin, pin),
+        RunStarted("notes", "y" * (MAX_FIELD_CHARS - 5) + pin, "offline"),
+        ToolCallStarted(1, "web.get", {"a": "y" * 480 + pin, pin: [pin]}),
+        finished("y" * (SUMMARY_CHARS - 5) + pin),
+        finished(["y" * (SUMMARY_CHARS - 7) + pin]),
+        step(PlanFailed(PlanFailure("error", "y" * 470 + pin)), ("y" * 495 + pin,)),
+        Clarified(1, "y" * 480 + pin, pin),
+        Answered("y" * 480 + pin),
+    ):
+        assert await record(event) is None
+    assert "777" not in "".join(item.model_dump_json() for item in memory.get_session_items())
 
 
 async def test_any_text_a_run_can_hold_is_kept(tmp_path: Path) -> None:
