@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from core.base.memory.exchanges import DatedExchange, dated_exchanges, title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
 from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
 from modules.cli.surroundings import Options, Surroundings
-from modules.session.history import DatedExchange, dated_exchanges, title_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary, moment
 from modules.session.records import storable
 

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.files import drafts_of, folder_locked, reserve_damaged_name, write_atomically
+from core.base.memory.session_json import MAX_FILE_BYTES
 from core.errors import StorageError
 from modules.session.records import (
     END,
@@ -28,9 +29,6 @@ from modules.session.records import (
     parse_array,
     whole_bytes,
 )
-
-MAX_FILE_BYTES = 64 * 1024 * 1024
-"""Largest session file that is read or written."""
 
 LOCK_TIMEOUT_SECONDS = 10.0
 """How long a write waits for another process that holds the folder."""

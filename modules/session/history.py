@@ -8,60 +8,16 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from core.base.frozen import frozen
+from core.base.memory.exchanges import dated_exchanges
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
-
-TITLE: Final = "title"
-"""Key of the metadata under which a session's title stands; the last one counts."""
 
 MAX_USAGE: Final = 10**15
 """More than this of calls, tokens or dollars in one run is no figure of ours."""
 
 
-@frozen
-class DatedExchange:
-    """A request and its answer, None if it got none; `asked_at` is Unix time in seconds."""
-
-    asked_at: float
-    request: str
-    answer: str | None
-
-
-def dated_exchanges(items: Iterable[MemoryItem]) -> tuple[DatedExchange, ...]:
-    """The session's requests with their answers, in the order in which they were asked.
-
-    A `final_answer` item answers the request that it names (`user_query`), else the last one
-    before it.
-    """
-    found: list[DatedExchange] = []
-    open_places: dict[str, int] = {}  # of requests without an answer
-    for item in items:
-        if item.type == "run_metadata" and item.user_query is not None:
-            open_places[item.user_query] = len(found)
-            found.append(DatedExchange(item.timestamp, item.user_query, None))
-        elif item.type == "final_answer" and item.final_answer is not None:
-            asked = item.user_query
-            if asked is None and found and found[-1].answer is None:
-                asked = found[-1].request
-            if asked in open_places:
-                place = open_places.pop(asked)
-                found[place] = replace(found[place], answer=item.final_answer)
-            elif asked is not None:
-                found.append(DatedExchange(item.timestamp, asked, item.final_answer))
-    return tuple(found)
-
-
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
-    """The same without times, as plans are written with it."""
+    """The session's requests with their answers, as plans are written with them."""
     return tuple(Exchange(each.request, each.answer) for each in dated_exchanges(items))
-
-
-def title_of(items: Iterable[MemoryItem]) -> str:
-    """What the user calls the session; empty where it has no title."""
-    title = ""
-    for item in items:
-        if item.type == "run_metadata" and isinstance(given := item.metadata.get(TITLE), str):
-            title = given
-    return title
 
 
 def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:

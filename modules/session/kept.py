@@ -11,10 +11,10 @@ from typing import Final
 from config.schema import AgentProfile
 from core.base.files import DAMAGED, drafts_of, folder_locked
 from core.base.frozen import frozen
+from core.base.memory.exchanges import TITLE, dated_exchanges, title_of
 from core.base.text import one_line
 from core.errors import StorageError
 from core.turn import MemoryItem
-from modules.session.history import TITLE, dated_exchanges, title_of
 from modules.session.ids import Structure, find_session, kept_sessions, session_path
 from modules.session.memory import MemoryManager
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, cast
 
 from pydantic import TypeAdapter
 
+from core.base.memory.session_json import elements_of
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
 
@@ -26,8 +27,6 @@ END = b"\n]\n"
 _MAX_NESTING = 64
 _MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
 _NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-_MAX_INTEGER_DIGITS = 4_300  # beyond these, Python refuses to read an integer
-_MAX_GAPS = 100
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -120,14 +119,7 @@ def whole_bytes(data: bytes, records: list[MemoryRecord]) -> int:
 
 def parse_array(data: bytes) -> tuple[list[MemoryRecord], str | None]:
     """The items that can be read, and what is wrong with the file (None: nothing)."""
-    problem: str | None = None
-    try:
-        elements: Json = _DECODER.decode(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        elements = _readable_elements(data.decode("utf-8-sig", "replace"))
-        problem = "it is not JSON"
-    if not isinstance(elements, list):
-        return [], "it is not a JSON array"
+    elements, problem = elements_of(data)
     records = [] if any(sign in data for sign in _ODD) else _sound_records(elements)
     records = records or [found for each in elements if (found := _record(each)) is not None]
     if problem is None and (bad := len(elements) - len(records)):
@@ -161,34 +153,6 @@ def _record(element: Json) -> MemoryRecord | None:
         return None
 
 
-def _readable_elements(text: str) -> list[Json]:
-    """Elements of an array that is cut off or damaged in places.
-
-    After damage, reading goes on at the next line that begins as `_encode` begins an item.
-    """
-    elements: list[Json] = []
-    position, gaps = 0, 0
-    while gaps <= _MAX_GAPS:
-        start = _NEXT_ITEM.match(text, position) or _FIRST_ITEM.search(text, position)
-        if start is None:
-            break
-        position = start.end()
-        try:
-            element, position = _DECODER.raw_decode(text, position)
-            elements.append(element)
-        except (ValueError, RecursionError):
-            gaps += 1
-    return elements
-
-
-def _integer(digits: str) -> Json:
-    """An integer; one of more digits than Python reads stays text, so that the rest is read."""
-    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
-
-
-_DECODER = json.JSONDecoder(parse_int=_integer)
 _ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity")
 """Signs of what `storable` changes; other files need not be walked value by value."""
 _FORMAT = re.compile(rb'\s{0,10}\[\s{0,10}\{\s{0,20}"format":\s{0,10}([0-9]{1,9})\b')
-_NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
-_FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")

@@ -1,0 +1,168 @@
+"""Sessions as requests and answers, from items in memory or from a session's file."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import Final, Protocol
+
+from core.base.files import read_regular
+from core.base.frozen import frozen
+from core.base.json_text import Json
+from core.base.memory.session_json import MAX_FILE_BYTES, elements_of
+
+TITLE: Final = "title"
+"""Key of the metadata under which a session's title stands; the last one counts."""
+
+
+class SessionItem(Protocol):
+    """What is asked here of an item, which has more."""
+
+    @property
+    def timestamp(self) -> float:
+        """Unix time in seconds."""
+        ...
+
+    @property
+    def type(self) -> str:
+        """One of `core.turn.MemoryItemType`."""
+        ...
+
+    @property
+    def user_query(self) -> str | None:
+        """The request that it begins or answers."""
+        ...
+
+    @property
+    def final_answer(self) -> str | None:
+        """The answer, of an item that brings one."""
+        ...
+
+    @property
+    def tool_name(self) -> str | None:
+        """The tool, of a call."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Json]:
+        """All else that is known of it."""
+        ...
+
+
+@frozen
+class DatedExchange:
+    """A request and its answer, None if it got none; `asked_at` is Unix time in seconds.
+
+    `tools` are the names of those that were called for it, each once.
+    """
+
+    asked_at: float
+    request: str
+    answer: str | None
+    tools: tuple[str, ...] = ()
+
+
+@frozen
+class SessionText:
+    """What a session's file tells; `session_id` is empty where no item says it."""
+
+    session_id: str
+    title: str
+    exchanges: tuple[DatedExchange, ...]
+
+
+def dated_exchanges(items: Iterable[SessionItem]) -> tuple[DatedExchange, ...]:
+    """The session's requests with their answers, in the order in which they were asked.
+
+    A `final_answer` item answers the request that it names (`user_query`), else the last one
+    before it. A call belongs to the last request before it.
+    """
+    found: list[DatedExchange] = []
+    open_places: dict[str, int] = {}  # of requests without an answer
+    for item in items:
+        if item.type == "run_metadata" and item.user_query is not None:
+            open_places[item.user_query] = len(found)
+            found.append(DatedExchange(item.timestamp, item.user_query, None))
+        elif item.type == "tool_call" and item.tool_name and found:
+            if item.tool_name not in found[-1].tools:
+                found[-1] = replace(found[-1], tools=(*found[-1].tools, item.tool_name))
+        elif item.type == "final_answer" and item.final_answer is not None:
+            asked = item.user_query
+            if asked is None and found and found[-1].answer is None:
+                asked = found[-1].request
+            if asked in open_places:
+                place = open_places.pop(asked)
+                found[place] = replace(found[place], answer=item.final_answer)
+            elif asked is not None:
+                found.append(DatedExchange(item.timestamp, asked, item.final_answer))
+    return tuple(found)
+
+
+def title_of(items: Iterable[SessionItem]) -> str:
+    """What the user calls the session; empty where it has no title."""
+    title = ""
+    for item in items:
+        if item.type == "run_metadata" and isinstance(given := item.metadata.get(TITLE), str):
+            title = given
+    return title
+
+
+def read_session(path: Path, bytes_max: int = MAX_FILE_BYTES) -> SessionText:
+    """The session in a file; items that can't be read are left out, and nothing is repaired.
+
+    Raises:
+        FileTooLarge: the file has more than `bytes_max`.
+        OSError: it can't be read.
+    """
+    return session_text(read_regular(path, bytes_max))
+
+
+def session_text(data: bytes) -> SessionText:
+    """The session in what a file holds; see `read_session`."""
+    elements, _ = elements_of(data)
+    items = [_FileItem.of(each) for each in elements if isinstance(each, dict)]
+    named = (item.session_id for item in items if item.session_id)
+    return SessionText(next(named, ""), title_of(items), dated_exchanges(items))
+
+
+@frozen
+class _FileItem:
+    """An item as a file has it; a field of another type than it should have counts as missing."""
+
+    timestamp: float
+    type: str
+    user_query: str | None
+    final_answer: str | None
+    tool_name: str | None
+    session_id: str | None
+    metadata: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, found: dict[str, Json]) -> "_FileItem":
+        metadata = found.get("metadata")
+        return cls(
+            _seconds(found.get("timestamp")),
+            _text(found.get("type")) or "",
+            _text(found.get("user_query")),
+            _text(found.get("final_answer")),
+            _text(found.get("tool_name")),
+            _text(found.get("session_id")),
+            metadata if isinstance(metadata, dict) else {},
+        )
+
+
+def _text(value: Json) -> str | None:
+    """A text that can be written anywhere: a lone surrogate becomes a question mark."""
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def _seconds(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return 0.0
+    return seconds if isfinite(seconds) else 0.0
