@@ -5,13 +5,13 @@ import contextlib
 import os
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
@@ -24,6 +24,8 @@ from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.memory.long_term import FACTS_SHARE, LongTermMemory
+from modules.memory.past import room_characters
 from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.model_manager import ModelManager
@@ -45,13 +47,16 @@ INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""
 
 
-@frozen
+@dataclass
 class _Session:
-    """What belongs to one session: its items, who writes them, and the notes on the oldest."""
+    """What belongs to one session: its items, who writes them, and the notes on the oldest.
+
+    Notes are for planners that read text.
+    """
 
     memory: MemoryManager
     recorder: SessionRecorder
-    summary: RunningSummary
+    summary: RunningSummary | None = None
 
 
 class Conversation:
@@ -98,6 +103,8 @@ class Conversation:
         self._document_folders = tuple(document_folders)
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
+        is_kept = profile.memory.memory_service
+        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
         self._begun: _Session | None = None
@@ -215,6 +222,8 @@ class Conversation:
             attached = await read_attachments(request, Path.cwd())
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
+        if learnt := await self._long_term.learn(request, memory.session_id):
+            await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
@@ -235,7 +244,7 @@ class Conversation:
             profile=self._profile,
             memory=memory,
             model=self._model,
-            parts=self._parts(session, texts),
+            parts=self._parts(texts, await self._remembering(session, request)),
             history=history,
             images=attached.images,
             texts=texts,
@@ -263,11 +272,8 @@ class Conversation:
                 sync=settings.storage.sync,
                 is_new=self._resume_id is None,
             )
-            self._begun = _Session(
-                memory,
-                SessionRecorder(memory, settings, redactor=self._redactor),
-                RunningSummary(memory, memory.session_id, self._redactor, self._listener),
-            )
+            recorder = SessionRecorder(memory, settings, redactor=self._redactor)
+            self._begun = _Session(memory, recorder)
         return self._begun
 
     def _items(self) -> list[MemoryItem]:
@@ -287,7 +293,21 @@ class Conversation:
 
         return record
 
-    def _parts(self, session: "_Session", texts: tuple[TextInput, ...]) -> Parts:
+    async def _remembering(self, session: "_Session", request: str) -> Remembering | None:
+        """What prompts tell of the past; None for a planner that reads none."""
+        if not self._model.traits.reads_text:
+            return None
+        if session.summary is None:
+            memory = session.memory
+            session.summary = RunningSummary(
+                memory, memory.session_id, self._redactor, self._listener
+            )
+        prompt_tokens = self._profile.memory.prompt_tokens
+        room = room_characters(prompt_tokens, self._model.traits)
+        facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
+        return Remembering(self._model, session.summary, prompt_tokens, facts)
+
+    def _parts(self, texts: tuple[TextInput, ...], remember: Remembering | None) -> Parts:
         # Slips are what language models make: of a planner that reads no text they are bugs.
         prepare = prepare_plan if self._model.traits.reads_text else as_written
 
@@ -296,8 +316,6 @@ class Conversation:
         ) -> ActionResult:
             return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts, prepare)
 
-        room = self._profile.memory.prompt_tokens
-        remember = Remembering(self._model, session.summary, room)
         return Parts(
             perceive=self._perceive,
             generate_plan=PlanWriter(self._model, self._profile, remember),

@@ -1,6 +1,7 @@
 """Works out, once a run, what its prompts tell of the past."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.ports import CountingModel
 from core.turn import Exchange
@@ -14,16 +15,28 @@ class Remembering:
     Plans of one run are asked for one after the other: what the first is told, all are.
     """
 
-    def __init__(self, model: CountingModel, summary: RunningSummary, prompt_tokens: int) -> None:
-        """Ask `model` for notes on what there is no room for; nothing is done yet."""
+    def __init__(
+        self,
+        model: CountingModel,
+        summary: RunningSummary,
+        prompt_tokens: int,
+        facts: tuple[str, ...] = (),
+    ) -> None:
+        """Ask `model` for notes on what there is no room for; nothing is done yet.
+
+        `facts` are told before the session's past, and take of its room.
+        """
         self._model = model
         self._summary = summary
         self._prompt_tokens = prompt_tokens
+        self._facts = facts
         self._past: Past | None = None
 
     async def __call__(self, history: Sequence[Exchange]) -> Past:
-        """What is told of the session's exchanges, and of what earlier sessions left."""
+        """What is told of the session's exchanges, and of what outlasts it."""
         if self._past is None:
             room = room_characters(self._prompt_tokens, self._model.traits)
-            self._past = await self._summary.past(history, room, self._model)
+            room -= sum(map(len, self._facts))
+            past = await self._summary.past(history, room, self._model)
+            self._past = replace(past, facts=self._facts)
         return self._past

@@ -1,0 +1,75 @@
+"""What outlasts a session: the facts that the user has stated, and what earlier sessions said."""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from core.base.memory.facts import Fact, FactError, FactStore
+from core.base.memory.statements import stated_facts
+from core.base.redaction import Redactor
+from core.tools.ranking import stems
+
+FACTS_SHARE: Final = 0.2
+"""The part of the room that facts take at most."""
+
+
+class LongTermMemory:
+    """The memory folder of one profile, as a conversation reads and extends it.
+
+    Methods wait for the disk in a thread. Without a folder there is no memory, and none is made.
+    """
+
+    def __init__(self, folder: Path | None, redactor: Redactor) -> None:
+        """Read nothing yet; secrets that `redactor` knows are masked before they are written."""
+        self._facts = FactStore(folder, redactor) if folder is not None else None
+
+    async def learn(self, request: str, session_id: str) -> str:
+        """Keep the facts that a request states; what the user should be told of it, if anything."""
+        if self._facts is None:
+            return ""
+        return await asyncio.to_thread(self._learn, self._facts, request, session_id)
+
+    async def facts(self, request: str, room: int) -> tuple[str, ...]:
+        """What the user has stated, with its date, in so many characters.
+
+        What shares words with the request is told first, then what is newest. An unreadable file
+        tells nothing here: who asks for the facts hears why.
+        """
+        if self._facts is None:
+            return ()
+        try:
+            facts = await asyncio.to_thread(self._facts.all)
+        except (OSError, FactError):
+            return ()
+        asked = frozenset(stems(request))
+        facts = sorted(facts, key=lambda fact: (-len(asked & {*stems(fact.text)}), -fact.when))
+        told: list[str] = []
+        for line in map(_line, facts):
+            room -= len(line) + len("- \n")
+            if room < 0:
+                break
+            told.append(line)
+        return tuple(told)
+
+    @staticmethod
+    def _learn(store: FactStore, request: str, session_id: str) -> str:
+        told: list[str] = []
+        for stated in stated_facts(request):
+            try:
+                before = {fact.fact_id: fact.text for fact in store.all()}
+                kept = store.keep(stated, session_id)
+            except OSError as error:
+                told.append(f"{store.path} can't be written: {error.strerror or error}")
+                break
+            except FactError as error:
+                told.append(f"not remembered: {error}")
+                break
+            if before.get(kept.fact_id) != kept.text:
+                instead = f" (before: {kept.older[0].text})" if kept.older else ""
+                told.append(f"remembered: {kept.text}{instead}")
+        return "; ".join([*told, *store.notes])
+
+
+def _line(fact: Fact) -> str:
+    return f"{fact.text} ({datetime.fromtimestamp(fact.when).astimezone():%Y-%m-%d})"
