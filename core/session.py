@@ -18,11 +18,10 @@ from config.servers import FIRST_FETCH_SECONDS, START_TIMEOUT_SECONDS, ServerSpe
 from core.base.text import clause
 from core.dispatch.connections import PerCallConnection, ServerConnection
 from core.dispatch.definitions import SHOWN_KEYS, tool_with_texts
-from core.dispatch.failures import RunFailures
 from core.dispatch.hooks import DispatcherHooks, LogPump, RunQuestions, ServerStatus
 from core.dispatch.instance import ConnectionSettings
 from core.dispatch.known_tools import ToolCache, ToolRegistry
-from core.dispatch.start_failures import StartFailures
+from core.dispatch.start_failures import RunFailures, StartFailures
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.errors import ConfigurationError, ServerError
 from core.mcp.hooks import OnProgress, SessionHooks

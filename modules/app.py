@@ -16,6 +16,7 @@ from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
+from core.process.shutdown import terminate
 from core.process.spawn import SpawnedServer
 from core.process.watchdog import StopGrace
 from core.version import __version__
@@ -29,6 +30,7 @@ from modules.cli.command_line import (
 from modules.prespawn import prespawn
 from modules.session.request import clean_request, read_request
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
+from modules.terminal.waits import Waits
 
 marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
@@ -88,8 +90,6 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
     spawned = _spawn_early(request, servers, places)
     marks.debug("spawned")
     try:
-        from modules.terminal.waits import Waits  # late: it brings asyncio
-
         verbose, quiet = arguments.verbose, arguments.quiet
         waits = Waits(sys.stderr, complaints.say, verbose=verbose, quiet=quiet)
         with waits.during("loop", "its own parts to load"):
@@ -116,6 +116,4 @@ def _spawn_early(
 def _end_unused(spawned: Mapping[str, SpawnedServer]) -> None:
     """End what nobody adopted; servers that were in use have ended before, in good order."""
     if spawned:
-        from core.process.shutdown import terminate  # late: it brings asyncio
-
         terminate(*spawned.values(), grace=StopGrace(stdin_seconds=0))
