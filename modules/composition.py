@@ -43,13 +43,18 @@ def open_display(
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one."""
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
-    if stderr is None:
-        progress, stream = Progress(None, loudness, redactor), None
+    if stderr is None or not _is_typed(sys.stdin):
+        progress, stream = Progress(stderr, loudness, redactor), None
     else:
         stream = HeldStream(stderr)  # what is told while a question is open comes behind it
         progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
         stream.before_held = progress.make_room
     return Display(progress, terminal_questions(sys.stdin, stream, progress.say))
+
+
+def _is_typed(stdin: TextIO | None) -> bool:
+    """Whether somebody can be asked: what comes from a file or a pipe is no answer."""
+    return stdin is not None and not stdin.closed and stdin.isatty()
 
 
 def sandbox_limits(section: SandboxSection) -> SandboxLimits:
