@@ -123,10 +123,13 @@ def build_dispatcher(
 
     unusable, told = {spec.problem for spec in specs}, set[str]()
     kind = ToolCache if access.use_cached_tools else _FreshListings
+    pins = None
+    if not all(spec.bundled for spec in specs):  # which change with this program, and are not held
+        pins = ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes)
     return MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
+        pins=pins,
         start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
