@@ -108,7 +108,7 @@ class ModelManager:
         """The same by the names of the models; those that never wrote anything are left out."""
         used: dict[str, Usage] = {}
         for watched in self._watched:
-            if watched.usage != Usage():
+            if watched.usage.model_calls:
                 used[watched.name] = used.get(watched.name, Usage()) + watched.usage
         return used
 
