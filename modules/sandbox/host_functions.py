@@ -7,8 +7,8 @@ from typing import Final, cast
 
 from core.base.text import listed, near_names
 from core.errors import CallRefused
-from core.tools.argument_check import argument_check
 from core.tools.catalog import ToolCatalog
+from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import tool_documentation, tool_signature
@@ -110,7 +110,7 @@ class HostFunctions:
     ) -> tuple[ToolSpec, JsonObject, bool]:
         """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
 
-        Arguments are checked against the tool's schema; see `core.tools.argument_check` for the two
+        Arguments are checked against the tool's schema; see `core.tools.schema_check` for the two
         mistakes that are put right instead of refused.
 
         Raises:

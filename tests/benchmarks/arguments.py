@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonschema_rs import validator_for
 
-from core.tools.argument_check import ArgumentCheck
+from core.tools.schema_check import ArgumentCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from servers.schemas import AddInput

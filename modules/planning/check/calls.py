@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from core.base.text import near_names, shorten
 from core.errors import CallRefused
-from core.tools.argument_check import argument_check
+from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames

@@ -3,8 +3,8 @@
 import pytest
 
 from core.errors import CallRefused
-from core.tools.argument_check import argument_check
 from core.tools.catalog import ToolCatalog
+from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.planning.preparation import prepare_plan
