@@ -40,7 +40,6 @@ from modules.session.attachments import Attached, read_attachments
 from modules.session.history import Activity, activity_of, exchanges, usage_of
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
-from modules.session.provenance import recall
 from modules.session.recorder import SessionRecorder
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
@@ -257,7 +256,7 @@ class Conversation:
             return None
         if self._known is None:
             self._known = Known(self._policy)
-        recall(self._known, memory.get_session_items())
+        self._known.recall(memory.get_session_items())
         return Provenance(self._known, self._ask_leave)
 
     def _session(self) -> "_Session":

@@ -27,13 +27,13 @@ from modules.composition import (
     asking_leave,
     build_dispatcher,
     open_display,
+    provenance_policy,
     sandbox_limits,
 )
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
-from modules.session.provenance import provenance_policy
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_failure_line, print_json
 from modules.terminal.printing import print_answer

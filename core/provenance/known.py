@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -25,6 +25,7 @@ from core.provenance.urls import (
     urls_in,
 )
 from core.tools.spec import ToolSpec
+from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 
 Mode: TypeAlias = Literal["strict", "ask", "off", "auto"]
@@ -146,6 +147,16 @@ class Known:
         self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
         _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
 
+    def recall(self, items: Iterable[MemoryItem]) -> None:
+        """Be careful from the start in a session that read untrusted text in another process."""
+        self.is_tainted = self.is_tainted or any(
+            item.type == "tool_output"
+            and item.tool_name != SANDBOX_STEP
+            and not self._is_trusted(item.metadata.get("server"))
+            and not item.metadata.get("refused")
+            for item in items
+        )
+
     def plan_written(self, source: str) -> None:
         """Trust the literals of the plan that runs now, if only the user can have had a say in it.
 
@@ -220,6 +231,10 @@ class Known:
             for each in {name, name.partition(": ")[0]} - {""}:
                 yield paths.normal(each, home)
                 yield from (paths.joined(folder, each, home) for folder in folders)
+
+    def _is_trusted(self, server: Json) -> bool:
+        # What a file holds there need not be a name.
+        return isinstance(server, str) and server in self.policy.trusted_servers
 
     def _learn_from(self, text: str) -> None:
         """Trust the URLs, hosts and addresses of a text."""

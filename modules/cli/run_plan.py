@@ -38,9 +38,8 @@ from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
-from modules.composition import asking_leave, sandbox_limits
+from modules.composition import asking_leave, provenance_policy, sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
-from modules.session.provenance import provenance_policy
 from modules.terminal.answer import call_document
 from modules.terminal.printing import json_safe
 from modules.terminal.progress import Progress

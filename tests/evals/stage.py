@@ -16,12 +16,17 @@ from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
 from core.session import MultiMCP
-from modules.composition import ServerAccess, build_dispatcher, open_display, sandbox_limits
+from modules.composition import (
+    ServerAccess,
+    build_dispatcher,
+    open_display,
+    provenance_policy,
+    sandbox_limits,
+)
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.watched import ChosenModel
 from modules.sandbox import Sandbox
-from modules.session.provenance import provenance_policy
 from tests.command_line import ROOT
 from tests.evals.workplace import Workplace
 from tests.real.parts import STAMP, npm_server, python_server

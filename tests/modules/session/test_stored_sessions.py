@@ -18,7 +18,6 @@ from core.values import Json
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
 from modules.session.history import activity_of, exchanges, usage_of
-from modules.session.provenance import recall
 from modules.terminal.wording import activity_text, usage_text
 from tests.doubles import profile
 from tests.modules.offline.plans import Bench, history, offline_reply
@@ -77,7 +76,7 @@ REQUESTS: Final = st.sampled_from(
 async def plan_after(items: list[MemoryItem], request: str) -> str:
     """What a follow-up of these items does with them, as far as its plan."""
     known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
-    recall(known, items)
+    known.recall(items)
     used = usage_of(items)
     activity_text(activity_of(items))
     usage_text(sum(used.values(), Usage()))

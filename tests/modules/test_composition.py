@@ -8,7 +8,7 @@ from config.settings import ROOT, Places
 from core.provenance.known import Known, ProvenancePolicy, matches
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.session.provenance import provenance_policy, recall
+from modules.composition import provenance_policy
 from tests.doubles import tool
 
 
@@ -63,8 +63,7 @@ def test_a_session_of_an_earlier_process_that_read_something_is_remembered() -> 
     def remembered(server: str, **more: bool) -> bool:
         known = Known(policy())
         metadata: JsonObject = {"server": server, **more}
-        recall(
-            known,
+        known.recall(
             [
                 MemoryItem(
                     timestamp=1, type="tool_output", text="x", tool_name="t", metadata=metadata
