@@ -182,6 +182,13 @@ class Interaction:
             )
         if session_id is None:
             return None
+        redact = self.setting.complaints.redactor.text
+        named = arguments.session or ""
+        if "/" not in named and redact(named) != named:
+            raise UsageError(
+                "the name of the session holds a secret, or what memory.mask matches, and would "
+                "stand in the name of its file: choose another"
+            )
         told = resumed_session(session_id, memory_folder, structure, enabled=memory.memory_service)
         if not arguments.quiet:
             if told:

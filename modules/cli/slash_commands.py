@@ -118,7 +118,13 @@ class PromptCommands:
         return ExitCode.ANSWERED
 
     async def _tell_sessions(self) -> ExitCode:
-        """The sessions that were used last, newest first."""
+        """The sessions that were used last, newest first.
+
+        Raises:
+            UsageError: memory is off.
+        """
+        if not self._kept.is_on:  # reading one may mean to repair it
+            raise UsageError("memory is off (memory_service, or --no-memory): none is read")
         ids = await asyncio.to_thread(self._kept.ids)
         shown = ids[:SESSIONS_SHOWN]
         rows = [each.cells for each in await asyncio.to_thread(self._summaries, shown)]

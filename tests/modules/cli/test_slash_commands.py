@@ -188,3 +188,9 @@ async def test_without_memory_or_sessions_nothing_goes_on(tmp_path: Path) -> Non
         prompt, _ = commands(dispatcher, home=tmp_path, memory=profile().without_memory())
         with pytest.raises(UsageError, match="memory is off"):
             await prompt.run("/resume notes")
+        damaged = profile().memory_folder(tmp_path) / "notes.json"
+        damaged.parent.mkdir(parents=True)
+        damaged.touch()
+        with pytest.raises(UsageError, match="memory is off"):
+            await prompt.run("/sessions")
+        assert [*damaged.parent.iterdir()] == [damaged]  # not even repaired
