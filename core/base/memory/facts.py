@@ -1,4 +1,4 @@
-"""What the user has stated and wants kept: `facts.json` in the memory folder, of this user alone.
+"""What the user has stated and wants kept: `user.facts.json` in the memory folder.
 
 A newer fact about the same subject replaces the older one, whose text and date stay with it until
 it is forgotten. The file is replaced as a whole under the folder's lock, so that processes that
@@ -30,7 +30,8 @@ from core.base.memory.statements import FACT_CHARACTERS_MAX, bare_fact, subject_
 from core.base.redaction import Redactor
 from core.base.text import listed, shorten
 
-FACTS_FILE: Final = "facts.json"
+FACTS_FILE: Final = "user.facts.json"
+"""No session has a name with a dot in it."""
 
 FORMAT: Final = 1
 """Stands in the file, under `format`."""

@@ -4,8 +4,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from core.base.memory.facts import FACTS_FILE
 from core.base.redaction import Redactor
+from core.errors import UsageError
 from core.events import Event, Notice
 from core.session import MultiMCP
 from modules.conversation import Conversation
@@ -13,6 +16,7 @@ from modules.memory.long_term import LongTermMemory
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
 from modules.sandbox import Sandbox
+from modules.session.ids import check_session_id, kept_sessions
 from tests.doubles import profile
 
 ANSWER = "async def solve():\n    return 'FINAL_ANSWER: noted'"
@@ -85,3 +89,10 @@ async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -
     assert "- I'm vegetarian (" in prompts[1]
     (fact,) = json.loads((tmp_path / FACTS_FILE).read_text())["facts"]
     assert fact["session_id"].count("/") == 3
+
+
+def test_no_session_can_have_the_name_of_the_file_of_facts(tmp_path: Path) -> None:
+    (tmp_path / FACTS_FILE).touch()
+    assert kept_sessions(tmp_path, "date") == []
+    with pytest.raises(UsageError):
+        check_session_id(FACTS_FILE.removesuffix(".json"))
