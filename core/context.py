@@ -19,6 +19,7 @@ from core.ports import (
     TextInput,
 )
 from core.provenance.guard import Provenance
+from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step
@@ -165,6 +166,7 @@ class Run:
         observation: what the last step found, for this one to read.
         read: the texts that steps were given to read, oldest first.
         done: what is told beside the next of them: calls that must not be made again.
+        memory: what its plans have put there for later ones.
         found_tools: qualified names of the tools that plans have searched for.
         has_asked: whether a plan has asked the user back.
         retrying: what is yet to be told of a further plan.
@@ -181,6 +183,7 @@ class Run:
     observation: str | None = None
     read: list[str] = field(default_factory=list[str])
     done: str = ""
+    memory: WorkingMemory = field(default_factory=WorkingMemory)
     found_tools: dict[str, None] = field(default_factory=dict[str, None])
     has_asked: bool = False
     retrying: Retrying | None = None

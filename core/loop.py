@@ -52,6 +52,7 @@ from core.run.observation import (
     shorten,
     unread_text,
 )
+from core.run.working_memory import TEXT, item
 from core.strategy import Decision, Situation, decide
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -273,13 +274,19 @@ class AgentLoop:
         """Make a step's text the next step's input, shortened to what a prompt has room for."""
         context = self._context
         run.read.append(text)
+        run.memory.keep_text(text)
         room = observation_room(context.model.traits.context_tokens)
         if len(text) > room and context.parts.condense is not None:
             text = await context.parts.condense(run.request, text, room)
         run.observation = shorten(text, room)
         done, run.done = run.done, ""
-        context.user_input_override = next_input(run.request, run.observation, done, self._borders)
+        context.user_input_override = self._next_input(run, run.observation, done)
         await emit(Observed(run.number, run.observation))
+
+    def _next_input(self, run: Run, observation: str, done: str = "") -> str:
+        """The request with what the last step found, and where a plan has the whole of that."""
+        whole = item(TEXT) if observation != run.read[-1] else ""
+        return next_input(run.request, observation, done, self._borders, whole)
 
     async def _ask_back(self, run: Run, question: str, emit: Emit) -> None:
         """Put a plan's question to the user, once a run; the steps that follow have the answer.
@@ -293,9 +300,7 @@ class AgentLoop:
         answer = await ask(question) if ask is not None else None
         run.request = clarified_input(run.request, question, answer)
         context.user_input_override = (
-            run.request
-            if run.observation is None
-            else next_input(run.request, run.observation, borders=self._borders)
+            run.request if run.observation is None else self._next_input(run, run.observation)
         )
         if answer is not None and self._guard is not None:
             self._guard.user_said(answer)
@@ -311,6 +316,7 @@ class AgentLoop:
     async def _decide(self, run: Run, perception: PerceptionResult) -> Decision:
         """Ask for one plan with everything that is known so far."""
         context, strategy = self._context, self._context.agent_profile.strategy
+        reads_text = context.model.traits.reads_text
         inputs = DecisionInputs(
             user_input=context.current_input,
             tools=context.dispatcher.catalog,
@@ -330,12 +336,13 @@ class AgentLoop:
             may_ask=self._may_ask(run),
             borders=self._borders,
             down=self._down(),
+            memory=run.memory.described(self._borders) if reads_text else "",
         )
         situation = Situation(
             inputs,
             memory_items=context.memory.get_session_items(),
             basic_tools=context.basic_tools,
-            describe=context.parts.describe_tool if context.model.traits.reads_text else None,
+            describe=context.parts.describe_tool if reads_text else None,
             force_replan=bool(run.failed),
             found_tools=tuple(run.found_tools),
             request=context.user_input,
@@ -385,7 +392,7 @@ class AgentLoop:
 
         with self._timing(run, "action"):
             context.log_subtask(SANDBOX_STEP)
-            result = await context.parts.run_plan(plan, tools, call, repaired)
+            result = await context.parts.run_plan(plan, tools, call, repaired, run.memory)
             result = replace(result, calls=self._calls.marked(result.calls))
             if has_failed := isinstance(result, PlanFailed):
                 self._calls.plan_failed(result.calls)

@@ -13,6 +13,7 @@ from core.dispatch.hooks import ServerStatus
 from core.events import Emit
 from core.mcp.hooks import OnProgress
 from core.provenance.borders import Borders
+from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
@@ -56,6 +57,7 @@ class DecisionInputs:
     then names the tools that fit the request best. `may_ask` while the plan may ask back.
     `borders` go around what tools gave, once there is text of theirs that nobody vouches for.
     `down` are servers that were tried in vain and whose tools nobody knows: by id, why.
+    `memory` tells what is in the run's working memory; empty where nothing is.
     """
 
     user_input: str
@@ -77,6 +79,7 @@ class DecisionInputs:
     may_ask: bool = False
     borders: Borders | None = None
     down: Mapping[str, str] = field(default_factory=dict[str, str])
+    memory: str = ""
 
 
 @frozen
@@ -336,9 +339,17 @@ class RunPlan(Protocol):
     """The action step: run a plan with the offered tools, reached through `call`."""
 
     async def __call__(
-        self, plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+        self,
+        plan: Plan,
+        tools: ToolCatalog,
+        call: CallTool,
+        on_repaired: OnRepaired | None = None,
+        memory: WorkingMemory | None = None,
     ) -> ActionResult:
-        """Run it; what goes wrong in the plan is a `PlanFailed` value."""
+        """Run it; what goes wrong in the plan is a `PlanFailed` value.
+
+        The plan finds what is in `memory`, which holds afterwards what the plan has left there.
+        """
         ...
 
 

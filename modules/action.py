@@ -21,6 +21,7 @@ from typing import TypeAlias
 from core.base.json_text import json_start
 from core.base.text import shorten
 from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
+from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
@@ -101,14 +102,18 @@ async def run_plan(
     on_repaired: OnRepaired | None = None,
     texts: Sequence[TextInput] = (),
     prepare: Prepare = prepare_plan,
+    memory: WorkingMemory | None = None,
 ) -> ActionResult:
     """Repair, check and run a plan, and read its verdict.
 
     `texts` go with the request, and the plan has them as variables. `prepare` repairs and checks.
+    `memory` is what earlier plans of the run have left, and afterwards what this one leaves too.
     `on_repaired` hears before the plan runs what was put right, if any were. Lines in a
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
-    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare)
+    memory = memory or WorkingMemory()
+    ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare, memory)
+    memory.take(ran.memory)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
@@ -153,6 +158,7 @@ async def _run_checked(
     on_repaired: OnRepaired | None = None,
     texts: Sequence[TextInput] = (),
     prepare: Prepare = prepare_plan,
+    memory: WorkingMemory | None = None,
 ) -> SandboxResult:
     """Run a plan if the static check finds nothing; failures quote the text as it was given."""
     if (unreadable := sandbox.unreadable(source)) is not None:
@@ -165,7 +171,8 @@ async def _run_checked(
     if prepared.failure is not None:
         return SandboxResult(None, "", (), _in_own_words(prepared.failure, source))
     given = {text.name: text.text for text in texts}
-    ran = await sandbox.run(prepared.source, tools, call, given)
+    kept = {} if memory is None else memory.values
+    ran = await sandbox.run(prepared.source, tools, call, given, kept)
     if ran.failure is None:
         return ran
     failure = await asyncio.to_thread(with_value_hints, ran.failure, prepared.source, tools)

@@ -19,6 +19,7 @@ from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome, Usage
@@ -311,9 +312,14 @@ class Conversation:
         prepare = prepare_plan if self._model.traits.reads_text else as_written
 
         async def act(
-            plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+            plan: Plan,
+            tools: ToolCatalog,
+            call: CallTool,
+            on_repaired: OnRepaired | None = None,
+            memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            return await run_plan(plan, tools, call, self._sandbox, on_repaired, texts, prepare)
+            more = (on_repaired, texts, prepare, memory)
+            return await run_plan(plan, tools, call, self._sandbox, *more)
 
         return Parts(
             perceive=self._perceive,

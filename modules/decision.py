@@ -69,6 +69,7 @@ class PlanWriter:
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),
+            inputs.memory,
         )
         note = "\n".join(filter(None, notes))
         if past is None:

@@ -23,6 +23,7 @@ from core.ports import (
     OnRepaired,
     PlanReply,
 )
+from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
@@ -243,7 +244,12 @@ class FakeParts:
         return reply
 
     async def _run(
-        self, plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
+        self,
+        plan: Plan,
+        tools: ToolCatalog,
+        call: CallTool,
+        on_repaired: OnRepaired | None = None,
+        memory: WorkingMemory | None = None,
     ) -> ActionResult:
         self.ran.append(plan.source)
         if on_repaired is not None and plan.source in self.repairs:

@@ -126,17 +126,22 @@ def calls_told(calls: Sequence[ToolCall], borders: Borders | None = None) -> str
 
 
 def next_input(
-    request: str, observation: str, done: str = "", borders: Borders | None = None
+    request: str,
+    observation: str,
+    done: str = "",
+    borders: Borders | None = None,
+    whole: str = "",
 ) -> str:
     """The next step's input: the request with the text that the last step found.
 
     `done` tells of calls beside it (`calls_told`). `borders` go around the text, where a page or
-    the like may have had a hand in it.
+    the like may have had a hand in it. `whole` is where a plan finds a text that is not all there.
     """
+    shown = f"this text, here shortened; a plan has all of it as {whole}" if whole else "this text"
     note = "" if borders is None else f" {borders.note}"
     return (
         f"Original request: {request}\n\n"
-        f"The last step produced this text:{note}\n\n{bordered(observation, borders)}\n\n{done}"
+        f"The last step produced {shown}:{note}\n\n{bordered(observation, borders)}\n\n{done}"
         "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
         "otherwise plan the next tool calls."
     )

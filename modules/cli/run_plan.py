@@ -273,9 +273,10 @@ class _WatchedSandbox(Sandbox):
         tools: ToolCatalog,
         call: CallTool,
         texts: Mapping[str, str] = MappingProxyType({}),
+        memory: Mapping[str, Json] = MappingProxyType({}),
     ) -> SandboxResult:
         """As `Sandbox.run`."""
-        self.newest = await super().run(plan, tools, call, texts)
+        self.newest = await super().run(plan, tools, call, texts, memory)
         return self.newest
 
 

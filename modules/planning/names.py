@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from core.base.frozen import frozen
 from core.base.text import shorten
+from core.run.working_memory import MEMORY
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, NotParsed, parse
@@ -56,7 +57,7 @@ class PlanNames:
         self.tools = tools
         self.parents: dict[ast.AST, ast.AST] = {}
         self.own: set[str] = set()
-        self.assigned: set[str] = set()
+        self.assigned = {MEMORY}
         self.nodes: list[ast.AST] = []
         self._star_import = False
         self._bound_by = defaultdict[str, list[ast.AST]](list)

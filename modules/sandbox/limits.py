@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TypeAlias
 
 from core.base.frozen import frozen
+from core.run.working_memory import WorkingMemory
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure, ToolCall
 from core.values import Json, JsonObject
@@ -81,7 +82,7 @@ class SandboxResult:
 
     `value` is what `solve()` returned (None on failure), `printed` its output, `calls` the tool
     calls that were sent, in order of start, `found` the qualified names of the tools that it
-    searched for and found.
+    searched for and found, `memory` what is in working memory then, None if the plan left it alone.
     """
 
     value: Json
@@ -89,6 +90,7 @@ class SandboxResult:
     calls: tuple[ToolCall, ...]
     failure: PlanFailure | None
     found: tuple[str, ...] = ()
+    memory: WorkingMemory | None = None
 
 
 @frozen

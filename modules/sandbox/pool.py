@@ -22,6 +22,7 @@ from core.errors import SandboxUnavailable
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
+from core.values import Json
 from modules.sandbox.calls import END_TIMEOUT_SECONDS, PlanCalls
 from modules.sandbox.limits import (
     Finished,
@@ -110,10 +111,11 @@ class Sandbox:
         tools: ToolCatalog,
         call: CallTool,
         texts: Mapping[str, str] = MappingProxyType({}),
+        memory: Mapping[str, Json] = MappingProxyType({}),
     ) -> SandboxResult:
         """Run a plan's `solve()` with `tools` on offer; `call` sends each tool call.
 
-        `texts` are variables that the plan finds set, by name.
+        `texts` are variables that the plan finds set, by name; `memory` it finds as a dict.
 
         Failures of the plan, of a tool that the plan didn't handle, and of a worker are values in
         the result. Cancelling ends the plan and its open calls before it returns.
@@ -130,7 +132,7 @@ class Sandbox:
         deadline: asyncio.Timeout | None = None
         try:
             async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._slots:
-                run = await self._prepare(tools, calls, texts)
+                run = await self._prepare(tools, calls, texts, memory)
                 finished = await run.to_end(plan)
         except TimeoutError:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
@@ -140,8 +142,11 @@ class Sandbox:
             finished = Finished(failure=PlanFailure("limit", message))
         finally:
             await _end(calls, run)
-        printed, found = ("", ()) if run is None else (run.session.printed, run.session.found)
-        return SandboxResult(finished.value, printed, calls.finished(), finished.failure, found)
+        sent = calls.finished()
+        if run is None:
+            return SandboxResult(finished.value, "", sent, finished.failure)
+        printed, found, left = run.session.printed, run.session.found, run.session.memory
+        return SandboxResult(finished.value, printed, sent, finished.failure, found, left)
 
     def unreadable(self, plan: str) -> PlanFailure | None:
         """Why a text can't even be handed to the interpreter, if so."""
@@ -166,7 +171,11 @@ class Sandbox:
         return self._executor, self._workers
 
     async def _prepare(
-        self, tools: ToolCatalog, calls: PlanCalls, texts: Mapping[str, str]
+        self,
+        tools: ToolCatalog,
+        calls: PlanCalls,
+        texts: Mapping[str, str],
+        memory: Mapping[str, Json],
     ) -> "_PlanRun":
         executor, starting = self._started()
         try:
@@ -180,7 +189,8 @@ class Sandbox:
             ) from error
         from modules.sandbox.session import PlanSession
 
-        return _PlanRun(PlanSession(workers.pool, tools, self._limits, texts), executor, calls)
+        session = PlanSession(workers.pool, tools, self._limits, texts, memory)
+        return _PlanRun(session, executor, calls)
 
 
 @frozen

@@ -7,11 +7,13 @@ plan up to the next halt and reports a `PlanState`; it never waits for a tool.
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal, assert_never, cast
 
 from pydantic_monty import (
+    ExternalExceptionData,
     ExternalSettledResult,
     FunctionSnapshot,
     FutureSnapshot,
@@ -19,16 +21,18 @@ from pydantic_monty import (
     MontyComplete,
     MontyError,
     MontyRuntimeError,
+    MontySession,
     NameLookupSnapshot,
     SyncSnapshot,
 )
 
 from core.base.text import shorten
 from core.errors import CallRefused
+from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import FailureKind, PlanFailure
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from modules.sandbox.failures import PLAN_FILENAME, failure_of, nesting_advice
 from modules.sandbox.host_functions import HostFunctions, UnknownFunction
 from modules.sandbox.language.guard import GuardedPlan, Unsupported, guard_plan
@@ -49,11 +53,15 @@ from modules.sandbox.limits import (
     SandboxLimits,
     Waiting,
 )
+from modules.sandbox.memory import GIVEN, READ, UNREAD, left_memory
 from modules.sandbox.values import NotJson, TooLarge, to_json
 from modules.sandbox.workers import PlanWorker
 
 MAX_SUSPENSIONS = 200
 """Halts of one plan (calls, refused calls, undefined names) before it is stopped."""
+
+_STOP: ExternalExceptionData = {"exc_type": "KeyboardInterrupt", "message": ""}
+"""Ends a plan that is halted at a call; `except Exception` does not catch it."""
 
 TOKEN_BYTES = 8
 """Randomness in the names that guard a plan."""
@@ -76,6 +84,7 @@ class PlanSession:
 
     Attributes:
         worker: To be killed or released where a plan is given up.
+        memory: What is in working memory when the plan has ended; None if it leaves that alone.
     """
 
     def __init__(
@@ -84,10 +93,14 @@ class PlanSession:
         tools: ToolCatalog,
         limits: SandboxLimits,
         texts: Mapping[str, str] = MappingProxyType({}),
+        memory: Mapping[str, Json] = MappingProxyType({}),
     ) -> None:
         # Our own bound on halts strikes first, and says so.
         self.worker = PlanWorker(pool, limits, 2 * MAX_SUSPENSIONS)
+        self.memory: WorkingMemory | None = None
         self._texts = texts
+        self._given = dict(memory)
+        self._session: MontySession | None = None
         self._tools = tools
         self._host = HostFunctions(tools, limits.argument_bytes)
         self._limits = limits
@@ -132,7 +145,11 @@ class PlanSession:
         session = self.worker.take()
         # Never nothing: the plan is the second text that the interpreter reads, and named so.
         prelude = self._plan.prelude + prelude_for(self._tools, source) or "None"
-        session.feed_run(prelude, inputs=dict(self._texts))
+        inputs: dict[str, object] = dict(self._texts)
+        if MEMORY in source:  # others are spared the way to and fro
+            inputs |= {MEMORY: self._given, GIVEN: self._given}  # one dict in the sandbox too
+            self._session, self.memory = session, WorkingMemory(self._given, (UNREAD,))
+        session.feed_run(prelude, inputs=inputs)
         return session.feed_start(
             self._plan.text + EPILOGUE + self._plan.epilogue, print_callback=self._printed
         )
@@ -144,12 +161,14 @@ class PlanSession:
         """
         state = self._to_halt(step)
         if isinstance(state, Finished):
+            self._read_memory()
             failed = state.failure is not None and state.failure.kind in ("limit", "crash")
             self.worker.release(keep=not failed)
         return state
 
     def _to_halt(self, step: Callable[[], SyncSnapshot]) -> PlanState:
         """Run on, and turn every end into a `Finished`."""
+        snapshot: SyncSnapshot | None = None
         try:
             snapshot = step()
             while not isinstance(snapshot, FutureSnapshot | MontyComplete):
@@ -158,6 +177,7 @@ class PlanSession:
         except MontyError as error:
             return Finished(failure=self._failure(error))
         except LimitReached as reached:
+            self._wake(snapshot)
             return Finished(failure=self._failure_at("limit", str(reached), reached.line))
         except Unsupported as lacking:
             return Finished(failure=self._failure_at("unsupported", str(lacking), lacking.line))
@@ -165,6 +185,24 @@ class PlanSession:
             return Finished(failure=PlanFailure("crash", "no sandbox worker became free in time"))
         except RuntimeError as error:  # what it said makes no sense: it was taken over
             return Finished(failure=PlanFailure("crash", f"the sandbox worker failed: {error}"))
+
+    def _wake(self, halted: SyncSnapshot | None) -> None:
+        """Have a plan end that a limit has stopped at a call, so that its memory can be read."""
+        if self._session is None:
+            return
+        with suppress(MontyError, RuntimeError):
+            if isinstance(halted, FunctionSnapshot):
+                halted.resume(_STOP)
+            elif isinstance(halted, FutureSnapshot):
+                halted.resume(dict.fromkeys(halted.pending_call_ids, _STOP))
+
+    def _read_memory(self) -> None:
+        """Take over what an ended plan has put into `memory`, if its worker can still tell."""
+        if self._session is None:
+            return
+        # The worker may be gone, and what hostile code has left may raise anything.
+        with suppress(Exception):
+            self.memory = left_memory(self._session.feed_run(READ, print_callback=_unheard))
 
     def _answer(self, snapshot: FunctionSnapshot | NameLookupSnapshot) -> SyncSnapshot:
         self._halts += 1
@@ -331,6 +369,10 @@ def _arguments(snapshot: FunctionSnapshot) -> tuple[tuple[object, ...], dict[str
         return args, cast("dict[str, object]", snapshot.kwargs)
     except Exception as error:  # a plan's own object, as a key say, may raise anything
         raise CallRefused(f"an argument can't leave the sandbox: {error}") from error
+
+
+def _unheard(stream: Literal["stdout", "stderr"], text: str) -> None:
+    """What is printed when the plan has ended."""
 
 
 def _output(snapshot: MontyComplete) -> object:

@@ -36,8 +36,12 @@ GROWN_BYTES_MAX = 512 * 1024**2
 AT_ONCE = 2
 """Executors under attack at the same time; each runs one plan at a time."""
 
-DOORS = ("tools.", "mcp.", "search_tools", "__call_tool__", "async def", "asyncio.gather")
-"""What a plan holds that is about tools, or about coroutines, which smolagents doesn't know."""
+DOORS = (
+    *("tools.", "mcp.", "search_tools", "__call_tool__", "memory["),
+    *("async def", "asyncio.gather"),
+)
+"""What a plan holds that is about what only ours are given, or about coroutines, which smolagents
+doesn't know."""
 
 EXECUTORS = (BOTH_WALLS, SMOLAGENTS_OUR_IMPORTS, PLAIN_EXEC)
 

@@ -5,14 +5,11 @@ from dataclasses import replace
 
 from core.events import collect
 from core.loop import AgentLoop
-from core.ports import CallTool, OnRepaired
-from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
-from core.turn import ActionResult, Plan, RunOutcome
-from modules.action import run_plan
+from core.turn import Plan, RunOutcome
 from modules.sandbox import Sandbox
 from tests.doubles import FakeDispatcher, FakeParts, context, tool, value_result
-from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve
+from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, acting, solve
 
 ADD = replace(tool("add", a="integer", b="integer"), read_only=True)
 NOTE = tool("note", text="string")
@@ -20,12 +17,6 @@ NOTE = tool("note", text="string")
 
 async def resumed(*bodies: str) -> tuple[RunOutcome, FakeDispatcher]:
     """The outcome of plans with these bodies, each tried after the one before has failed."""
-
-    async def act(
-        plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
-    ) -> ActionResult:
-        return await run_plan(plan, tools, call, sandbox)
-
     answers: dict[str, ToolResult | Exception] = {
         "math.add": value_result(3),
         "math.note": value_result("noted"),
@@ -33,8 +24,8 @@ async def resumed(*bodies: str) -> tuple[RunOutcome, FakeDispatcher]:
     dispatcher = FakeDispatcher([ADD, NOTE], answers)
     fakes = FakeParts([Plan(solve(*body.split("\n"))) for body in bodies], {})
     agent_context = context(fakes, dispatcher=dispatcher)
-    agent_context.parts = replace(agent_context.parts, run_plan=act)
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as sandbox:
+        agent_context.parts = replace(agent_context.parts, run_plan=acting(sandbox))
         return await collect(AgentLoop(agent_context).run()), dispatcher
 
 

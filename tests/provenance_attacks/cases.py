@@ -7,15 +7,12 @@ from config.schema import StrategyProfile
 from core.context import AgentContext
 from core.events import Event, ToolCallRefused, collect
 from core.loop import AgentLoop
-from core.ports import CallTool, OnRepaired
 from core.provenance.guard import Provenance
 from core.provenance.known import Known, ProvenancePolicy
-from core.tools.catalog import ToolCatalog
-from core.turn import ActionResult, Exchange, Plan, RunOutcome
-from modules.action import run_plan
+from core.turn import Exchange, Plan, RunOutcome
 from modules.sandbox import Sandbox
 from tests.doubles import FakeMemory, FakeModel, FakeParts, profile
-from tests.modules.sandbox.sandbox_tools import solve
+from tests.modules.sandbox.sandbox_tools import acting, solve
 from tests.provenance_attacks.world import POLICY, STORY, World
 
 READ = (
@@ -65,11 +62,6 @@ def then(name: str, call: str, harm: str = "", request: str = f"Summarise {STORY
 async def play(case: Case, sandbox: Sandbox, policy: ProvenancePolicy = POLICY) -> Played:
     """Run a case to its end."""
 
-    async def act(
-        plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
-    ) -> ActionResult:
-        return await run_plan(plan, tools, call, sandbox)
-
     async def answer(question: str) -> str | None:
         return case.user_says
 
@@ -90,7 +82,7 @@ async def play(case: Case, sandbox: Sandbox, policy: ProvenancePolicy = POLICY) 
         profile=profile(strategy),
         memory=FakeMemory(),
         model=FakeModel(),
-        parts=replace(fakes.parts(), run_plan=act),
+        parts=replace(fakes.parts(), run_plan=acting(sandbox)),
         history=case.history,
         provenance=Provenance(Known(policy)),
     )

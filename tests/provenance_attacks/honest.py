@@ -58,6 +58,14 @@ _ADDRESSES = (
         f"download_raw_html_from_url(url={STORY!r})",
         "Search the web for harbours",
     ),
+    Case(
+        "result of a search, kept in memory",
+        (
+            _SEARCH.replace("return", "memory['urls'] = [x.split('URL: ')[1].split()[0]]\nreturn"),
+            f"x = await tools.browser_navigate(url=memory['urls'][0])\n{DONE}",
+        ),
+        request="Search the web for harbours",
+    ),
     _after(
         "result with brackets",
         _SEARCH,

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
+from core.run.working_memory import MEMORY
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
 from modules.sandbox.language.provided import ROUND, attribute_functions
@@ -57,6 +58,7 @@ PLAN_LANGUAGE_NOTES = f"""\
   `next(x for …)` (write `next(iter([x for …]), None)`).
 - Calls may nest only so deep, and RecursionError can't be caught: use a loop.
 - A failing tool raises RuntimeError: catch it with try/except to try another tool.
+- What later plans of this task need, put into the dict `{MEMORY}`: `{MEMORY}["rates"] = rates`.
 - Exact decimals go through tools or decimal; sleeping is instant.
 """
 """What the prompts tell a model about the language of plans."""

@@ -112,6 +112,29 @@ HOST_FAMILIES: dict[str, tuple[Snippet, ...]] = {
             "x = {}\nfor i in range(30000): x = {'a': x}\nreturn x",
         ),
     ),
+    "memory": (
+        *ends(
+            "dropped when it is read back, which the plan doesn't notice",
+            {"value"},
+            "memory['x'] = 'x' * 10**7",
+            "for i in range(40): memory[i] = memory[str(i)] = 'x' * 10**6",
+            "memory['k' * 10**7] = 1",
+            "memory['x'] = {'k' * 10**7: 1}",
+            "memory['x'] = 10 ** 10**5",
+            "memory['x'] = [10 ** 4000] * 10**4",
+            "for i in range(10**5): memory[str(i)] = i",
+            "memory['x'] = [[]] * 10**6",
+            "memory['s'] = ['x' * 10**6] * 10**5",
+            f"{DEEP}memory['x'] = x",
+            f"{SHARED}memory['x'] = x",
+            f"{SELF_MADE}memory['x'] = x",
+            "memory['x'] = memory",
+        ),
+        *stopped(
+            "while True: memory['x'] = 1",
+            "n = 0\nwhile True:\n    n += 1\n    memory[str(n)] = 'x' * n",
+        ),
+    ),
     "clocks": (
         *stopped(
             "while True: await asyncio.sleep(10**9)",

@@ -5,12 +5,14 @@ import json
 from collections.abc import Iterable
 
 from core.errors import CallRefused, ToolTimeout
-from core.ports import CallTool
+from core.ports import CallTool, OnRepaired, RunPlan
+from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import PlanFailure
+from core.turn import ActionResult, Plan, PlanFailure
 from core.values import Json, JsonObject
+from modules.action import run_plan
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 
 TEST_TIMEOUT_SECONDS = 10
@@ -112,6 +114,21 @@ async def run(
     """Run one plan in a sandbox of its own."""
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(limits) as sandbox:
         return await sandbox.run(plan, offered, call or Tools())
+
+
+def acting(sandbox: Sandbox) -> RunPlan:
+    """The action step with this sandbox."""
+
+    async def act(
+        plan: Plan,
+        tools: ToolCatalog,
+        call: CallTool,
+        on_repaired: OnRepaired | None = None,
+        memory: WorkingMemory | None = None,
+    ) -> ActionResult:
+        return await run_plan(plan, tools, call, sandbox, on_repaired, memory=memory)
+
+    return act
 
 
 async def failed(

@@ -11,12 +11,10 @@ from core.context import AgentContext, Parts
 from core.events import Event, collect
 from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
-from core.ports import CallTool, ModelReply, ModelRequest, OnRepaired, PerceptionInputs
-from core.tools.catalog import ToolCatalog
+from core.ports import ModelReply, ModelRequest, PerceptionInputs
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import (
-    ActionResult,
     Attempt,
     Plan,
     PlanFailure,
@@ -25,7 +23,6 @@ from core.turn import (
     ToolCall,
 )
 from core.values import JsonObject
-from modules.action import run_plan
 from modules.decision import PlanWriter
 from modules.offline.planner import perceive
 from modules.perception import run_perception
@@ -53,6 +50,7 @@ from tests.modules.offline.web.fake_web import (
     found,
     web_bench,
 )
+from tests.modules.sandbox.sandbox_tools import acting
 
 OF_OTTERS = f"({OTTERS_URL}, under The river otter)"
 OF_FERRY = f"({FERRY_URL}, under Ferry)"
@@ -323,12 +321,6 @@ async def _run(
     request: str, sandbox: Sandbox, style: PlanStyle = "tools"
 ) -> tuple[RunOutcome, list[str]]:
     """A run of the real loop with the real sandbox, and the tools that it called."""
-
-    async def act(
-        plan: Plan, tools: ToolCatalog, call: CallTool, on_repaired: OnRepaired | None = None
-    ) -> ActionResult:
-        return await run_plan(plan, tools, call, sandbox, on_repaired)
-
     web, planner = _Web(), _Planner("offline")
     chosen = profile(StrategyProfile(plan_style=style, max_lifelines_per_step=1))
     context = AgentContext(
@@ -339,7 +331,7 @@ async def _run(
         profile=chosen,
         memory=FakeMemory(),
         model=planner,
-        parts=Parts(run_perception, PlanWriter(planner, chosen), act, describe_tool),
+        parts=Parts(run_perception, PlanWriter(planner, chosen), acting(sandbox), describe_tool),
     )
     async with asyncio.timeout(30):
         return await collect(AgentLoop(context).run(), _ignore), [name for name, _ in web.calls]

@@ -3,11 +3,12 @@
 import pytest
 
 from core.ports import OnRepaired
+from core.tools.catalog import ToolCatalog
 from core.turn import FinalAnswer, Plan
 from modules.action import run_plan
 from modules.planning.preparation import MAX_REPAIRS, prepare_plan
 from modules.sandbox import Sandbox
-from tests.modules.planning.plan_tools import TYPED, call_typed, repaired_plan
+from tests.modules.planning.plan_tools import NUMBER, TYPED, call_typed, repaired_plan, typed
 from tests.modules.sandbox.sandbox_tools import solve
 
 ADD = "r = await tools.add(a=1, b=2)"
@@ -140,6 +141,17 @@ LEFT_ALONE = [
     "class C:\n    async def one():\n        return 1\n" + solve("return str(one())"),
     "async def one():\n    return 1\n" + solve("todo = [one()]", "return await gather(*todo)"),
 ]
+
+
+def test_a_tool_of_the_name_of_memory_is_called_behind_tools() -> None:
+    """`memory` is the plan's working memory, and no call of a tool's bare name."""
+    tools = ToolCatalog([typed("memory", {"n": NUMBER}, NUMBER)])
+    plan = solve("memory['n'] = 5", "return await memory(n=memory['n'])")
+    source, phrases = repaired_plan(plan, tools)
+    assert source == plan.replace("memory(n", "tools.memory(n")
+    assert phrases == ("qualified memory as tools.memory (line 3)",)
+    own = "def memory(n):\n    return n\n" + solve("return memory(n=1)")
+    assert repaired_plan(own, tools) == (own, ())
 
 
 @pytest.mark.parametrize("plan", LEFT_ALONE)
