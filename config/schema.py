@@ -108,7 +108,8 @@ class StrategyProfile(Section):
     """With `exploratory`: independent calls at once, or a chain in which each stands in for the
     one before."""
     memory_fallback_enabled: StrictBool = True
-    """A new plan may fall back on tools that worked in this session."""
+    """A new plan may fall back on tools that worked in this session, and is told how tools did in
+    earlier ones."""
     max_steps: Count = Field(default=3, ge=1, le=50)
     """How many plans may follow each other, lifelines aside."""
     max_lifelines_per_step: Count = Field(default=3, ge=0, le=50)

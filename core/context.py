@@ -14,6 +14,7 @@ from core.ports import (
     Dispatcher,
     GeneratePlan,
     ImageInput,
+    RecallTools,
     RunPlan,
     SessionMemory,
     TextInput,
@@ -21,6 +22,7 @@ from core.ports import (
 from core.provenance.guard import Provenance
 from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
 from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step
 
@@ -61,6 +63,7 @@ class Parts:
 
     `describe_tool` renders one tool as it stands in a prompt. `condense` shortens what is too
     long for the next step, which is cut where there is none; without `ask_user`, no plan asks.
+    `recall_tools` is asked once a run, when a plan has failed.
     """
 
     perceive: Perceive
@@ -69,6 +72,7 @@ class Parts:
     describe_tool: Callable[[ToolSpec, ToolCatalog], str]
     condense: Condense | None = None
     ask_user: AskUser | None = None
+    recall_tools: RecallTools | None = None
 
 
 class AgentContext:
@@ -168,6 +172,7 @@ class Run:
         done: what is told beside the next of them: calls that must not be made again.
         memory: what its plans have put there for later ones.
         found_tools: qualified names of the tools that plans have searched for.
+        tool_records: how tools did over sessions; None until a plan has failed.
         has_asked: whether a plan has asked the user back.
         retrying: what is yet to be told of a further plan.
         seconds: wall time by phase.
@@ -185,6 +190,7 @@ class Run:
     done: str = ""
     memory: WorkingMemory = field(default_factory=WorkingMemory)
     found_tools: dict[str, None] = field(default_factory=dict[str, None])
+    tool_records: Mapping[str, ToolRecord] | None = None
     has_asked: bool = False
     retrying: Retrying | None = None
     seconds: dict[str, float] = field(

@@ -7,7 +7,7 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -56,6 +56,7 @@ from core.run.working_memory import TEXT, item
 from core.strategy import Decision, Situation, decide
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
 from core.turn import (
     SANDBOX_STEP,
@@ -349,7 +350,17 @@ class AgentLoop:
             tool_prompt_tokens=strategy.tool_prompt_tokens,
         )
         with self._timing(run, "decision"):
+            situation = replace(situation, tool_records=await self._tool_records(run))
             return await decide(strategy, situation, context.parts.generate_plan)
+
+    async def _tool_records(self, run: Run) -> Mapping[str, ToolRecord]:
+        """How tools did over sessions; looked up when a plan has failed, for who reads of it."""
+        context = self._context
+        recall = context.parts.recall_tools
+        is_wanted = context.agent_profile.strategy.memory_fallback_enabled and run.failed
+        if run.tool_records is None and is_wanted and context.model.traits.reads_text and recall:
+            run.tool_records = await recall()
+        return run.tool_records or {}
 
     def _down(self) -> dict[str, str]:
         """Servers that were tried in vain, with nothing known of their tools."""

@@ -16,6 +16,7 @@ from core.provenance.borders import Borders
 from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
+from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
 from core.turn import (
     ActionResult,
@@ -54,7 +55,8 @@ class DecisionInputs:
     `max_tool_calls` is what the sandbox allows one plan. `images` and `texts` came with the
     request.
     `last_try` is set when no lifeline is left after this plan, and there were some; `shortlist`
-    then names the tools that fit the request best. `may_ask` while the plan may ask back.
+    then names the tools that fit the request best. `failing` are tools that failed in plans of
+    this step and mostly fail. `may_ask` while the plan may ask back.
     `borders` go around what tools gave, once there is text of theirs that nobody vouches for.
     `down` are servers that were tried in vain and whose tools nobody knows: by id, why.
     `memory` tells what is in the run's working memory; empty where nothing is.
@@ -76,6 +78,7 @@ class DecisionInputs:
     texts: tuple["TextInput", ...] = ()
     last_try: bool = False
     shortlist: tuple[str, ...] = ()
+    failing: tuple[ToolRecord, ...] = ()
     may_ask: bool = False
     borders: Borders | None = None
     down: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -351,6 +354,10 @@ class RunPlan(Protocol):
         The plan finds what is in `memory`, which holds afterwards what the plan has left there.
         """
         ...
+
+
+RecallTools: TypeAlias = Callable[[], Awaitable[Mapping[str, ToolRecord]]]
+"""How the newest calls of tools went, over sessions, by qualified names; takes a moment."""
 
 
 PlanReply: TypeAlias = Plan | Declined | NoPlan

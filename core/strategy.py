@@ -8,8 +8,8 @@ may search for the others. Perception's choice of servers is right in nine of te
 the design page), so that it ranks, and hides nothing by itself.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from itertools import islice
 from typing import Literal, assert_never
 
@@ -17,6 +17,7 @@ from config.schema import StrategyProfile
 from core.base.frozen import frozen
 from core.ports import DecisionInputs, GeneratePlan, PlanReply
 from core.tools.catalog import ToolCatalog
+from core.tools.record import UNKNOWN_RATE, ToolRecord
 from core.tools.spec import ToolSpec
 from core.turn import SANDBOX_STEP, MemoryItem
 
@@ -41,6 +42,9 @@ LAST_TRY_TOOLS = 8
 UNREAD_TOOLS_MAX = 250
 """How many tools a planner that reads no prompt is offered: it weighs each, on the event loop."""
 
+FIT_LEVELS = 4
+"""Tools whose fit is in the same quarter of the best are told apart by how they did before."""
+
 PROMPT_PATHS: dict[Literal["conservative", "parallel", "sequential"], str] = {
     "conservative": "prompts/decision_prompt_conservative.txt",
     "parallel": "prompts/decision_prompt_exploratory_parallel.txt",
@@ -56,7 +60,8 @@ class Situation:
     `found_tools` those of tools that plans of this run have searched for; `describe` renders one
     tool as it stands in the prompt, None for a planner that reads no prompt. `force_replan` is set
     when an earlier plan of this step failed. Where not all tools fit into `tool_prompt_tokens`,
-    `request` ranks them: the user's, without what steps have added to it.
+    `request` ranks them: the user's, without what steps have added to it. `tool_records` tell, by
+    qualified names, how tools did over sessions.
     """
 
     inputs: DecisionInputs
@@ -67,6 +72,7 @@ class Situation:
     found_tools: Sequence[str] = ()
     request: str = ""
     tool_prompt_tokens: int = 6_000
+    tool_records: Mapping[str, ToolRecord] = field(default_factory=dict[str, ToolRecord])
 
 
 @frozen
@@ -109,7 +115,9 @@ def find_recent_successful_tools(memory_items: Sequence[MemoryItem], limit: int 
 async def decide(
     strategy: StrategyProfile, situation: Situation, generate: GeneratePlan
 ) -> Decision:
-    """Plan with the profile's strategy."""
+    """Plan with the profile's strategy; what worked before counts if the profile allows it."""
+    if not strategy.memory_fallback_enabled:
+        situation = replace(situation, memory_items=(), tool_records={})
     match strategy.planning_mode:
         case "conservative":
             return await conservative_plan(situation, generate)
@@ -131,12 +139,9 @@ async def exploratory_plan(
 ) -> Decision:
     """Ask for a parallel plan or a fallback chain.
 
-    A replan puts first the tools that worked in this session, when the profile allows it and
-    there are any.
+    A replan puts first the tools that worked in this session.
     """
-    remembered: Sequence[ToolSpec] = ()
-    if situation.force_replan and strategy.memory_fallback_enabled:
-        remembered = _remembered_tools(situation)
+    remembered = _remembered_tools(situation) if situation.force_replan else ()
     inputs = _within_budget(situation, remembered)
     path = select_decision_prompt_path(strategy.planning_mode, strategy.exploration_mode)
     return Decision(await generate(inputs, path), inputs.tools, path)
@@ -160,28 +165,51 @@ def _within_budget(situation: Situation, remembered: Sequence[ToolSpec] = ()) ->
     basic = [tool for tool in catalog if tool.qualified_name in situation.basic_tools]
     everything = catalog.offering([*remembered, *basic, *catalog])
     if len(_first_that_fit(everything, situation, room)) == len(everything):
-        return replace(
-            situation.inputs, tools=everything, shortlist=_shortlist(situation, everything)
-        )
+        return _offering(everything, situation)
     room *= 1 - DETAILS_SHARE
     asked_for = _first_that_fit(catalog.offering(found), situation, room * FOUND_SHARE)
     ranked = catalog.offering([*asked_for, *basic, *found, *remembered, *_by_fit(situation)])
     kept = _first_that_fit(ranked, situation, room)
-    offered = catalog.offering(kept or [*ranked][:1])
-    return replace(situation.inputs, tools=offered, shortlist=_shortlist(situation, offered))
+    return _offering(catalog.offering(kept or [*ranked][:1]), situation)
+
+
+def _offering(tools: ToolCatalog, situation: Situation) -> DecisionInputs:
+    """The inputs with these tools, and what is told of tools after a failed plan."""
+    shortlist = _shortlist(situation, tools)
+    return replace(situation.inputs, tools=tools, shortlist=shortlist, failing=_failing(situation))
+
+
+def _failing(situation: Situation) -> tuple[ToolRecord, ...]:
+    """The records of tools that failed in plans of this step, and that mostly fail."""
+    calls = (call for attempt in situation.inputs.failed for call in attempt.calls)
+    names = dict.fromkeys(call.tool for call in calls if not call.ok and not call.refused)
+    records = (situation.tool_records.get(name) for name in names)
+    return tuple(record for record in records if record is not None and record.fails_mostly)
 
 
 def _shortlist(situation: Situation, offered: ToolCatalog) -> tuple[str, ...]:
     """The tools that the last try is pointed to, as plans name them.
 
     They stand in the prompt beside all others, not instead of them: what stays the same in it
-    need not be read again.
+    need not be read again. Those that fit about as well stand in the order of what worked last in
+    this session, then of how often they worked over sessions.
     """
     catalog = situation.inputs.tools
     if not situation.inputs.last_try or len(offered) <= LAST_TRY_TOOLS:
         return ()
     shown = {tool.qualified_name for tool in offered}
-    best = [tool for tool in _by_fit(situation) if tool.qualified_name in shown]
+    fit = _fit(situation)
+    remembered = [tool.qualified_name for tool in _remembered_tools(situation)]
+    worked = {name: place for place, name in enumerate(remembered)}
+
+    def order(tool: ToolSpec) -> tuple[float, ...]:
+        name = tool.qualified_name
+        record = situation.tool_records.get(name)
+        rate = UNKNOWN_RATE if record is None else record.success_rate
+        own = fit.get(name, 0.0)
+        return -int(own * FIT_LEVELS), worked.get(name, len(worked)), -rate, -own
+
+    best = sorted((tool for tool in catalog if tool.qualified_name in shown), key=order)
     return tuple(catalog.plan_name(tool) for tool in best[:LAST_TRY_TOOLS])
 
 
@@ -202,7 +230,16 @@ def _first_that_fit(tools: ToolCatalog, situation: Situation, room: float) -> li
 
 
 def _by_fit(situation: Situation) -> list[ToolSpec]:
-    """All tools by the request's words, with perception's hint and servers unless those failed."""
+    """All tools, those that fit best first."""
+    fit = _fit(situation)
+    return sorted(situation.inputs.tools, key=lambda tool: -fit.get(tool.qualified_name, 0.0))
+
+
+def _fit(situation: Situation) -> dict[str, float]:
+    """How well tools fit the request's words, 1 at best, by qualified names; 0 is left out.
+
+    Perception's hint and servers add to that, unless a plan failed that they may have misled.
+    """
     catalog, perception = situation.inputs.tools, situation.inputs.perception
     scores = catalog.rank(situation.request or situation.inputs.user_input)
     best = max(scores.values(), default=1.0)
@@ -213,4 +250,4 @@ def _by_fit(situation: Situation) -> list[ToolSpec]:
             hinted = HINTED_TOOL_WEIGHT if hint and hint in tool.name.lower() else 0.0
             chosen = SELECTED_SERVER_WEIGHT if tool.server in perception.selected_servers else 0.0
             fit[tool.qualified_name] = fit.get(tool.qualified_name, 0.0) + hinted + chosen
-    return sorted(catalog, key=lambda tool: -fit.get(tool.qualified_name, 0.0))
+    return fit

@@ -1,5 +1,6 @@
 """What goes from step to step: text that was found, questions to the user, budgets, sources."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from core.run.observation import (
     unread_text,
 )
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.turn import (
     AskedBack,
     Declined,
@@ -400,3 +402,49 @@ async def test_a_deterministic_planner_plans_again_only_if_it_has_another_plan(
     outcome, events = await run(context(fakes, model=model))
     assert (outcome.answer == "x") == has_another
     assert any(isinstance(event, Retrying) for event in events) == has_another
+
+
+FAILED = PlanFailed(PlanFailure("tool", "no route"), (call("no route", ok=False),))
+RECORD = ToolRecord("web.read", 9, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "strategy", "results", "lookups"),
+    [
+        (FakeModel(), StrategyProfile(), [FAILED, FAILED, FinalAnswer("7")], 1),
+        (FakeModel(), StrategyProfile(), [FinalAnswer("7")], 0),
+        (
+            FakeModel(),
+            StrategyProfile(memory_fallback_enabled=False),
+            [FAILED, FinalAnswer("7")],
+            0,
+        ),
+        (
+            FakeModel(traits=ModelTraits(reads_text=False)),
+            StrategyProfile(),
+            [FAILED, FinalAnswer("7")],
+            0,
+        ),
+    ],
+    ids=["failed", "went well", "switched off", "reads no prompt"],
+)
+async def test_how_tools_did_is_looked_up_once_a_run_when_a_plan_has_failed(
+    model: FakeModel,
+    strategy: StrategyProfile,
+    results: list[PlanFailed | FinalAnswer],
+    lookups: int,
+) -> None:
+    asked: list[str] = []
+
+    async def recall() -> Mapping[str, ToolRecord]:
+        asked.append("recall")
+        return {RECORD.tool: RECORD}
+
+    fakes = planned(**{f"plan_{number}": result for number, result in enumerate(results)})
+    given = context(fakes, model=model, strategy=strategy)
+    given.parts = replace(given.parts, recall_tools=recall)
+    outcome, _ = await run(given)
+    assert outcome.answer == "7"
+    assert len(asked) == lookups
+    assert fakes.inputs[0].failing == ()
+    assert all(inputs.failing == (RECORD,) * lookups for inputs in fakes.inputs[1:])

@@ -17,8 +17,9 @@ from core.strategy import (
     select_decision_prompt_path,
 )
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
-from core.turn import MemoryItem, PerceptionResult, Plan
+from core.turn import Attempt, MemoryItem, PerceptionResult, Plan, PlanFailure, ToolCall
 from tests.doubles import tool
 
 EXPLORATORY = StrategyProfile(planning_mode="exploratory", exploration_mode="parallel")
@@ -113,6 +114,75 @@ async def test_the_last_try_is_pointed_to_the_tools_that_fit_best_and_offered_al
     assert pointed[0] == ()
     assert pointed[1][0] == "weather"
     assert len(pointed[1]) == LAST_TRY_TOOLS
+
+
+def records(**counts: tuple[int, int]) -> dict[str, ToolRecord]:
+    """Records of tools of the server `sky`: calls, and how many of them worked."""
+    return {f"sky.{name}": ToolRecord(f"sky.{name}", *count) for name, count in counts.items()}
+
+
+async def shortlist(given: Situation, strategy: StrategyProfile | None = None) -> tuple[str, ...]:
+    pointed: list[tuple[str, ...]] = []
+
+    async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        pointed.append(inputs.shortlist)
+        return Plan("async def solve(): ...")
+
+    await decide(strategy or StrategyProfile(), last_try(given), keep)
+    return pointed[0]
+
+
+async def test_the_shortlist_goes_by_fit_then_by_this_session_then_by_all_sessions() -> None:
+    alike = [
+        tool(name, "sky", description="the weather of a city")
+        for name in ("ada", "bee", "cod", "dee")
+    ]
+    others = [tool(f"t{n}", "bulk", description="moves a pallet") for n in range(9)]
+    given = replace(
+        situation([*others, *alike], memory=[output("cod"), output("t7")]),
+        request="What will the weather be in the city?",
+        tool_records=records(ada=(2, 0), bee=(10, 10), dee=(1, 1)),
+    )
+    assert (await shortlist(given))[:6] == ("cod", "bee", "dee", "ada", "t7", "t0")
+    off = StrategyProfile(memory_fallback_enabled=False)
+    assert (await shortlist(given, off))[:6] == ("ada", "bee", "cod", "dee", "t0", "t1")
+
+
+async def test_no_record_outweighs_a_better_fit() -> None:
+    near = tool("near", "sky", description="the weather of a city, by the hour and by the day")
+    far = tool("far", "sky", description="moves a pallet within a city")
+    others = [tool(f"t{n}", "bulk", description="moves a pallet") for n in range(9)]
+    given = replace(
+        situation([*others, far, near]),
+        request="the weather by the hour and by the day",
+        tool_records=records(near=(9, 0), far=(9, 9)),
+    )
+    assert (await shortlist(given))[0] == "near"
+
+
+async def test_a_failed_plans_tool_that_mostly_fails_is_told() -> None:
+    calls = [
+        ToolCall(f"sky.{name}", {}, ok=name == "works", result="", seconds=0, refused=name == "no")
+        for name in ("bad", "works", "good", "few", "no", "new", "bad", "half")
+    ]
+    failed = Attempt(Plan(""), PlanFailure("tool", ""), tuple(calls))
+    given = situation(TOOLS, force_replan=True)
+    given = replace(
+        given,
+        inputs=replace(given.inputs, failed=(failed,)),
+        tool_records=records(
+            bad=(9, 2), works=(9, 0), good=(9, 5), few=(4, 0), no=(9, 0), other=(9, 0), half=(6, 3)
+        ),
+    )
+    told: list[tuple[ToolRecord, ...]] = []
+
+    async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+        told.append(inputs.failing)
+        return Plan("async def solve(): ...")
+
+    await decide(StrategyProfile(), given, keep)
+    await decide(StrategyProfile(memory_fallback_enabled=False), given, keep)
+    assert [[record.tool for record in each] for each in told] == [["sky.bad", "sky.half"], []]
 
 
 async def test_a_few_tools_need_no_shortlist() -> None:

@@ -16,6 +16,7 @@ from core.ports import (
 )
 from core.provenance.borders import Borders
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.turn import (
     Attempt,
     Declined,
@@ -252,6 +253,14 @@ def test_the_last_try_names_the_tools_that_fit_best() -> None:
     inputs = replace(failed_with("a"), last_try=True, shortlist=("add", "web.get"))
     prompt = decision_prompt(inputs, PROMPTS[0], profile())
     assert "these fit the request best: add, web.get." in prompt.text[prompt.prefix_characters :]
+
+
+def test_a_retry_is_told_of_a_tool_that_mostly_fails() -> None:
+    assert "of its last" not in decision_prompt(failed_with("a"), PROMPTS[0], profile()).text
+    inputs = replace(failed_with("a"), failing=(ToolRecord("web.get", 9, 2),))
+    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    told = prompt.text[prompt.prefix_characters :]
+    assert "\nweb.get failed in 7 of its last 9 calls.\n" in told
 
 
 def test_the_model_may_ask_back_only_where_somebody_is_there() -> None:

@@ -10,6 +10,7 @@ from core.provenance.borders import Borders
 from core.run.observation import bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, PerceptionResult, ToolCall
 from modules.memory.past import NOTHING_PAST, Past
 from modules.offline.tools.pieces import pieces_of
@@ -104,6 +105,7 @@ LAST_TRY = (
     "tool or without one, and keep the plan as simple as can be. It may try one way after the "
     "other, each in try/except."
 )
+MOSTLY_FAILING = "{tool} failed in {failures} of its last {calls} calls."
 SHORTLIST = "Of the tools above, these fit the request best: {names}."
 AGAIN = "Write a plan that differs from these and avoids their errors."
 
@@ -199,12 +201,18 @@ def _failures_text(inputs: DecisionInputs) -> str:
     if inputs.borders is not None:
         parts.append(inputs.borders.note)
     parts += _calls_so_far(failed, inputs.tools, inputs.borders)
+    if inputs.failing:
+        parts.append("\n".join(map(_failing_text, inputs.failing)))
     parts.append(LAST_TRY if inputs.last_try else REPEATED if _is_repeated(failed) else AGAIN)
     if _is_for_no_tool(inputs):
         parts.append(NO_TOOL_NEAR)
     if inputs.shortlist:
         parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)
+
+
+def _failing_text(record: ToolRecord) -> str:
+    return MOSTLY_FAILING.format(tool=record.tool, failures=record.failures, calls=record.calls)
 
 
 def _is_repeated(failed: Sequence[Attempt]) -> bool:
