@@ -33,7 +33,6 @@ from core.events import (
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
 from core.provenance.guard import guard_of
-from core.provenance.images import without_unknown_images
 from core.run.answer import (
     INTERRUPTED,
     after_budget,
@@ -175,7 +174,7 @@ class AgentLoop:
             match result:
                 case FinalAnswer(text):
                     if self._guard is not None:
-                        text = without_unknown_images(text, self._guard.may_load)
+                        text = self._guard.without_unknown_images(text)
                     return "done", with_sources(text, run.steps)
                 case Declined(explanation):
                     return "no_answer", explanation

@@ -12,6 +12,7 @@ from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.asked import Request, is_assent
 from core.provenance.checks import DOUBTS_TOLD, Doubt, ValueCheck, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
+from core.provenance.images import without_unknown_images
 from core.provenance.known import Known
 from core.provenance.urls import addresses_in, parse_url
 from core.run.kept_results import call_key
@@ -111,7 +112,13 @@ class ProvenanceGuard:
         """A call failed; its message may be anybody's."""
         self.known.add(tool, None)
 
-    def may_load(self, url: str) -> bool:
+    def without_unknown_images(self, answer: str) -> str:
+        """The answer without what a viewer would load from an address that is not known."""
+        if "![" not in answer and "<" not in answer:  # how markdown and HTML begin an image
+            return answer
+        return without_unknown_images(answer, self._may_load)
+
+    def _may_load(self, url: str) -> bool:
         """Whether a viewer of the answer may load this address by itself."""
         parsed = parse_url(url)
         return self._mode == "off" or (parsed is not None and self.known.is_url_known(parsed))
