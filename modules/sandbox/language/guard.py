@@ -88,7 +88,8 @@ class GuardedPlan:
         source: The plan as it was given, its lines ended by `\n`.
         text: The plan as it is fed.
         prelude: What must be fed first, while no builtin is hidden yet.
-        stop: Name of the function that it calls where calls nest too deeply.
+        stop: Name of the function that it calls where calls nest too deeply; empty if it is guarded
+            nowhere.
         lines: For each line of `text`, the 1-based line of `source` that it stands for.
         epilogue: What follows the call of the plan's `solve()`, if anything does.
     """
@@ -121,31 +122,31 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
             interpreter ignores.
     """
     source = with_plain_lines(source)
-    names = GuardNames.of(token)
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
-        return GuardedPlan(source, source, "", names.stop, tuple(range(1, source.count("\n") + 2)))
+        return GuardedPlan(source, source, "", "", tuple(range(1, source.count("\n") + 2)))
     try:
         readable, tree = parse_readable(source)
     except (SyntaxError, NotParsed) as error:
-        return _unparsed(source, names.stop, error)
+        return _unparsed(source, error)
+    names = GuardNames.of(token)
     guard = _Guard(PlanText(readable), names)
     guard.walk(tree)
     text, lines = guard.text.edited(guard.edits)
     return GuardedPlan(source, text, guard.prelude(), names.stop, lines, guard.epilogue())
 
 
-def _unparsed(source: str, stop: str, error: SyntaxError | NotParsed) -> GuardedPlan:
+def _unparsed(source: str, error: SyntaxError | NotParsed) -> GuardedPlan:
     """A plan as it is, or one that only says why it can't run."""
     lines = range(1, source.count("\n") + 2)
     found = _GUARDED.search(source)
     if found is None:
-        return GuardedPlan(source, source, "", stop, tuple(lines))
+        return GuardedPlan(source, source, "", "", tuple(lines))
     line, reason = source.count("\n", 0, found.end()) + 1, str(error)
     if isinstance(error, SyntaxError):
         line, reason = error.lineno or line, f"Python {sys.version.split()[0]}: {error.msg}"
     message = f"{found[0].strip()} can't be used in this plan ({reason}); {PLAINER}"
     text = f"raise NotImplementedError({message!r})\n{source}"
-    return GuardedPlan(source, text, "", stop, (line, *lines))
+    return GuardedPlan(source, text, "", "", (line, *lines))
 
 
 class _Guard:
