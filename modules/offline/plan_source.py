@@ -1,4 +1,4 @@
-"""How a plan is written: values, tool calls in either plan style, and the text of the whole."""
+"""How a plan is written: tools that it can call, values, calls in either style, the whole text."""
 
 import keyword
 import re
@@ -6,12 +6,22 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from core.ports import DecisionInputs
-from core.tools.spec import ToolSpec
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import Parameter, ToolSpec
 from core.turn import FINAL_ANSWER
 from core.values import Json
+from modules.offline.arithmetic.tree import Kind
+from modules.offline.tools.pieces import types_of
 
 AS_IT_IS: Final = f'return f"{FINAL_ANSWER} {{answer}}"'
 """The line that gives what is in `answer`."""
+
+_FITTING: Final[dict[Kind, frozenset[str]]] = {
+    "number": frozenset({"number", "integer"}),
+    "integer": frozenset({"number", "integer"}),
+    "text": frozenset({"string"}),
+    "numbers": frozenset({"array"}),
+}
 
 _MODULES: Final = ("asyncio", "datetime", "decimal", "json", "math", "re", "statistics")
 
@@ -20,6 +30,37 @@ class Source(str):
     """Python source that stands for a value, where other strings are the value itself."""
 
     __slots__ = ()
+
+
+def find_tool(tools: ToolCatalog, name: str, kinds: tuple[Kind, ...]) -> ToolSpec | None:
+    """The first tool called `name` whose first parameters take `kinds` and need no more."""
+    for tool in tools:
+        first, others = tool.parameters[: len(kinds)], tool.parameters[len(kinds) :]
+        fits = len(first) == len(kinds) and all(map(_fits, first, kinds))
+        if tool.name == name and fits and not any(p.required for p in others):
+            return tool
+    return None
+
+
+def tool_that_needs(tools: ToolCatalog, names: Iterable[str], *needed: str) -> ToolSpec | None:
+    """The first tool that requires just these arguments; the names come best first."""
+    for name in names:
+        for tool in tools:
+            required = [parameter.name for parameter in tool.parameters if parameter.required]
+            if tool.name == name and required == [*needed]:
+                return tool
+    return None
+
+
+def takes(tool: ToolSpec, name: str) -> bool:
+    """Whether the tool has a parameter of this name."""
+    return any(parameter.name == name for parameter in tool.parameters)
+
+
+def _fits(parameter: Parameter, kind: Kind) -> bool:
+    """Whether a parameter takes a value of this kind; one without a type takes any."""
+    types = types_of(parameter.schema)
+    return not types or bool(types & _FITTING[kind])
 
 
 def literal(value: Json) -> str:

@@ -30,9 +30,8 @@ from modules.offline.arithmetic.tree import (
     is_small,
     is_whole,
 )
-from modules.offline.plan_source import Source, call_source, indented, whole_plan
+from modules.offline.plan_source import Source, call_source, find_tool, indented, whole_plan
 from modules.offline.refusal import Refusal
-from modules.offline.tools.schemas import find_tool
 
 MAX_PARALLEL_CALLS: Final = 4
 """How many calls one `asyncio.gather` holds."""

@@ -10,13 +10,20 @@ from typing import Final
 from core.ports import DecisionInputs
 from core.turn import FURTHER_PROCESSING
 from core.values import JsonObject
-from modules.offline.plan_source import AS_IT_IS, call_lines, filled, indented, literal, whole_plan
+from modules.offline.plan_source import (
+    AS_IT_IS,
+    call_lines,
+    filled,
+    indented,
+    literal,
+    takes,
+    whole_plan,
+)
 from modules.offline.quotes.answering import NEAREST, NOTHING_NEAR, answer_lines
 from modules.offline.quotes.document_questions import DocumentQuestion, documents_tool, listing_tool
 from modules.offline.quotes.questions import read_question
 from modules.offline.quotes.sentences import sentence_lines
 from modules.offline.refusal import Refusal, Unsure
-from modules.offline.tools.schemas import takes
 
 NOTHING_THERE: Final = f"{NOTHING_NEAR} nothing in your documents fits it."
 

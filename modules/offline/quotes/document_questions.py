@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import Exchange
+from modules.offline.plan_source import tool_that_needs
 from modules.offline.quotes.asking import (
     COUNTING,
     QUESTION_CHARACTERS_MAX,
@@ -22,7 +23,6 @@ from modules.offline.quotes.asking import (
 )
 from modules.offline.tools.arguments import SECOND_REQUEST
 from modules.offline.tools.pieces import pieces_of
-from modules.offline.tools.schemas import tool_that_needs
 
 SEARCH_TOOL: Final = "search_stored_documents"
 LIST_TOOL: Final = "list_documents"

@@ -8,9 +8,8 @@ from typing import Final
 from core.tools.spec import Parameter
 from core.values import Json, JsonObject
 from modules.offline.refusal import quoted
-from modules.offline.tools.pieces import Piece, list_of, number_of
+from modules.offline.tools.pieces import Piece, choices_of, list_of, number_of, types_of
 from modules.offline.tools.ranking import CALL_WORDS, STOP_WORDS, Vocabulary, terms
-from modules.offline.tools.schemas import choices_of, types_of
 
 _BEFORE_TEXT: Final = frozenset(
     {"the", "a", "an", "of", "to", "in", "at", "from", "with", "my", "me", "us"}

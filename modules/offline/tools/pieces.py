@@ -1,10 +1,14 @@
-"""The pieces of a request that can become arguments: URLs, paths, quotes, numbers, `key=value`."""
+"""What can become an argument, and what a parameter takes.
+
+The pieces of a request are URLs, paths, quotes, numbers, `key=value`; parameters say what they take
+by JSON Schemas (2020-12, the common part).
+"""
 
 import json
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from core.values import Json
+from core.values import Json, JsonObject
 
 PieceKind: TypeAlias = Literal["word", "number", "quoted", "url", "path", "list", "pair", "mark"]
 
@@ -92,3 +96,25 @@ def list_of(text: str) -> list[Json]:
         return cast("list[Json]", parsed)
     items = (item.strip(" \"'") for item in text.strip("[]").split(","))
     return [item if (number := number_of(item)) is None else number for item in items if item]
+
+
+def types_of(schema: Json) -> frozenset[str]:
+    """The JSON types that the schema allows, null aside; empty if it does not say."""
+    if not isinstance(schema, dict):
+        return frozenset()
+    found: set[str] = set()
+    kind = schema.get("type")
+    for name in kind if isinstance(kind, list) else [kind]:
+        if isinstance(name, str):
+            found.add(name)
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        for option in options if isinstance(options, list) else []:
+            found |= types_of(option)
+    return frozenset(found - {"null"})
+
+
+def choices_of(schema: JsonObject) -> tuple[Json, ...]:
+    """The values that an enum allows; empty if there is no enum."""
+    values = schema.get("enum")
+    return tuple(values) if isinstance(values, list) else ()

@@ -23,6 +23,8 @@ from modules.offline.plan_source import (
     filled,
     indented,
     literal,
+    takes,
+    tool_that_needs,
     whole_plan,
 )
 from modules.offline.quotes.answering import NOTHING_NEAR, answer_lines
@@ -31,7 +33,6 @@ from modules.offline.quotes.questions import read_question
 from modules.offline.quotes.sentences import sentence_lines
 from modules.offline.refusal import Refusal
 from modules.offline.tools.ranking import terms
-from modules.offline.tools.schemas import takes, tool_that_needs
 from modules.offline.web.pages import (
     PAGE_MARK,
     PageQuestion,
