@@ -25,7 +25,7 @@ from core.dispatch.start_failures import RunFailures, StartFailures
 from core.dispatch.tool_pins import Admitted, ToolPins
 from core.errors import ConfigurationError, ServerError
 from core.mcp.hooks import OnProgress, SessionHooks
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer
 from core.process.watchdog import StopGrace, Watchdog
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult

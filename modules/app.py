@@ -16,8 +16,7 @@ from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
-from core.process.shutdown import terminate
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer, terminate
 from core.process.watchdog import StopGrace
 from core.version import __version__
 from modules.cli.command_line import (

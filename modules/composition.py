@@ -20,7 +20,7 @@ from core.dispatch.start_failures import StartFailures
 from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer
 from core.provenance.checks import Doubt
 from core.provenance.guard import AskLeave
 from core.provenance.known import ProvenancePolicy

@@ -19,7 +19,7 @@ from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
 from modules.composition import (

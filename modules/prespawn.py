@@ -12,7 +12,7 @@ from pathlib import Path
 from config.servers import ServerSpec
 from core.dispatch.start_failures import StartFailures
 from core.errors import ServerError
-from core.process.spawn import SpawnedServer, spawn
+from core.process.server import SpawnedServer, spawn
 from core.process.watchdog import Watchdog
 
 _WORD = re.compile(r"[a-z]{3,}")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from config.servers import ServerSpec
 from core.base.redaction import Redactor
 from core.errors import ServerLost, ToolTimeout
-from core.process.spawn import SpawnedServer, last_log_line
+from core.process.server import SpawnedServer, last_log_line
 
 
 def evidence(spec: ServerSpec, spawned: SpawnedServer | None, stray_text: str | None) -> str:

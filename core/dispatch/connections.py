@@ -19,8 +19,7 @@ from core.dispatch.supervisor import Supervisor
 from core.errors import ServerError, ServerLost
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.mcp.peer import SessionLost, Unanswered
-from core.process.shutdown import discard_server
-from core.process.spawn import SpawnedServer, guarded
+from core.process.server import SpawnedServer, discard_server, guarded
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
 from core.values import JsonObject

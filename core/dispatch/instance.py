@@ -21,7 +21,7 @@ from core.mcp.client import McpClient, SessionRefused
 from core.mcp.hooks import SessionHooks
 from core.mcp.peer import RpcError, SessionLost, Transport, TransportDown, Unanswered
 from core.mcp.stdio import StdioTransport
-from core.process.spawn import SpawnedServer, spawn
+from core.process.server import SpawnedServer, spawn
 from core.process.watchdog import StopGrace, Watchdog
 from core.tools.spec import ToolSpec
 

@@ -23,8 +23,7 @@ from core.mcp.wire import (
     encode,
     read_messages,
 )
-from core.process.shutdown import ExitWatch, stop_server
-from core.process.spawn import SpawnedServer, release
+from core.process.server import ExitWatch, SpawnedServer, release, stop_server
 from core.process.watchdog import StopGrace
 from core.values import JsonObject
 
@@ -113,7 +112,7 @@ _log = logging.getLogger(__name__)
 
 
 class StdioTransport(Transport):
-    """Speaks to a spawned server; closing it ends the server in order (`core.process.shutdown`)."""
+    """Speaks to a spawned server; closing it ends the server in order (`core.process.server`)."""
 
     def __init__(
         self,

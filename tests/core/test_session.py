@@ -14,7 +14,7 @@ from core.dispatch.hooks import QUESTIONS_PER_RUN, DispatcherHooks
 from core.dispatch.known_tools import ToolCache
 from core.errors import CallRefused, ConfigurationError, ServerStartError
 from core.mcp.hooks import Question, Reply
-from core.process.spawn import spawn
+from core.process.server import spawn
 from core.session import MCP, MultiMCP
 from core.tools.content import (
     AudioBlock,

@@ -1,6 +1,7 @@
 """Which servers are started before anything else is known, and that nothing goes wrong by it."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,7 @@ from config.server_list import server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
 from core.dispatch.start_failures import StartFailures
-from core.process.shutdown import terminate
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer, terminate
 from modules.prespawn import likely_servers, prespawn
 
 HERE = Path()
@@ -199,3 +199,12 @@ def test_paths_that_no_system_takes_start_nothing(tmp_path: Path, odd: str) -> N
     with spawned(entries, tmp_path) as started:
         assert "b" not in started
         assert "good" in started
+
+
+def test_what_is_imported_before_servers_are_spawned_is_light() -> None:
+    heavy = {"mcp", "jsonschema_rs", "pydantic_monty", "core.loop", "modules.interaction"}
+    code = f"import sys, modules.app\nprint({heavy} & {{*sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"

@@ -12,7 +12,7 @@ from core.dispatch.connections import PerCallConnection, ServerConnection
 from core.dispatch.instance import ConnectionSettings
 from core.errors import ServerLost, ServerStartError, ToolTimeout
 from core.mcp.hooks import Question, Reply, SessionHooks
-from core.process.spawn import spawn
+from core.process.server import spawn
 from core.process.watchdog import Watchdog
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.connections import connected, flaky, killed, starts, text_of

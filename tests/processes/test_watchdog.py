@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from config.servers import ServerSpec
-from core.process.shutdown import terminate
-from core.process.spawn import guarded, spawn
+from core.process.server import guarded, spawn, terminate
 from core.process.watchdog import StopGrace, Watchdog
 from core.process.watchdog_program import living
 from tests.core.dispatch.fixture_servers import is_gone
@@ -32,7 +31,7 @@ AGENT = """
 import os, subprocess, sys, time
 from pathlib import Path
 from config.servers import ServerSpec
-from core.process.spawn import spawn
+from core.process.server import spawn
 from core.process.watchdog import StopGrace, Watchdog
 
 watchdog = Watchdog(StopGrace(stdin_seconds=0.3, term_seconds=0.1, kill_seconds=5.0))

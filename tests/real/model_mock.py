@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from config.models_file import BackendName, ModelEntry, ModelsFile
-from core.process.spawn import server_environment
+from core.process.server import server_environment
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 from tests.real.mock_replies import GEMINI_MODEL, fixture_file

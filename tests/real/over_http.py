@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from config.servers import ServerSpec
-from core.process.spawn import server_environment
+from core.process.server import server_environment
 
 END_SECONDS = 10.0
 

@@ -20,7 +20,7 @@ from typing import cast
 from config.models_file import ModelEntry
 from core.errors import ModelUnavailable
 from core.ports import ModelRequest, ModelTraits, ReplyDelta, ReplyEnd
-from core.process.spawn import server_environment
+from core.process.server import server_environment
 from core.turn import Usage
 from modules.models.serving.budget import output_limit
 from modules.models.thinking import ThinkingSplitter

@@ -10,7 +10,7 @@ from config.servers import ServerSpec
 from core.dispatch.hooks import DispatcherHooks
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
-from core.process.spawn import SpawnedServer
+from core.process.server import SpawnedServer
 from core.process.watchdog import StopGrace
 from core.session import MultiMCP
 

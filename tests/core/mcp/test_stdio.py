@@ -14,8 +14,7 @@ from core.base.json_text import MESSAGE_PARTS_MAX
 from core.mcp.peer import TransportDown
 from core.mcp.stdio import UNSENT_BYTES_CAP, StdioTransport
 from core.mcp.wire import MESSAGE_BYTES_MAX, SLICE_SECONDS, ReadingBudget
-from core.process.shutdown import ExitWatch
-from core.process.spawn import has_exited, spawn
+from core.process.server import ExitWatch, has_exited, spawn
 from core.process.watchdog import StopGrace
 from core.values import JsonObject
 

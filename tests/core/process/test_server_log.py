@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.base.redaction import Redactor
+from core.process.server import last_log_line
 from core.process.server_log import (
     LOG_BYTES_KEPT,
     LOG_BYTES_MAX,
@@ -17,7 +18,6 @@ from core.process.server_log import (
     ServerLog,
     trim_log,
 )
-from core.process.spawn import last_log_line
 
 REDACT: Callable[[str], str] = Redactor({"A_KEY": "the-key-itself"}).text
 BOUND_SECONDS = 10.0

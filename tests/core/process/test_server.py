@@ -12,8 +12,7 @@ import pytest
 from config.servers import ServerSpec
 from core.errors import ServerStartError
 from core.process.left_session import MARK, end_marked, left_behind, marked
-from core.process.shutdown import terminate
-from core.process.spawn import last_log_line, server_environment, spawn
+from core.process.server import last_log_line, server_environment, spawn, terminate
 from core.process.watchdog import StopGrace
 
 QUICK = StopGrace(stdin_seconds=0.05, term_seconds=0.05, kill_seconds=5.0)
@@ -32,14 +31,6 @@ def test_a_spawned_server_speaks_through_its_pipes_and_leads_its_own_group() -> 
     assert os.getpgid(spawned.process.pid) == spawned.process.pid != os.getpgid(0)
     terminate(spawned)
     assert spawned.process.returncode == 0
-
-
-def test_importing_the_module_imports_nothing_heavy() -> None:
-    code = "import sys, core.process.spawn\nprint({'asyncio', 'mcp'} & {*sys.modules})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "set()\n"
 
 
 def test_only_the_listed_variables_and_its_own_reach_the_server(
@@ -148,7 +139,7 @@ def _stat(path: Path) -> list[str]:
 def test_a_server_ends_when_we_are_killed_outright() -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from config.servers import ServerSpec; from core.process.spawn import spawn\n"
+        "from config.servers import ServerSpec; from core.process.server import spawn\n"
         f"spec = ServerSpec('a', (sys.executable, {str(SERVERS / 'able_server.py')!r}), Path())\n"
         "print(spawn(spec, None).process.pid, flush=True); sys.stdin.read()"
     )
