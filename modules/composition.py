@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.bundled import is_documents_server
 from config.schema import AgentProfile, SandboxSection
+from config.server_list import is_documents_server
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen

@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
-from config.bundled import documents_environment, web_environment
 from config.schema import AgentProfile
+from config.server_list import documents_environment, web_environment
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-from config.bundled import KEY_VARIABLES, uses_gemini
 from config.schema import AgentProfile, WebSection
-from config.server_list import ServerList
+from config.server_list import KEY_VARIABLES, ServerList, uses_gemini
 from config.servers import ServerSpec
 from config.settings import HOME_VARIABLE, Places, SettingsError
 from core.base.http import is_loopback

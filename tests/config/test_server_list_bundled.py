@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from config.bundled import (
+from config.schema import AgentProfile, DocumentsSection, WebSection, load_profile
+from config.server_list import (
     DOCUMENTS_VARIABLE,
     KEY_VARIABLES,
     WEB_VARIABLE,
     documents_environment,
+    secret_values,
+    server_list,
     web_environment,
 )
-from config.schema import AgentProfile, DocumentsSection, WebSection, load_profile
-from config.server_list import secret_values, server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places, SettingsError
 from servers.rag.library import options as documents_side
