@@ -1,6 +1,7 @@
 """What a session trusts and has seen so far: the profile's rules, the user's words, results."""
 
 import re
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
@@ -116,8 +117,8 @@ class Known:
         self._addresses: set[str] = set()
         self._quotable: deque[str] = deque()
         self._listed: dict[str, set[str]] = {}
-        for text in (text for texts in policy.texts.values() for text in texts):
-            self._learn_from(text)
+        self._unread = deque(text for texts in policy.texts.values() for text in texts)
+        self._reading = threading.Lock()
 
     @property
     def words(self) -> str:
@@ -134,7 +135,7 @@ class Known:
             return
         self._words.append(text[-WORDS_CHARACTERS_MAX:])
         _drop_oldest(self._words, WORDS_CHARACTERS_MAX)
-        self._learn_from(text[-WORDS_CHARACTERS_MAX:])
+        self._unread.append(text[-WORDS_CHARACTERS_MAX:])
 
     def given(self, text: str) -> None:
         """Take a text that the user handed over, but need not have written: a list of links.
@@ -166,6 +167,7 @@ class Known:
 
     def is_url_known(self, url: Url) -> bool:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
+        self._read_trusted()
         is_root = url.key == f"{url.scheme}://{url.host}" and url.scheme in ("http", "https")
         return url.key in self._urls or (is_root and url.host in self._hosts)
 
@@ -175,6 +177,7 @@ class Known:
 
     def is_address_known(self, key: str, written: str) -> bool:
         """Whether an e-mail address is trusted."""
+        self._read_trusted()
         return key in self._addresses or written in self._plan
 
     def is_path_known(self, path: str, server: str) -> bool:
@@ -236,8 +239,18 @@ class Known:
         # What a file holds there need not be a name.
         return isinstance(server, str) and server in self.policy.trusted_servers
 
+    def _read_trusted(self) -> None:
+        """Trust the URLs, hosts and addresses of the texts that were not looked at yet.
+
+        Only when one is asked about: in a long request that takes a tenth of a second, and most
+        calls carry none.
+        """
+        with self._reading:  # calls of one plan may be checked in several threads
+            while self._unread:
+                self._learn_from(self._unread[0])
+                self._unread.popleft()  # only now: nobody may find it neither there nor known
+
     def _learn_from(self, text: str) -> None:
-        """Trust the URLs, hosts and addresses of a text."""
         runs = (text[start:end] for start, end in url_runs(text))
         for url in (*urls_in(text), *runs, *hosts_named(text)):
             self._urls.update(known_keys(url))
