@@ -113,7 +113,8 @@ def whole_bytes(data: bytes, records: list[MemoryRecord]) -> int:
     if not records or not data.startswith(whole):
         return 0
     rest = data[len(whole) :].rstrip(b"\0")
-    is_begun = rest.startswith(b",") and not rest.rstrip().endswith(b"]")
+    # The end stands at the beginning of a line; those of lists inside of items don't.
+    is_begun = rest.startswith(b",") and not rest.rstrip().endswith(b"\n]")
     return len(whole) if is_begun or (END.startswith(rest) and rest != END) else 0
 
 

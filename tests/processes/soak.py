@@ -12,25 +12,37 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.processes import session_kills
+from tests.modules.session.truncation import cut_at_every_byte
+from tests.processes import session_kills, session_readers
 from tests.servers.rag.indexing import kills as indexing_kills
 
-KILLS = 1000
-WRITERS, WRITING_SECONDS = 4, 60.0
+KILLS = 2000
+SHARING_SECONDS = 60.0
+LONG_SESSION = 10_000
 
 Soak = Callable[[Path, int, int], str]
 """Takes an empty folder, a number of kills and a seed; gives what it counted, or fails."""
 
 
 def _sessions(folder: Path, kills: int, seed: int) -> str:
-    session_kills.survive(folder, kills, seed)
-    return f"{kills} kills of a session's writer, no item lost"
+    counted = session_kills.survive(folder, kills, seed)
+    return (
+        f"{counted.kills:,} kills of a session's writer, {counted.torn} amid an item; of "
+        f"{counted.items:,} items none lost, and each of {counted.sessions} files loads"
+    )
 
 
-def _writers(folder: Path, kills: int, seed: int) -> str:
+def _sharing(folder: Path, kills: int, seed: int) -> str:
     del kills, seed  # they write for a time, and nothing is drawn
-    items = session_kills.write_together(folder, WRITERS, WRITING_SECONDS)
-    return f"{WRITERS} writers for {WRITING_SECONDS:g} s, {items} items, none lost"
+    counted = session_readers.share(folder, SHARING_SECONDS)
+    told = ", ".join(f"{role} {number:,}" for role, number in counted.items())
+    return f"two writers and three readers for {SHARING_SECONDS:g} s, nothing lost: {told}"
+
+
+def _truncation(folder: Path, kills: int, seed: int) -> str:
+    del kills, seed
+    cuts = cut_at_every_byte(folder, LONG_SESSION)
+    return f"{LONG_SESSION:,} items, cut off at each of the last {cuts:,} bytes: whole items stay"
 
 
 def _indexing(folder: Path, kills: int, seed: int) -> str:
@@ -40,7 +52,8 @@ def _indexing(folder: Path, kills: int, seed: int) -> str:
 
 SOAKS: dict[str, Soak] = {
     "sessions": _sessions,
-    "writers": _writers,
+    "sharing": _sharing,
+    "truncation": _truncation,
     "indexing": _indexing,
 }
 

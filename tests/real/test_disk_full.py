@@ -1,7 +1,6 @@
 """A disk that is full while documents are indexed: what was written stands, and the rest comes."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,20 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT
+from tests.namespaces import NAMESPACES, may_mount
 from tests.real.fill_index import FILES
 
-NAMESPACES = ("unshare", "--user", "--map-root-user", "--mount")
 TIMEOUT_SECONDS = 50
-
-
-def may_mount() -> bool:
-    """Whether this system lets us have a disk of our own."""
-    if shutil.which("unshare") is None:
-        return False
-    tried = subprocess.run(
-        [*NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False
-    )
-    return tried.returncode == 0
 
 
 def test_a_full_disk_costs_no_document_that_was_written_and_more_room_brings_the_others(

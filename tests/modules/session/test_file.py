@@ -18,6 +18,7 @@ from modules.session.memory import MemoryManager
 from modules.session.records import MemoryRecord, storable
 from tests.modules.session.json_values import JSON_VALUES, strict_json
 from tests.modules.session.opened import opened
+from tests.modules.session.truncation import cut_at_every_byte
 
 
 def note(text: str) -> MemoryItem:
@@ -314,6 +315,12 @@ def test_any_truncation_keeps_all_whole_items_and_goes_on(
         again.records.append(file.records[0])
         again.save()
         assert len(json.loads(path.read_bytes())) == kept + 1
+
+
+def test_a_file_that_is_cut_off_at_any_byte_of_its_last_items_keeps_all_whole_ones(
+    tmp_path: Path,
+) -> None:
+    assert cut_at_every_byte(tmp_path, items=5) > 400
 
 
 def test_an_item_is_appended_and_what_stands_before_it_is_not_written_again(
