@@ -1,8 +1,10 @@
 """Whatever a session file holds, the session opens and its next request is planned."""
 
 import asyncio
+import io
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,17 +12,24 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from core.base.memory.exchanges import TITLE
+from core.errors import ExitCode
 from core.ports import DecisionInputs, ModelRequest
 from core.provenance.known import Known, ProvenancePolicy
 from core.strategy import select_decision_prompt_path
 from core.turn import USAGE, MemoryItem, Usage
 from core.values import Json
+from modules.cli.surroundings import Run
 from modules.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
 from modules.session.history import activity_of, exchanges, usage_of
+from modules.session.records import FORMAT, format_of
 from modules.terminal.wording import activity_text, usage_text
+from tests.command_line import write_profile
 from tests.doubles import profile
+from tests.modules.cli.by_hand import prepared
 from tests.modules.offline.plans import Bench, history, offline_reply
+from tests.modules.session.json_values import strict_json
 from tests.modules.session.opened import opened
 
 BIG: Final = "9" * 400
@@ -52,19 +61,26 @@ USAGES: Final = st.dictionaries(
     st.dictionaries(st.sampled_from(["model_calls", "cost", "input_tokens", "x"]), VALUES),
     max_size=2,
 )
-METADATA: Final = st.fixed_dictionaries({}, optional={"server": VALUES, USAGE: USAGES | VALUES})
+METADATA: Final = st.fixed_dictionaries(
+    {}, optional={"server": VALUES, "seconds": VALUES, TITLE: VALUES, USAGE: USAGES | VALUES}
+)
 ITEMS: Final = st.fixed_dictionaries(
     {
         "timestamp": st.just(1) | VALUES,
         "type": st.sampled_from(["run_metadata", "tool_call", "tool_output", "final_answer"]),
-        "text": TEXTS,
+        "text": TEXTS | VALUES,
     },
     optional={
         "final_answer": TEXTS | VALUES,
         "user_query": TEXTS | VALUES,
-        "tool_name": TEXTS,
+        "tool_name": TEXTS | VALUES,
+        "tool_args": VALUES,
         "tool_result": VALUES,
+        "tags": VALUES,
+        "success": VALUES,
+        "session_id": VALUES,
         "metadata": METADATA | VALUES,
+        "format": st.sampled_from([1, 2]) | VALUES,
         "of_a_later_version": VALUES,
     },
 )
@@ -108,6 +124,35 @@ def test_no_stored_item_makes_a_session_unusable(
         assert len(asides) <= len(memory.take_warnings()) <= 1
         assert all(aside.read_bytes() == data[: len(data) - cut_off] for aside in asides)
         assert opened("notes", folder).take_warnings() == []
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(ITEMS | VALUES, max_size=4))
+@example([{"timestamp": 1e300, "type": "run_metadata", "text": "", "user_query": "\x1b[2J\u202e"}])
+def test_no_stored_item_makes_a_command_fail(stored: list[Json]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        write_profile(home)
+        path = home / "memory" / "notes.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(stored), encoding="utf-8")
+        is_too_new = format_of(path.read_bytes()) > FORMAT
+        for words in (
+            *(["list"], ["list", "--json"], ["show", "notes"], ["show", "notes", "--json"]),
+            *(["export", "notes"], ["export", "notes", "--html"], ["export", "notes", "--json"]),
+            ["rename", "notes", "title"],
+        ):
+            if is_too_new and words[0] != "list":
+                continue
+            profile_options = ["--profile", str(home / "profile.yaml")]
+            around = prepared(home, {}, "sessions", *words, *profile_options)
+            around = replace(around, stdout=io.StringIO())
+            if path.exists() or words[0] == "list":  # or nothing in it could be read
+                run: Run = around.options.run
+                assert run(around) == ExitCode.ANSWERED
+                assert isinstance(around.stdout, io.StringIO)
+                if "--json" in words:
+                    strict_json(around.stdout.getvalue().encode())
 
 
 @pytest.mark.parametrize(
