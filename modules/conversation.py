@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from core.provenance.known import Known, ProvenancePolicy
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
+from core.tools.record import ToolRecord
 from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome, Usage
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
@@ -29,6 +30,7 @@ from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
 from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
+from modules.memory.tool_record import newest_tool_records
 from modules.model_manager import ModelManager
 from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
@@ -328,7 +330,12 @@ class Conversation:
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,
             ask_user=self._ask_user,
+            recall_tools=self._recall_tools if self._profile.memory.memory_service else None,
         )
+
+    async def _recall_tools(self) -> Mapping[str, ToolRecord]:
+        structure = self._profile.memory.storage.structure
+        return await asyncio.to_thread(newest_tool_records, self._memory_folder, structure)
 
     async def _condense(self, request: str, text: str, room_characters: int) -> str:
         return await summarise(self._model, request, text, room_characters)

@@ -1,4 +1,4 @@
-"""`sessions`: what was asked before, found again: listed, shown, exported, named, deleted."""
+"""`sessions`: what was asked before, listed, shown, exported, named, deleted and counted."""
 
 import argparse
 import html
@@ -13,6 +13,7 @@ from core.errors import ExitCode, StorageError, UsageError
 from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from modules.cli.sessions_stats import show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary, moment
 from modules.session.records import storable
@@ -134,6 +135,11 @@ def prune_sessions(around: Surroundings) -> ExitCode:
         except StorageError as error:
             around.complaints.say("memory", str(error))
     return _report_pruned(around, old, deleted)
+
+
+def session_statistics(around: Surroundings) -> ExitCode:
+    """What all sessions come to."""
+    return show_statistics(around, _kept(around))
 
 
 def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
@@ -328,5 +334,13 @@ examples:
   agent.py sessions prune --older-than 90d""",
         prune_sessions,
         _add_prune,
+    ),
+    "stats": Action(
+        "requests, tokens and cost, and how the calls of each tool went",
+        """\
+examples:
+  agent.py sessions stats
+  agent.py sessions stats --json | jq '.tools[] | select(.success_rate < 0.5)'""",
+        session_statistics,
     ),
 }

@@ -58,7 +58,7 @@ def activity_of(items: Iterable[MemoryItem]) -> Activity:
             done = replace(done, requests=done.requests + 1)
         if item.type != "tool_output" or "kept" in item.metadata or "refused" in item.metadata:
             continue
-        seconds = _seconds(item)
+        seconds = seconds_of(item) or 0.0
         if item.tool_name == SANDBOX_STEP:
             done = replace(done, plans=done.plans + 1, seconds=done.seconds + seconds)
         else:
@@ -67,11 +67,12 @@ def activity_of(items: Iterable[MemoryItem]) -> Activity:
     return done
 
 
-def _seconds(item: MemoryItem) -> float:
+def seconds_of(item: MemoryItem) -> float | None:
+    """The wall seconds that a call or a plan took; None where that can't be read."""
     seconds = item.metadata.get("seconds")
     if isinstance(seconds, int | float) and 0 <= seconds <= MAX_USAGE:
         return float(seconds)
-    return 0.0
+    return None
 
 
 @cache

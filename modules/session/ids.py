@@ -4,6 +4,7 @@ A session that is named is there, or one to begin; it is never one made up by a 
 """
 
 import contextlib
+import heapq
 import itertools
 import re
 from collections.abc import Iterator
@@ -115,6 +116,23 @@ def kept_sessions(folder: Path, structure: Structure) -> list[str]:
     return sorted(used, key=lambda one: (used[one], one), reverse=True)
 
 
+def newest_sessions(folder: Path, structure: Structure) -> Iterator[str]:
+    """Ids of all sessions that are kept, those that began last first.
+
+    A session that the user named counts by its last use. Folders of days are listed when their
+    turn comes: the first id is there at once, however many sessions there are.
+    """
+    named: list[tuple[float, str]] = []
+    for path in folder.glob("*.json"):
+        is_ours = structure == "flat" and path.stem.startswith("session-")
+        if not is_ours and _SESSION_ID.fullmatch(path.stem) is not None:
+            with contextlib.suppress(OSError):  # it was deleted just now
+                named.append((path.stat().st_mtime, path.stem))
+    dated = ((_began(one), one) for one in _kept_ids(folder, structure))
+    for _, session_id in heapq.merge(sorted(named, reverse=True), dated, reverse=True):
+        yield session_id
+
+
 def find_session(text: str, folder: Path, structure: Structure) -> str:
     """The kept session that `text` means: its id, or a part that only one id has.
 
@@ -173,6 +191,12 @@ def _kept_ids(folder: Path, structure: Structure) -> Iterator[str]:
             name = str(file.relative_to(folder).with_suffix(""))
             if _SESSION_ID.fullmatch(name) is not None:
                 yield name
+
+
+def _began(session_id: str) -> float:
+    """Unix time in seconds, by a dated id."""
+    moment = session_id.rpartition("/")[2].split("-")[1]
+    return float(moment) if moment.isascii() and moment.isdigit() else 0.0
 
 
 def _nearest(session_id: str, kept: list[str]) -> list[str]:

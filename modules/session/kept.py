@@ -157,9 +157,16 @@ class KeptSessions:
 
 
 def moment(unix_seconds: float) -> str:
-    """A time as this machine's clock shows it; a session's file may hold any number."""
-    try:
-        when = datetime.fromtimestamp(unix_seconds).astimezone()
-    except (ValueError, OverflowError, OSError):
+    """A time as this machine's clock shows it."""
+    when = local_time(unix_seconds)
+    if when is None:
         return "at an unknown time"
     return when.isoformat(sep=" ", timespec="minutes")[:16]
+
+
+def local_time(unix_seconds: float) -> datetime | None:
+    """The same; None for what is no time, as a session's file may hold any number."""
+    try:
+        return datetime.fromtimestamp(unix_seconds).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
