@@ -1,8 +1,9 @@
 """All servers of a run, from the profile and from files of `mcp.json` form, each id once.
 
-What the profile says of documents and of the web goes to the bundled servers that have a use for
-it, each told in one variable, with absolute paths. Of what the profile leaves out, the servers have
-the same defaults (`servers.rag.library.options`, `servers.web.options`).
+What the profile says of documents, the web and memory goes to the bundled servers that have a use
+for it, each told in one variable, with absolute paths. Of what the profile leaves out, the servers
+have the same defaults (`servers.rag.library.options`, `servers.web.options`,
+`servers.memory.options`).
 """
 
 import json
@@ -23,8 +24,10 @@ from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret,
 
 DOCUMENTS_VARIABLE: Final = "CORTEX_DOCUMENTS"
 WEB_VARIABLE: Final = "CORTEX_WEB"
+MEMORY_VARIABLE: Final = "CORTEX_MEMORY"
 DOCUMENTS_SCRIPT: Final = Path("servers") / "documents_server.py"
 WEBSEARCH_SCRIPT: Final = Path("servers") / "websearch_server.py"
+MEMORY_SCRIPT: Final = Path("servers") / "memory_server.py"
 
 KEY_VARIABLES: Final[Mapping[str, str]] = {"brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
 """Where the keys of search engines stand, of those that need one."""
@@ -203,10 +206,28 @@ def web_environment(
     return {WEB_VARIABLE: _json(given), **_found([_OLLAMA_HOST, *keys], environ)}
 
 
+def memory_environment(
+    profile: AgentProfile, home: Path, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """What the memory server gets in its environment beside the usual.
+
+    It embeds as the documents do; where they use Gemini, its key goes along.
+    """
+    embedder = profile.documents.embedder
+    given = {
+        "folder": str(profile.memory_folder(home)),
+        "embedder": embedder,
+        "mask": profile.memory.mask,
+        "is_on": profile.memory.memory_service,
+    }
+    keys = [_GEMINI_KEY] if embedder.startswith("gemini") else []
+    return {MEMORY_VARIABLE: _json(given), **_found([_OLLAMA_HOST, *keys], environ)}
+
+
 def with_sections(
     spec: ServerSpec, profile: AgentProfile, root: Path, home: Path, environ: Mapping[str, str]
 ) -> ServerSpec:
-    """The spec, which learns of documents and web if it is that of a bundled server with a use.
+    """The spec, which learns what the profile says if it is that of a bundled server with a use.
 
     What its entry sets itself counts more.
     """
@@ -219,6 +240,9 @@ def with_sections(
     if told or searches:
         told |= web_environment(profile.web, environ, searches=searches)
         keys += _web_keys(profile.web, searches=searches)
+    if _starts(spec, root / MEMORY_SCRIPT):
+        told |= memory_environment(profile, home, environ)
+        keys.append(_GEMINI_KEY)
     if not told:
         return spec
     secrets = {told[key] for key in keys if len(told.get(key, "")) >= MIN_SECRET_CHARACTERS}

@@ -351,6 +351,50 @@ class DownloadInput(ToolInput):
     raw: bool = Field(default=False, description="true: the HTML source, not the text")
 
 
+class SearchMemoryInput(ToolInput):
+    """What to look for in earlier conversations, and how."""
+
+    query: str = Field(
+        description="what was spoken about: a question or words",
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
+    )
+    top_k: Count = Field(default=5, description="how many exchanges")
+    mode: Literal["hybrid", "words", "vectors"] = Field(
+        default="hybrid", description="words: exact words; vectors: meaning; hybrid: both"
+    )
+
+
+class RememberInput(ToolInput):
+    """What to keep about the user."""
+
+    text: str = Field(
+        description="the fact or preference in one sentence, as the user stated it",
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
+    )
+
+
+class RecallInput(ToolInput):
+    """Which remembered facts are wanted."""
+
+    subject: str = Field(
+        default="",
+        description="what the facts are about; empty: all facts",
+        max_length=QUERY_CHARACTERS_MAX,
+    )
+
+
+class ForgetInput(ToolInput):
+    """Which remembered fact to forget."""
+
+    fact: str = Field(
+        description="what the fact says, some of its words, or its id",
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
+    )
+
+
 class TextOutput(ToolOutput):
     """A text."""
 

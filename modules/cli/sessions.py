@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from core.base.clock import moment
 from core.base.memory.exchanges import DatedExchange, dated_exchanges, title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
@@ -15,7 +16,7 @@ from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
 from modules.cli.sessions_stats import show_statistics
 from modules.cli.surroundings import Options, Surroundings
-from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary, moment
+from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.session.records import storable
 
 LISTED: Final = 20

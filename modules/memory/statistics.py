@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from core.base.clock import local_time
 from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges
 from core.base.memory.session_json import MAX_FILE_BYTES
@@ -13,7 +14,7 @@ from core.tools.record import ToolRecord
 from core.turn import MemoryItem, Usage
 from modules.memory.tool_record import ToolCalls, newest_items
 from modules.session.history import usage_of
-from modules.session.kept import KeptSessions, local_time
+from modules.session.kept import KeptSessions
 
 
 @frozen

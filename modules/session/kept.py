@@ -4,11 +4,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from config.schema import AgentProfile
+from core.base.clock import moment
 from core.base.files import DAMAGED, drafts_of, folder_locked
 from core.base.frozen import frozen
 from core.base.memory.exchanges import TITLE, dated_exchanges, title_of
@@ -154,19 +154,3 @@ class KeptSessions:
         for warning in memory.take_warnings():
             self._say("memory", warning)
         return memory
-
-
-def moment(unix_seconds: float) -> str:
-    """A time as this machine's clock shows it."""
-    when = local_time(unix_seconds)
-    if when is None:
-        return "at an unknown time"
-    return when.isoformat(sep=" ", timespec="minutes")[:16]
-
-
-def local_time(unix_seconds: float) -> datetime | None:
-    """The same; None for what is no time, as a session's file may hold any number."""
-    try:
-        return datetime.fromtimestamp(unix_seconds).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return None

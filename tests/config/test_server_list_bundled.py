@@ -1,6 +1,7 @@
 """What the profile says of documents and the web, and how it reaches the bundled servers alone."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,18 @@ from config.schema import AgentProfile, DocumentsSection, WebSection, load_profi
 from config.server_list import (
     DOCUMENTS_VARIABLE,
     KEY_VARIABLES,
+    MEMORY_VARIABLE,
     WEB_VARIABLE,
     documents_environment,
+    memory_environment,
     secret_values,
     server_list,
     web_environment,
 )
 from config.servers import ServerSpec
 from config.settings import ROOT, Places, SettingsError
+from servers.memory import options as memory_side
+from servers.memory.options import read_options as read_memory
 from servers.rag.library import options as documents_side
 from servers.rag.library.options import DocumentOptions
 from servers.rag.library.options import read_options as read_documents
@@ -41,7 +46,7 @@ def specs(profile: AgentProfile, environ: dict[str, str]) -> dict[str, ServerSpe
     return {spec.id: spec for spec in found.specs}
 
 
-def keys_told(environment: dict[str, str]) -> set[str]:
+def keys_told(environment: Mapping[str, str]) -> set[str]:
     return {name for name in environment if name.endswith("_KEY")}
 
 
@@ -250,3 +255,31 @@ def test_off_is_off_though_yaml_takes_it_for_false(tmp_path: Path, written: str)
     path.write_text(f"agent: {{name: Test, id: test}}\nsecurity: {{provenance: {written}}}\n")
     found = load_profile(path).security.provenance
     assert found == {"'off'": "off", "no": "off"}.get(written, written)
+
+
+def test_the_memory_server_reads_what_the_profile_says() -> None:
+    assert MEMORY_VARIABLE == memory_side.OPTIONS_VARIABLE
+    shipped = load_profile(PROFILE)
+    told = read_memory(memory_environment(shipped, HOME, {"OLLAMA_HOST": "box:11434"}))
+    assert told == read_memory({"CORTEX_HOME": str(HOME)})
+    off = read_memory(memory_environment(shipped.without_memory(), HOME, {}))
+    assert not off.is_on
+
+
+def test_only_the_bundled_memory_server_is_told_and_of_its_profile_alone() -> None:
+    document: dict[str, object] = {
+        "agent": {"name": "Test", "id": "test"},
+        "documents": {"embedder": "gemini:x"},
+        "memory": {"mask": ["4[0-9]{3}"]},
+        "mcp_servers": [
+            {"id": "past", "script": "servers/memory_server.py"},
+            {"id": "own", "command": "python3", "args": ["servers/memory_server.py"]},
+        ],
+    }
+    found = specs(AgentProfile.model_validate(document), EVERY_KEY)
+    told = read_memory(found["past"].env)
+    assert told.folder == HOME / "memory" / "profiles" / "test"
+    assert (told.embedder, told.mask) == ("gemini:x", ("4[0-9]{3}",))
+    assert keys_told(found["past"].env) == {"GEMINI_API_KEY"}
+    assert secret_values(found.values()) == {"gem-key"}
+    assert found["own"].env == {}

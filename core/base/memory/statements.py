@@ -163,7 +163,7 @@ def stated_facts(request: str) -> tuple[str, ...]:
 
 def bare_fact(text: str) -> str:
     """A fact without a "remember that" before it and a full stop behind it, on one line."""
-    line = " ".join(text.split())
+    line = " ".join([*text.split(), ""])
     found = re.compile(_EXPLICIT).match(line)
     return line[found.end() :].rstrip(" .!") if found else line.rstrip(" .!")
 

@@ -35,6 +35,7 @@ from servers.rag.library.options import DocumentOptions
 from servers.rag.library.parts import Parts, open_parts, open_vectors
 from servers.rag.passages import DocumentEntry, SearchMode, SearchResult
 from servers.rag.ports import Embedder
+from servers.rag.search.merging import Hit
 from servers.rag.search.searcher import TOP_K, Searcher
 from servers.rag.vectors.store import VectorStore
 from servers.reading.source import Extracted
@@ -175,6 +176,28 @@ class DocumentLibrary:
         self._writer.require(self.index)
         return self._sync_and_embed(anew=False) if embed else self.indexer.sync()
 
+    @property
+    def chunks_to_embed(self) -> int:
+        """How many chunks have no vector and are to get one."""
+        return 0 if self._embedder is None else self.index.counts().chunks_without_vectors
+
+    def fill_vectors(self) -> None:
+        """Give all chunks their vectors, while the caller waits; `failures` says what fails.
+
+        Raises:
+            IndexUnusable: another process keeps the index up to date, or it can't be written.
+        """
+        self._writer.require(self.index)
+        self._vectors_missing = ""
+        try:
+            self.indexer.fill_vectors()
+        except EmbedderUnavailable as error:
+            self._vectors_missing = str(error)
+
+    def let_others_write(self) -> None:
+        """Give the index's lock back until something is to be written; not after `start`."""
+        self._writer.release()
+
     def reindex(self) -> SyncReport:
         """Read all documents again though their files are the same; raises the same.
 
@@ -188,6 +211,10 @@ class DocumentLibrary:
     ) -> SearchResult:
         """The passages that fit best; see `Searcher.search`."""
         return self._searcher.search(query, top_k, file, mode)
+
+    def hits(self, query: str, count: int, mode: SearchMode = "hybrid") -> tuple[list[Hit], str]:
+        """The chunks that fit best, each by itself; see `Searcher.hits`."""
+        return self._searcher.hits(query, count, mode)
 
     def documents(self) -> list[DocumentEntry]:
         """All files that the index knows, by name, also those that could not be read."""

@@ -96,12 +96,32 @@ class Searcher:
         Raises:
             IndexUnusable: the index can't be read.
         """
+        ranked, found, notes = self._rank(query, file, mode)
+        if found is None:
+            return SearchResult((), " ".join(notes))
+        selection = select(self._hits(ranked), max(1, min(top_k, TOP_K_MAX)), found.cosine_between)
+        notes += [*_about_common_words(found), *_about_repeats(selection.repeated_in)]
+        return SearchResult(selection.passages, " ".join(notes))
+
+    def hits(self, query: str, count: int, mode: SearchMode = "hybrid") -> tuple[list[Hit], str]:
+        """The best `count` chunks, best first, each by itself, and what should be said about them.
+
+        Raises:
+            IndexUnusable: the index can't be read.
+        """
+        ranked, _, notes = self._rank(query, None, mode)
+        return [*self._hits(ranked[:count])], " ".join(notes)
+
+    def _rank(
+        self, query: str, file: str | None, mode: SearchMode
+    ) -> tuple[list[Candidate], Candidates | None, list[str]]:
+        """All that may answer, best first; where nothing does, no candidates, and why."""
         asked = cleaned(query)
         if not asked:
-            return SearchResult((), NOTHING_TO_ASK)
+            return [], None, [NOTHING_TO_ASK]
         among = None if file is None else self._index.chunk_ids(file)
         if among is not None and not among:
-            return SearchResult((), f"The index has no text of a document named {file!r}.")
+            return [], None, [f"The index has no text of a document named {file!r}."]
         found, without = self._find(asked, file, among, mode)
         notes = [*_about_length(query), *without]
         question = Question(
@@ -111,11 +131,8 @@ class Searcher:
             lambda words: self._index.search_words(words, CANDIDATES, file),
         )
         if is_noise(question, found, self._noise_cosine):
-            return SearchResult((), " ".join([NOTHING_FITS, *notes]))
-        ranked = self._ranked(asked, found, mode)
-        selection = select(self._hits(ranked), max(1, min(top_k, TOP_K_MAX)), found.cosine_between)
-        notes += [*_about_common_words(found), *_about_repeats(selection.repeated_in)]
-        return SearchResult(selection.passages, " ".join(notes))
+            return [], None, [NOTHING_FITS, *notes]
+        return self._ranked(asked, found, mode), found, notes
 
     def _find(
         self, asked: str, file: str | None, among: Sequence[int] | None, mode: SearchMode

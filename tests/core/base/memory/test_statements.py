@@ -163,3 +163,4 @@ def test_different_subjects(one: str, other: str) -> None:
 def test_a_fact_is_bare_without_what_asks_to_remember_it() -> None:
     assert bare_fact("Remember that  I'm\nvegetarian.") == "I'm vegetarian"
     assert bare_fact("the code is 7!") == "the code is 7"
+    assert bare_fact("remember that") == bare_fact(" ") == ""

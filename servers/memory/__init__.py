@@ -1,0 +1,1 @@
+"""What the memory server searches: past exchanges, indexed by the engine of the documents."""

@@ -1,0 +1,1 @@
+"""The memory server: past exchanges, found again."""
