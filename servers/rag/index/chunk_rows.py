@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.frozen import frozen
-from servers.rag.index.document_rows import TextRanges
+from servers.rag.index.text_blocks import TextRanges
 from servers.rag.index.word_table import WordTable
 from servers.rag.passages import Chunk, StoredChunk
 from servers.rag.ports import Vectors

@@ -21,21 +21,21 @@ from servers.rag.index.connections import Connections
 from servers.rag.index.document_rows import (
     find_document,
     read_entries,
-    read_text,
     rename_row,
     write_document,
-    write_text,
 )
 from servers.rag.index.opening import adopt, is_sound, prepare
 from servers.rag.index.schema import (
     COUNTER,
     FINGERPRINT,
     IDENTITY,
+    INDEX_FILE,
     changes_since,
     log_changes,
     meta_int,
     meta_text,
 )
+from servers.rag.index.text_blocks import read_text, write_text
 from servers.rag.index.word_table import (
     WordTable,
     full_match,
@@ -53,8 +53,6 @@ from servers.rag.passages import (
 )
 from servers.rag.ports import Vectors
 from servers.reading.source import Extracted
-
-INDEX_FILE = "index.sqlite3"
 
 VECTORS_BATCH = 4_096
 

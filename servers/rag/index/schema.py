@@ -16,6 +16,8 @@ from collections.abc import Iterable
 
 from servers.rag.passages import VectorChanges
 
+INDEX_FILE = "index.sqlite3"
+
 APPLICATION_ID = 0x43525831
 """`CRX1`, in the header of the file: it is ours."""
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from servers.rag.errors import IndexUnusable
-from servers.rag.index.document_rows import BLOCK_CHARACTERS
 from servers.rag.index.index import Index
+from servers.rag.index.text_blocks import BLOCK_CHARACTERS
 from servers.rag.passages import Chunk
 from servers.reading.source import Extracted
 from tests.servers.rag.index.made import FINGERPRINT, cut, entry, found, put
