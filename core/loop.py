@@ -51,7 +51,7 @@ from core.run.observation import (
     shorten,
     unread_text,
 )
-from core.run.working_memory import TEXT, item
+from core.run.working_memory import MEMORY, TEXT, item
 from core.strategy import Decision, Situation, decide
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -228,7 +228,10 @@ class AgentLoop:
             case _:
                 assert_never(decision.reply)
         if isinstance(result, FurtherProcessing):
-            result = judge_text_to_read(result, run.read, self._borders)
+            is_from_memory, shown = MEMORY in plan.source, run.observation or ""
+            result = judge_text_to_read(
+                result, run.read, self._borders, may_be_kept=is_from_memory, shown=shown
+            )
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)

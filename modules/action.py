@@ -16,12 +16,14 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
-from core.base.json_text import json_start
+from core.base.json_text import json_start, texts_in
 from core.base.text import shorten
 from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
-from core.run.working_memory import WorkingMemory
+from core.run.observation import SHORT_ANSWER_CHARACTERS
+from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
@@ -56,9 +58,6 @@ _VERDICTS = (
     (FURTHER_PROCESSING, FurtherProcessing),
     (CLARIFICATION, AskedBack),
 )
-
-SHORT_ANSWER_CHARACTERS = 500
-"""Longest value without a verdict that is taken for an answer."""
 
 COMPARED_CHARACTERS = 100
 """How much of what a tool gave is compared with the beginning of what a plan returns."""
@@ -112,17 +111,19 @@ async def run_plan(
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
     memory = memory or WorkingMemory()
+    # Text that an earlier plan had from a tool is still a tool's.
+    kept = await asyncio.to_thread(_kept_texts, plan, memory.values)
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare, memory)
     memory.take(ran.memory)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
     text = (await asyncio.to_thread(format_result, value)).strip()
-    if (inside := _object_inside(text, plan, ran)) is not None:
+    if (inside := _object_inside(text, plan, ran, kept)) is not None:
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     for prefix, verdict in _VERDICTS:
         said = text.removeprefix(prefix).strip()
-        if text.startswith(prefix) and said and _is_own(prefix, text, plan, ran):
+        if text.startswith(prefix) and said and _is_own(prefix, text, plan, ran, kept):
             return verdict(said, ran.calls, ran.found)
     return _without_verdict(value, text, ran)
 
@@ -186,7 +187,12 @@ def _in_own_words(failure: PlanFailure, source: str) -> PlanFailure:
     return replace(failure, line_text=line_text(source, failure.line))
 
 
-def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
+def _kept_texts(plan: Plan, values: JsonObject) -> tuple[str, ...]:
+    """The texts in working memory, if the plan names that."""
+    return tuple(texts_in(values)) if MEMORY in plan.source else ()
+
+
+def _object_inside(text: str, plan: Plan, ran: SandboxResult, kept: Sequence[str]) -> str | None:
     """How the interpreter shows an object, if that stands in an answer by accident.
 
     It is no accident where the plan wrote it or a tool may have sent it.
@@ -197,13 +203,14 @@ def _object_inside(text: str, plan: Plan, ran: SandboxResult) -> str | None:
     sent = any(
         isinstance(c.result, dict | list) or found.group() in str(c.result) for c in ran.calls
     )
-    return None if sent else found.group()
+    return None if sent or any(found.group() in one for one in kept) else found.group()
 
 
-def _is_own(prefix: str, text: str, plan: Plan, ran: SandboxResult) -> bool:
+def _is_own(prefix: str, text: str, plan: Plan, ran: SandboxResult, kept: Sequence[str]) -> bool:
     """Whether the plan itself wrote the prefix that its text begins with, and no tool."""
     begins = text[:COMPARED_CHARACTERS]
-    told = (c.result.strip()[:COMPARED_CHARACTERS] for c in ran.calls if isinstance(c.result, str))
+    results = (c.result for c in ran.calls if isinstance(c.result, str))
+    told = (part.strip()[:COMPARED_CHARACTERS] for part in chain(results, kept))
     told = (part for part in told if part.startswith(prefix))
     given = any(begins.startswith(part) or part.startswith(begins) for part in told)
     return prefix.removesuffix(":") in plan.source and not given

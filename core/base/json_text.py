@@ -82,6 +82,20 @@ def at_once(work: Generator[None, None, T]) -> T:
             return done.value
 
 
+def texts_in(value: Json) -> Iterator[str]:
+    """The texts in a value, names included, in order."""
+    waiting: list[Json] = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif isinstance(inner, list):
+            waiting += reversed(inner)
+        elif isinstance(inner, dict):
+            for name, part in reversed(inner.items()):
+                waiting += (part, name)
+
+
 _SHOWN_LEVELS = 100  # containers within containers; each shows a bracket at least
 
 

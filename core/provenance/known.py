@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from config.schema import LISTING_TOOLS
 from core.base.frozen import frozen
+from core.base.json_text import texts_in
 from core.provenance import paths
 from core.provenance.arguments import texts_of
 from core.provenance.urls import (
@@ -200,7 +201,7 @@ class Known:
 
     def learn(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> "Learnt":
         """What a result adds; takes long for long ones, and changes nothing yet."""
-        text = "\n".join(islice(_texts(value), RESULT_VALUES_MAX))
+        text = "\n".join(islice(texts_in(value), RESULT_VALUES_MAX))
         urls: set[str] = set()
         if matches(tool, self.policy.link_sources):
             urls.update(links_in_list(text))
@@ -277,20 +278,6 @@ def _pages(tool: ToolSpec, arguments: JsonObject) -> list[str]:
         if is_meant and parse_url(text) is not None:
             found.append(text)
     return found[:PAGES_OF_CALL_MAX]
-
-
-def _texts(value: Json) -> Iterator[str]:
-    """The texts in a value, in order."""
-    waiting: list[Json] = [value]
-    while waiting:
-        inner = waiting.pop()
-        if isinstance(inner, str):
-            yield inner
-        elif isinstance(inner, list):
-            waiting += reversed(inner)
-        elif isinstance(inner, dict):
-            for name, part in reversed(inner.items()):
-                waiting += (part, name)
 
 
 def _drop_oldest(texts: deque[str], characters: int) -> None:

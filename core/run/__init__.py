@@ -1,1 +1,1 @@
-"""What one run keeps: its calls, results for retries, observations, the sources of its answer."""
+"""What one run keeps: calls, results for retries, observations, values by name, its sources."""

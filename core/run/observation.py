@@ -27,6 +27,9 @@ PROMPT_TOKENS = 4_096
 CHARACTERS_PER_TOKEN = 3
 """Cautiously: prose in English has four and more, other languages and tables fewer."""
 
+SHORT_ANSWER_CHARACTERS = 500
+"""Longest text that is taken for an answer where the plan doesn't say that it is one."""
+
 QUESTION_CHARACTERS = 2_000
 """How much of a question that a plan asks back is shown and repeated in prompts."""
 
@@ -82,18 +85,25 @@ def unread_text(result: PlanFailed) -> str | None:
 
 
 def judge_text_to_read(
-    result: FurtherProcessing, read: Collection[str], borders: Borders | None = None
+    result: FurtherProcessing,
+    read: Collection[str],
+    borders: Borders | None = None,
+    *,
+    may_be_kept: bool = False,
+    shown: str = "",
 ) -> ActionResult:
     """What a plan's wish that a text be read amounts to.
 
     Text that was read before would make the next step this one again, and small models spend all
     steps so: it is a failure. A plan that called nothing has no text of a tool. What it wrote
     itself after something was read is the answer, under the wrong verdict; before that, it only
-    puts its work off.
+    puts its work off. With `may_be_kept` a long text may come from working memory instead, as the
+    rest of one does of which the prompt had `shown` the beginning.
     """
     if result.text in read:
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE), result.calls, result.found)
-    if result.calls or result.found:
+    is_kept = may_be_kept and len(result.text) > SHORT_ANSWER_CHARACTERS
+    if result.calls or result.found or (is_kept and result.text not in shown):
         return result
     if not read:
         return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_READ))

@@ -14,7 +14,7 @@ from itertools import starmap
 
 from core.base.json_text import json_start
 from core.provenance.borders import Borders
-from core.run.observation import bordered, shorten
+from core.run.observation import SHORT_ANSWER_CHARACTERS, bordered, shorten
 from core.values import Json, JsonObject
 
 MEMORY = "memory"
@@ -60,7 +60,9 @@ class WorkingMemory:
         self.values, self.lost = (self.values, ()) if left is None else (left.values, left.lost)
 
     def keep_text(self, text: str) -> None:
-        """Hold the text that a step found, in place of an earlier one."""
+        """Hold the text that a step found, in place of an earlier one that it is no part of."""
+        if len(text) > SHORT_ANSWER_CHARACTERS and text in str(self.values.get(TEXT)):
+            return
         kept = text.encode("utf-8", "replace")[:TEXT_BYTES].decode(errors="ignore")
         self.values = {**self.values, TEXT: shorten(text, len(kept))}
 

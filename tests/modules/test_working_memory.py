@@ -76,6 +76,35 @@ async def test_a_later_step_computes_with_what_an_earlier_one_has_kept() -> None
     assert len(observed) < MIN_OBSERVATION_CHARACTERS + 100 < len(ROWS)
 
 
+async def test_the_rest_of_a_long_text_is_read_on_from_memory() -> None:
+    model = Scripted(
+        f"{PUT}\n{GO_ON}",
+        "return 'FURTHER_PROCESSING_REQUIRED: ' + memory['text'][1_800:3_600]",
+        "return 'FURTHER_PROCESSING_REQUIRED: ' + memory['text'][1_800:3_600]",
+        "return 'FURTHER_PROCESSING_REQUIRED: ' + memory['text'][:100]",
+    )
+    async with Sandbox() as sandbox:
+        outcome, events = await run(model, sandbox)
+    seen = [event.text for event in events if isinstance(event, Observed)]
+    assert seen[1:] == [ROWS[1_800:3_600].strip()]
+    assert f'memory["text"]: str of {len(ROWS):,} characters' in model.asked[2].prompt
+    assert "was read before" in model.asked[3].prompt, "the same part again"
+    assert outcome.answer == ROWS[:100], "what is short is the answer under a wrong verdict"
+
+
+async def test_a_retry_may_have_a_text_read_that_the_failed_plan_kept() -> None:
+    model = Scripted(
+        "memory['page'] = 'word ' * 200\nreturn 1 / 0",
+        "return f\"FURTHER_PROCESSING_REQUIRED: {memory['page']}\"",
+        "return 'FINAL_ANSWER: done'",
+    )
+    async with Sandbox() as sandbox:
+        outcome, events = await run(model, sandbox)
+    assert outcome.answer == "done"
+    (seen,) = [event.text for event in events if isinstance(event, Observed)]
+    assert seen == ("word " * 200).strip()
+
+
 async def test_a_retry_has_what_the_plan_before_it_kept_and_is_told_of_what_is_lost() -> None:
     model = Scripted(
         "memory['n'] = 20\nmemory['f'] = solve\nreturn 1 / 0",
