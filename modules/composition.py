@@ -26,8 +26,8 @@ from core.provenance.guard import AskLeave
 from core.provenance.known import ProvenancePolicy
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
-from modules.terminal.asking.dialogue import HeldStream
-from modules.terminal.asking.questions import Questions, terminal_questions
+from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.progress import Progress
 
 PINS_FILE: Final = "tool_pins.json"
@@ -42,10 +42,10 @@ SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 @frozen
 class Display:
-    """What a run tells on stderr, and asks there."""
+    """What a run tells on stderr, and asks there; no `questions` where nobody can type answers."""
 
     progress: Progress
-    questions: Questions
+    questions: Questions | None
 
 
 def open_display(
@@ -54,12 +54,11 @@ def open_display(
     """A display on `stderr`, which is None where the process began without one."""
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        progress, stream = Progress(stderr, loudness, redactor), None
-    else:
-        stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-        progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
-        stream.before_held = progress.make_room
-    return Display(progress, terminal_questions(sys.stdin, stream, progress.say))
+        return Display(Progress(stderr, loudness, redactor), None)
+    stream = HeldStream(stderr)  # what is told while a question is open comes behind it
+    progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+    stream.before_held = progress.make_room
+    return Display(progress, Questions(Dialogue(sys.stdin, stream), progress.say))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:
@@ -124,10 +123,14 @@ def build_dispatcher(
             told.add(text)
 
     async def ask(question: Question) -> Reply:
+        if questions is None:
+            return unanswered(question, progress.say)
         with access.while_asking():
             return await questions.ask(question)
 
     async def approve(changes: Sequence[ToolChange]) -> bool:
+        if questions is None:
+            return False
         with access.while_asking():
             return await questions.approve(changes)
 
@@ -155,9 +158,11 @@ def build_dispatcher(
 
 
 def asking_leave(
-    questions: Questions, while_asking: Callable[[], AbstractContextManager[None]]
-) -> AskLeave:
+    questions: Questions | None, while_asking: Callable[[], AbstractContextManager[None]]
+) -> AskLeave | None:
     """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
+    if questions is None:
+        return None
 
     async def ask(tool: str, doubt: Doubt) -> bool | None:
         with while_asking():

@@ -120,6 +120,7 @@ class Interaction:
         sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
+        questions = display.questions
         self.conversation = Conversation(
             profile,
             model,
@@ -129,9 +130,9 @@ class Interaction:
             self.progress,
             session_id,
             redactor,
-            display.questions.ask_back if display.questions.is_attended() else None,
+            questions.ask_back if questions is not None and questions.is_attended() else None,
             provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(display.questions, sandbox.standing_still),
+            asking_leave(questions, sandbox.standing_still),
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
         )
 

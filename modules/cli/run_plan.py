@@ -253,7 +253,7 @@ def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[Serve
 
 
 def _guard(
-    source: str, dispatcher: MultiMCP, policy: ProvenancePolicy, ask: AskLeave
+    source: str, dispatcher: MultiMCP, policy: ProvenancePolicy, ask: AskLeave | None
 ) -> ProvenanceGuard:
     """What checks the plan's calls: addresses, say, that it has from a page."""
     known = Known(policy)

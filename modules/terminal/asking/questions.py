@@ -10,7 +10,6 @@ import contextlib
 import re
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TextIO
 from urllib.parse import urlsplit
 
 from core.base.text import shorten
@@ -22,7 +21,6 @@ from modules.terminal.asking.dialogue import (
     Cancelled,
     Declined,
     Dialogue,
-    HeldStream,
     Interrupted,
 )
 from modules.terminal.asking.forms import filled_in, is_confirmed
@@ -51,19 +49,6 @@ MESSAGE_CHARACTERS_TOLD = 120
 _URL_TEXT = re.compile(r"[\x21-\x7e]+")
 
 
-def terminal_questions(
-    stdin: TextIO | None, stderr: HeldStream | None, say: Callable[[str, str], None]
-) -> "Questions":
-    """Questions at this process's terminal.
-
-    Somebody is there if stdin and stderr are both terminals and the program is in the
-    foreground. Hand the same `stderr` to whatever else writes lines there: it keeps them back
-    while a question is open. `say` writes a line under a stage.
-    """
-    dialogue = Dialogue(stdin, stderr) if stdin is not None and stderr is not None else None
-    return Questions(dialogue, say)
-
-
 def _interrupt_run() -> None:
     """What Ctrl-C does where no question is open."""
     signal.raise_signal(signal.SIGINT)
@@ -74,11 +59,11 @@ class Questions:
 
     def __init__(
         self,
-        dialogue: Dialogue | None,
+        dialogue: Dialogue,
         say: Callable[[str, str], None],
         interrupt_run: Callable[[], None] = _interrupt_run,
     ) -> None:
-        """Ask nothing yet; without a terminal, nobody is ever there."""
+        """Ask nothing yet; `say` writes a line under a stage."""
         self._dialogue = dialogue
         self._say = say
         self._interrupt_run = interrupt_run
@@ -89,13 +74,14 @@ class Questions:
     async def ask(self, question: Question) -> Reply:
         """The user's reply to a server; `core.mcp.hooks.Ask`."""
         if not self.is_attended():
-            return self._declined(question, "nobody is at a terminal to answer")
+            return unanswered(question, self._say)
         try:
             fields = _checked(question)
         except FormError as problem:
-            return self._declined(question, str(problem))
+            return _declined(question, str(problem), self._say)
         if self._waiting >= WAITING_MAX:
-            return self._declined(question, f"{WAITING_MAX} questions are waiting already")
+            why = f"{WAITING_MAX} questions are waiting already"
+            return _declined(question, why, self._say)
         try:
             async with self._asking() as dialogue:
                 if question.url is not None:
@@ -133,7 +119,7 @@ class Questions:
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
-        return self._dialogue is not None and self._dialogue.is_attended()
+        return self._dialogue.is_attended()
 
     async def ask_back(self, question: str) -> str | None:
         """The user's answer to a question of a plan (`core.ports.AskUser`); None if there is none.
@@ -164,16 +150,14 @@ class Questions:
         Raises:
             Cancelled: the run was interrupted while another question was open.
         """
-        if (dialogue := self._dialogue) is None:
-            raise Cancelled
         self._waiting += 1
         interruptions = self._interruptions
         try:
             async with self._turn:
                 if self._interruptions != interruptions:
                     raise Cancelled
-                async with _opened(dialogue):
-                    yield dialogue
+                async with _opened(self._dialogue):
+                    yield self._dialogue
         except Interrupted:
             self._interruptions += 1
             self._interrupt_run()  # with the terminal as it was
@@ -181,10 +165,16 @@ class Questions:
         finally:
             self._waiting -= 1
 
-    def _declined(self, question: Question, why: str) -> Reply:
-        message = on_one_line(shorten(question.message, MESSAGE_CHARACTERS_TOLD))
-        self._say("tool", f"server '{question.server}' asked: {message} (declined: {why})")
-        return Reply("decline")
+
+def unanswered(question: Question, say: Callable[[str, str], None]) -> Reply:
+    """The reply to a server where nobody is there; it is told by `say`, under a stage."""
+    return _declined(question, "nobody is at a terminal to answer", say)
+
+
+def _declined(question: Question, why: str, say: Callable[[str, str], None]) -> Reply:
+    message = on_one_line(shorten(question.message, MESSAGE_CHARACTERS_TOLD))
+    say("tool", f"server '{question.server}' asked: {message} (declined: {why})")
+    return Reply("decline")
 
 
 @contextlib.asynccontextmanager

@@ -243,14 +243,14 @@ import sys
 
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question
-from modules.terminal.asking.dialogue import HeldStream
-from modules.terminal.asking.questions import terminal_questions
+from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.questions import Questions
 
 def say(stage, text):
     print(f"[{stage}] {text}", file=sys.stderr)
 
 async def main():
-    questions = terminal_questions(sys.stdin, HeldStream(sys.stderr), say)
+    questions = Questions(Dialogue(sys.stdin, HeldStream(sys.stderr)), say)
     schema = {"properties": {"seat": {"type": "string", "enum": ["window", "aisle"]}}}
     print(await questions.ask(Question("booking", "Which seat?", schema)), flush=True)
     print(await questions.approve([ToolChange("notes", "read", "a", "b")]), flush=True)
@@ -270,11 +270,11 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none
 
 from core.mcp.hooks import Question
-from modules.terminal.asking.dialogue import HeldStream
-from modules.terminal.asking.questions import terminal_questions
+from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.questions import Questions
 
 async def main():
-    questions = terminal_questions(sys.stdin, HeldStream(sys.stderr), print)
+    questions = Questions(Dialogue(sys.stdin, HeldStream(sys.stderr)), print)
     prompting = asyncio.create_task(PromptSession().prompt_async("prompt> ", handle_sigint=False))
     while not get_app_or_none():
         await asyncio.sleep(0)

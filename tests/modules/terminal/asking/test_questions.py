@@ -10,13 +10,12 @@ from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.values import JsonObject
-from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.forms import ATTEMPTS_MAX
 from modules.terminal.asking.questions import (
     MESSAGE_CHARACTERS_MAX,
     WAITING_MAX,
     Questions,
-    terminal_questions,
 )
 from tests.modules.terminal.asking.person import CTRL_C, CTRL_D, Person, ask, form, question
 
@@ -195,11 +194,9 @@ class TestWhatServersWrite:
 
 
 class TestNobody:
-    @pytest.mark.parametrize("person", [None, Person(attended=False)])
-    async def test_a_question_is_declined_at_once_with_a_line_that_says_so(
-        self, person: Person | None
-    ) -> None:
+    async def test_a_question_is_declined_at_once_with_a_line_that_says_so(self) -> None:
         said: list[tuple[str, str]] = []
+        person = Person(attended=False)
         questions = Questions(person, lambda stage, text: said.append((stage, text)))
         assert await questions.ask(question("Which\ntable?" + "?" * 500)) == Reply("decline")
         ((stage, text),) = said
@@ -210,20 +207,14 @@ class TestNobody:
 
     async def test_changes_are_refused(self) -> None:
         changes = [ToolChange("notes", "read", "a", "b")]
-        for person in (None, Person(attended=False)):
-            assert not await Questions(person, lambda stage, text: None).approve(changes)
-
-    async def test_streams_that_are_no_terminals_mean_nobody(self) -> None:
-        said: list[str] = []
-        questions = terminal_questions(None, None, lambda stage, text: said.append(text))
-        assert await questions.ask(question()) == Reply("decline")
-        assert len(said) == 1
+        questions = Questions(Person(attended=False), lambda stage, text: None)
+        assert not await questions.approve(changes)
 
     async def test_a_closed_stdin_means_nobody_too(self) -> None:
         stdin, stderr = io.StringIO(), HeldStream(io.StringIO())
         stdin.close()
         for stream in (stdin, io.StringIO()):
-            questions = terminal_questions(stream, stderr, lambda stage, text: None)
+            questions = Questions(Dialogue(stream, stderr), lambda stage, text: None)
             assert await questions.ask(question()) == Reply("decline")
 
     @pytest.mark.parametrize(
@@ -288,7 +279,7 @@ class TestManyAtOnce:
             assert (await second).content == {"b": "b"}
 
 
-async def ask_back(person: Person | None, text: str) -> str | None:
+async def ask_back(person: Person, text: str) -> str | None:
     async with asyncio.timeout(5):
         return await Questions(person, lambda stage, text: None).ask_back(text)
 
@@ -356,7 +347,6 @@ class TestQuestionsOfPlans:
     async def test_where_nobody_is_there_nothing_is_shown(self) -> None:
         person = Person("x", attended=False)
         assert await ask_back(person, "Which one?") is None
-        assert await ask_back(None, "Which one?") is None
         assert person.shown == ""
 
     async def test_a_question_of_a_megabyte_is_shown_in_part(self) -> None:

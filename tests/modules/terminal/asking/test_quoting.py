@@ -13,7 +13,7 @@ from tests.modules.terminal.asking.person import CTRL_D, Person
 URL = Doubt("url", "http://u@n\u0435ws.example/\u202e\x1b[2J\u200b?d=1", "key")
 
 
-async def allowed(person: Person | None, doubt: Doubt = URL) -> bool | None:
+async def allowed(person: Person, doubt: Doubt = URL) -> bool | None:
     async with asyncio.timeout(5):
         return await Questions(person, lambda stage, text: None).allow("web.read", doubt)
 
@@ -35,7 +35,6 @@ async def test_anything_but_yes_is_no(line: str | Exception) -> None:
 
 
 async def test_nobody_there_and_too_much_to_read_is_no_answer() -> None:
-    assert await allowed(None) is None
     assert await allowed(Person("y", attended=False)) is None
     assert await allowed(Person("y"), Doubt("url", "x" * (URL_CHARACTERS_MAX + 1), "k")) is None
     many: JsonObject = {f"a{number}": number for number in range(ARGUMENTS_MAX + 1)}
