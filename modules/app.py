@@ -14,6 +14,7 @@ from pathlib import Path
 from config.schema import load_profile
 from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
+from core.dispatch.prespawn import prespawn
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
 from core.process.server import SpawnedServer, terminate
@@ -26,7 +27,6 @@ from modules.cli.command_line import (
     parse_command,
     run_command,
 )
-from modules.prespawn import prespawn
 from modules.session.request import clean_request, read_request
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import Waits

@@ -46,7 +46,7 @@ PRELOADED = (
     "modules.models.choosing.choice",
     "modules.models.scripted",
     "modules.offline.planner",
-    "modules.prespawn",
+    "core.dispatch.prespawn",
     "modules.sandbox.session",
     "modules.terminal.answer",
     "modules.terminal.progress",

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from config.servers import ServerSpec
 from core.base.text import clause
+from core.dispatch.prespawn import may_be_meant
 from core.ports import (
     DecisionInputs,
     ModelRequest,
@@ -53,7 +54,6 @@ from modules.offline.tools.pieces import pieces_of
 from modules.offline.tools.plans import candidates_for, write_other_plan, write_tool_plan
 from modules.offline.tools.ranking import terms
 from modules.offline.web.plans import SEARCH_TOOL, check_web_request, web_tools, write_web_plan
-from modules.prespawn import may_be_meant
 
 MAX_ENTITIES = 20
 """How many entities a perception lists."""

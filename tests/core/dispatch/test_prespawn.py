@@ -15,9 +15,9 @@ from config.schema import AgentProfile, load_profile
 from config.server_list import server_list
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
+from core.dispatch.prespawn import likely_servers, prespawn
 from core.dispatch.start_failures import StartFailures
 from core.process.server import SpawnedServer, terminate
-from modules.prespawn import likely_servers, prespawn
 
 HERE = Path()
 MATH = ServerSpec(
