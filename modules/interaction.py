@@ -35,8 +35,7 @@ from modules.model_manager import ModelManager, choose_model
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
-from modules.terminal.answer import one_line_of, print_failure_line, print_json
-from modules.terminal.printing import print_answer
+from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits, interrupting
 

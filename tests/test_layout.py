@@ -56,7 +56,7 @@ TOP_LEVEL = {
     "typings",  # types of libraries that ship none, where pyright looks for them
 }
 GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
-TERMINAL_LIBRARIES = {"rich", "prompt_toolkit"}
+TERMINAL_LIBRARIES = {"rich", "prompt_toolkit", "markdown_it", "pygments"}
 MAX_STEP_LINES = 40
 
 

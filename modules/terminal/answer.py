@@ -3,9 +3,10 @@
 import dataclasses
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
-from typing import TextIO, assert_never, cast
+from typing import Final, TextIO, assert_never, cast
 
 from core.errors import ExitCode
 from core.turn import (
@@ -24,6 +25,28 @@ from modules.terminal.printing import json_safe, print_document, printable, writ
 _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+LABEL: Final = "💡 Final Answer:"
+
+
+def print_answer(answer: str, stream: TextIO) -> None:
+    """Write an answer: labelled and laid out for a terminal, bare for a pipe or file.
+
+    On a terminal it is taken for markdown, unless it is a value (see `value_of`), and nothing in
+    it can drive the terminal.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+    """
+    text = answer
+    if stream.isatty():
+        text = f"{LABEL} {printable(answer)}"
+        if isinstance(value_of(answer), str):
+            from modules.terminal.display.page import page_text  # late: rich takes 0.06 s
+
+            text = page_text(answer, stream, LABEL, os.environ) or text
+    write(f"{text}\n", stream)
 
 
 def print_failure_line(message: str, stream: TextIO) -> None:

@@ -14,19 +14,6 @@ _DRIVES_A_TERMINAL = re.compile(
 """C0 and C1 but for tab and line end, line separators, bidirectional overrides, lone surrogates."""
 
 
-LABEL = "💡 Final Answer:"
-
-
-def print_answer(answer: str, stream: TextIO) -> None:
-    """Write an answer: labelled and made harmless for a terminal, bare for a pipe or file.
-
-    Raises:
-        BrokenPipeError: the reader has gone.
-    """
-    text = f"{LABEL} {printable(answer)}" if stream.isatty() else answer
-    write(f"{text}\n", stream)
-
-
 def printable(text: str) -> str:
     """`text` without characters that could drive a terminal or reorder its line.
 

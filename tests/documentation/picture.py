@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from modules.terminal.printing import LABEL
+from modules.terminal.answer import LABEL
 from tests.command_line import INDIA, fresh_agent
 from tests.documentation.pages import DOCS
 

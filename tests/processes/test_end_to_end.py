@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.version import __version__
-from modules.terminal.printing import LABEL
+from modules.terminal.answer import LABEL
 from tests.command_line import (
     INDIA,
     ROOT,

@@ -23,8 +23,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.terminal.answer import print_json, value_of
-from modules.terminal.printing import LABEL, print_answer
+from modules.terminal.answer import LABEL, print_answer, print_json, value_of
 from tests.doubles import Terminal
 
 
@@ -78,7 +77,7 @@ class TestAnswers:
         terminal, pipe = Terminal(), io.StringIO()
         print_answer(hostile, terminal)
         print_answer(hostile, pipe)
-        assert terminal.getvalue() == f"{LABEL} \\x1b]0;owned\\x07 42\n\tmore\n"
+        assert terminal.getvalue() == f"{LABEL} \\x1b]0;owned\\x07 42\nmore\n"
         assert pipe.getvalue() == f"{hostile}\n"
 
     @pytest.mark.parametrize("answer", ["", "a\nb\n", "{'x': \"y\"}", "grüße 🎉"])

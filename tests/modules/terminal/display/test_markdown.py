@@ -1,0 +1,194 @@
+"""Answers laid out: what each kind of block becomes, whole words, and nothing hostile."""
+
+import time
+
+import pytest
+from rich.text import Text
+
+from modules.terminal.display.markdown import (
+    CELLS_MAX,
+    CHARACTERS_MAX,
+    Layout,
+    NotLaidOut,
+    laid_out,
+)
+from modules.terminal.display.page import knows_links, page_text
+from tests.doubles import Terminal
+
+LABEL = "Answer:"
+WIDTHS = [200, 100, 40]
+
+PAGE = """# Title
+
+Some **bold** words, *others*, `code` and a [link](https://example.org/page) in a long paragraph.
+
+1. The first of two items that are long enough to be wrapped on a narrow screen
+2. second
+   - inner one
+   - inner two
+
+```python
+def answer() -> int:
+    return 42
+```
+
+| Name | Said of it | Count |
+|---|---|---:|
+| alpha | the first of all letters, described at such length that it wraps | 1,000 |
+| beta | short | 2 |
+
+> Quoted by somebody, at some length too, so that this goes over more than one line.
+
+Known [Source: notes.md, ID: 7] and [Source: other.pdf, ID: 1], again [Source: notes.md, ID: 9].
+
+Sources: https://example.org/page; notes.md
+"""
+
+
+def lines(markdown: str, columns: int = 100, *, has_links: bool = False) -> list[str]:
+    return laid_out(markdown, Layout(columns, has_links)).plain.split("\n")
+
+
+def links(text: Text) -> set[str]:
+    styles = [span.style for span in text.spans if not isinstance(span.style, str)]
+    return {style.link for style in styles if style.link}
+
+
+class TestBlocks:
+    @pytest.mark.parametrize("columns", WIDTHS)
+    def test_every_line_fits_and_every_word_stays_whole(self, columns: int) -> None:
+        shown = lines(PAGE, columns)
+        assert all(len(line) <= columns and line == line.rstrip() for line in shown)
+        words = set(" ".join(shown).split())
+        wanted = "bold paragraph. narrow inner described letters, Quoted somebody, alpha 1,000"
+        assert words.issuperset(wanted.split())
+
+    def test_a_table_has_columns_as_wide_as_they_need(self) -> None:
+        assert lines("| a | b |\n|---|--:|\n| one two | 3 |\n| x | 10 |") == [
+            "a         b",
+            "───────  ──",
+            "one two   3",
+            "x        10",
+        ]
+
+    def test_a_cell_wraps_in_its_column(self) -> None:
+        shown = lines("| k | v |\n|---|---|\n| one | some words here |\n| two | x |", 14)
+        assert shown[:5] == ["k    v", "───  ─────────", "one  some", "     words", "     here"]
+        assert shown[5:] == ["", "two  x"]
+
+    def test_a_table_whose_words_do_not_fit_becomes_a_list_of_its_rows(self) -> None:
+        shown = lines("| name | value |\n|---|---|\n| abcdefghijkl | mnopqrstuvwx |", 22)
+        assert shown == ["name: abcdefghijkl", "value: mnopqrstuvwx"]
+
+    def test_lists_hang_and_nest(self) -> None:
+        assert lines("9. one two three\n10. b\n    - c", 12) == [
+            " 9. one two",
+            "    three",
+            "10. b",
+            "    • c",
+        ]
+
+    def test_code_keeps_its_lines_and_spaces(self) -> None:
+        assert lines("```\nif a:\n    b   # *c*\n```") == ["  if a:", "      b   # *c*"]
+
+    def test_lines_stay_as_they_were_written(self) -> None:
+        assert lines("one\ntwo") == ["one", "two"]
+
+    def test_a_label_stands_before_a_paragraph_and_above_all_else(self) -> None:
+        layout = Layout(80, has_links=False)
+        assert laid_out("12 apples", layout, LABEL).plain == "Answer: 12 apples"
+        assert laid_out("- a", layout, LABEL).plain == "Answer:\n• a"
+
+
+class TestSources:
+    def test_marks_become_numbers_and_each_source_is_named_once(self) -> None:
+        shown = lines(PAGE)
+        assert "Known [2] and [3], again [2]." in shown
+        assert shown[-4:] == [
+            "Sources",
+            "[1] https://example.org/page",
+            "[2] notes.md",
+            "[3] other.pdf",
+        ]
+
+    def test_a_page_is_a_link_where_the_terminal_knows_links(self) -> None:
+        text = laid_out("x\n\nSources: https://e.org/a; b.md", Layout(80, has_links=True))
+        assert links(text) == {"https://e.org/a"}
+
+
+class TestLinks:
+    def test_without_links_the_address_is_written_out(self) -> None:
+        assert lines("[here](https://e.org/a)") == ["here (https://e.org/a)"]
+        assert lines("<https://e.org/a>") == ["https://e.org/a"]
+
+    def test_with_links_the_host_is_shown_so_that_no_text_hides_it(self) -> None:
+        text = laid_out("[bank.example](https://evil.example/a)", Layout(80, has_links=True))
+        assert text.plain == "bank.example (evil.example)"
+        assert links(text) == {"https://evil.example/a"}
+
+    @pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "x:y"])
+    def test_only_addresses_of_the_web_and_mail_become_links(self, address: str) -> None:
+        text = laid_out(f"[a]({address})", Layout(80, has_links=True))
+        assert links(text) == set()
+
+    @pytest.mark.parametrize(
+        ("environ", "known"),
+        [
+            ({"TERM_PROGRAM": "iTerm.app"}, True),
+            ({"VTE_VERSION": "7200"}, True),
+            ({"VTE_VERSION": "4000"}, False),
+            ({"TERM": "xterm-kitty"}, True),
+            ({"TERM": "xterm-kitty", "TMUX": "socket"}, False),
+            ({"TERM": "xterm"}, False),
+        ],
+    )
+    def test_terminals_that_know_links_are_known(
+        self, environ: dict[str, str], *, known: bool
+    ) -> None:
+        assert knows_links(environ) == known
+
+
+class TestHostileText:
+    def test_entities_make_no_control_characters(self) -> None:
+        shown = "\n".join(lines("a &#8238;b &#12; &#x9b; `&#27;` [c](https://e.org/&#8238;)"))
+        assert "\u202e" not in shown
+        assert shown.isprintable()
+
+    def test_html_is_text(self) -> None:
+        assert lines("a List<int> <b>x</b>") == ["a List<int> <b>x</b>"]
+        assert lines("<div>\nx\n</div>") == ["<div>", "x", "</div>"]
+
+    @pytest.mark.parametrize("text", ["2*3*4 = 24", "a_b_c", "f(**kwargs)", "C:\\temp\\new"])
+    def test_what_is_no_markdown_stays(self, text: str) -> None:
+        assert lines(text) == [text]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "x" * (CHARACTERS_MAX + 1),
+            "|a" * 3_000 + "\n" + "|-" * 3_000 + "\n" + "x\n" * 9_000,
+            "|a|b|\n|-|-|\n" + "|a|b|\n" * (CELLS_MAX // 3),
+        ],
+    )
+    def test_what_would_take_too_long_is_not_laid_out(self, text: str) -> None:
+        with pytest.raises(NotLaidOut):
+            lines(text)
+        assert page_text(text, Terminal(), LABEL, {"TERM": "xterm"}) is None
+
+    @pytest.mark.parametrize(
+        "text", [">" * 39_000, "![" * 19_000, "- " * 19_000, "[[[a]" * 7_000, "`" * 39_000]
+    )
+    def test_nothing_keeps_the_parser_busy_for_long(self, text: str) -> None:
+        began = time.process_time()
+        page_text(text, Terminal(), LABEL, {"TERM": "xterm"})
+        assert time.process_time() - began < 10, "1 s is usual"
+
+
+@pytest.mark.parametrize(
+    "environ", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": ""}]
+)
+def test_without_colours_no_escape_sequence_is_written(environ: dict[str, str]) -> None:
+    text = page_text(PAGE, Terminal(), LABEL, environ)
+    assert text is not None
+    assert "\x1b" not in text
+    assert "Title" in text
