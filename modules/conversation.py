@@ -23,7 +23,7 @@ from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
-from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome, Usage
+from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
@@ -40,7 +40,7 @@ from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import Attached, read_attachments
-from modules.session.history import Activity, activity_of, exchanges, usage_of
+from modules.session.history import exchanges
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
@@ -146,13 +146,18 @@ class Conversation:
         """The model that answers."""
         return self._model.name
 
-    def session_usage(self) -> dict[str, Usage]:
-        """What the session has used so far, by model; of requests in earlier processes too."""
-        return usage_of(self._items())
+    async def loaded_items(self) -> list[MemoryItem]:
+        """All that the session has kept so far, in earlier processes too.
 
-    def session_activity(self) -> Activity:
-        """What the session has done so far, in earlier processes too."""
-        return activity_of(self._items())
+        Raises:
+            StorageError: its file can't be read.
+        """
+        if self._begun is None and self._resume_id is None:
+            return []
+        memory = self._session().memory
+        await asyncio.to_thread(memory.load)
+        await self._tell_warnings(memory)
+        return memory.get_session_items()
 
     def new_session(self) -> None:
         """Let the next request begin a new session."""
@@ -168,12 +173,13 @@ class Conversation:
         self.new_session()
         self._resume_id = checked
 
-    def interrupt(self) -> None:
-        """Stop the running request, if there is one; servers stay alive."""
+    def interrupt(self) -> bool:
+        """Stop the running request; servers stay alive. Whether there was one."""
         if self._loop is not None:
             self._loop.interrupt()
         elif self._preparation is not None:
             self._preparation.cancel()
+        return self._preparation is not None
 
     async def ask(self, request: str, texts: tuple[TextInput, ...] = ()) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
@@ -277,9 +283,6 @@ class Conversation:
             recorder = SessionRecorder(memory, settings, redactor=self._redactor)
             self._begun = _Session(memory, recorder)
         return self._begun
-
-    def _items(self) -> list[MemoryItem]:
-        return self._begun.memory.get_session_items() if self._begun is not None else []
 
     async def _tell_warnings(self, memory: MemoryManager) -> None:
         for warning in memory.take_warnings():

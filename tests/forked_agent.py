@@ -36,7 +36,7 @@ PRELOADED = (
     "agent",
     "core.session",
     "modules.app",
-    "modules.cli.slash_commands",
+    "modules.cli.prompt_commands.dispatch",
     "modules.cli.call",
     "modules.cli.mcp",
     "modules.cli.mcp_servers",
@@ -51,7 +51,7 @@ PRELOADED = (
     "modules.terminal.answer",
     "modules.terminal.progress",
     "modules.terminal.asking.questions",
-    "modules.terminal.repl",
+    "modules.terminal.input.repl",
 )
 """What runs import sooner or later; the rest, each still imports by itself."""
 

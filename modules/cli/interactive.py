@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.docs import PromptDocuments
-from modules.cli.slash_commands import PromptCommands
+from modules.cli.prompt_commands.command import Ask, AtPrompt
+from modules.cli.prompt_commands.dispatch import PromptCommands
+from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
 from modules.interaction import Interaction, Setting
 from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
-from modules.terminal.repl import GREETING, Repl, piped_lines
+from modules.terminal.input.repl import GREETING, Leaving, Repl, piped_lines
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import interrupting
 
@@ -37,16 +39,16 @@ class _Requests:
             self._setting.places, self._setting.profile, os.environ, self._say
         )
         self._kept = KeptSessions(self._setting.profile, self._setting.places.home, self._say)
-        self._commands = PromptCommands(
+        self._at = AtPrompt(
+            self._setting,
+            self._conversation,
             interaction.dispatcher,
-            self._say,
-            self._conversation.session_usage,
-            self._conversation.session_activity,
-            self._manage_documents,
-            self._conversation.resume,
             self._kept,
-            tuple(spec.id for spec in self._setting.servers.disabled),
+            self._documents,
+            interaction.progress.during,
+            self._say,
         )
+        self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
 
     async def answer_all(self) -> ExitCode:
         """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
@@ -61,8 +63,8 @@ class _Requests:
                 task.cancel()
 
         def interrupt() -> None:
-            self._commands.interrupt()
-            self._conversation.interrupt()
+            if not self._conversation.interrupt():
+                self._commands.interrupt()
 
         is_typed = sys.stdin.isatty()
         try:
@@ -78,11 +80,6 @@ class _Requests:
     async def _typed(self) -> ExitCode:
         from modules.terminal.prompt import typed_lines  # late: prompt_toolkit takes 0.1 s
 
-        async def ask(line: str) -> ExitCode:
-            if (code := await self._commands.run(line)) is not None:
-                return code
-            return self.interaction.report(await self._conversation.ask(clean_request(line)))
-
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
             self._say("loop", GREETING)
@@ -93,7 +90,7 @@ class _Requests:
         is_kept = self._setting.profile.memory.memory_service
         history_file = self._setting.places.history_file if is_kept else None
         lines = typed_lines(history_file, redact, on_ctrl_c)
-        await self._repl(ask).run(lines)
+        await self._repl(self._ask_typed).run(lines)
         session = self._conversation.kept_session_id
         if not is_quiet and session is not None:
             self._say("memory", f"--session {session} continues this session")
@@ -115,23 +112,27 @@ class _Requests:
             log_file = self._setting.places.log_file
             return log_bug(error, log_file, self._setting.complaints.redactor.text)
 
-        return Repl(ask, self._conversation.new_session, self._say, log)
+        return Repl(ask, self._say, log)
 
-    async def _manage_documents(self, words: str) -> ExitCode:
-        with self.interaction.progress.during("docs", "your documents"):
-            return await self._documents.run(words)
+    async def _ask_typed(self, line: str) -> ExitCode:
+        done = await self._commands.run(line)
+        if isinstance(done, ExitCode):
+            return done
+        self._at.last_request = done.request
+        return self.interaction.report(await self._conversation.ask(clean_request(done.request)))
 
     async def _ask_piped(self, line: str) -> ExitCode:
         """Answer a line; what a command or an error has to say has a line on stdout, too."""
         try:
-            code = await self._commands.run(line)
-            if code is None:
-                outcome = await self._conversation.ask(clean_request(line))
+            done = await self._commands.run(line)
+            if isinstance(done, Ask):
+                self._at.last_request = done.request
+                outcome = await self._conversation.ask(clean_request(done.request))
                 return self.interaction.report(outcome, is_line=True)
-            if code != ExitCode.ANSWERED:
-                self._report_error("no answer: see stderr", code)
-            return code
-        except StdoutLost:
+            if done != ExitCode.ANSWERED:
+                self._report_error("no answer: see stderr", done)
+            return done
+        except (StdoutLost, Leaving):
             raise
         except CortexError as error:
             self._report_error(str(error), exit_code_of(error))

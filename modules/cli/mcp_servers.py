@@ -1,6 +1,6 @@
 """`mcp tools`, `status` and `test`: servers started, to see what they offer and how they fare."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,9 +125,12 @@ def _seen(status: ServerStatus, dispatcher: MultiMCP) -> ServerStatus:
     return replace(status, state="up") if came_up else status
 
 
-def status_text(statuses: Sequence[ServerStatus]) -> str:
+def status_text(
+    statuses: Sequence[ServerStatus],
+    lay_out: Callable[[Sequence[Sequence[str]]], str] = table,
+) -> str:
     """A table of the servers, and below it why those failed that did."""
-    return "\n".join([table(_status_rows(statuses)), *_status_problems(statuses)])
+    return "\n".join([lay_out(_status_rows(statuses)), *_status_problems(statuses)])
 
 
 def _status_rows(statuses: Sequence[ServerStatus]) -> list[Sequence[str]]:

@@ -62,7 +62,7 @@ def help_page(here: Situation) -> str:
         f"Documents: {_documents(here)}.",
         "Try:",
         *(f"  {example}" for example in _examples(here)),
-        "At the prompt: new, exit, /mcp, /tools, /usage, /docs. All the rest: agent.py --help",
+        "At the prompt: /help lists the commands, exit leaves. All the rest: agent.py --help",
     ]
     return "\n".join(lines)
 

@@ -25,7 +25,7 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from core.base.files import make_private_folder, open_private
-from modules.terminal.repl import PROMPT, piped_lines, read_chunk
+from modules.terminal.input.repl import PROMPT, piped_lines, read_chunk
 from modules.terminal.waits import breaks_lines
 
 _LOCAL_MODES: Final = 3

@@ -1,5 +1,6 @@
 """Rows of cells as columns: fitted to a terminal, a line a row elsewhere."""
 
+import sys
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -17,13 +18,18 @@ def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
     Raises:
         BrokenPipeError: the reader has gone.
     """
-    if not stream.isatty():
-        write(f"{table(rows)}\n", stream)
-        return
+    write(f"{table_for(rows, stream)}\n", stream)
+
+
+def table_for(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> str:
+    """The table as `print_table` writes it to a stream, by default to stderr."""
+    target = sys.stderr if stream is None else stream
+    if not target.isatty():
+        return table(rows)
     from modules.terminal.screen import screen_on, table_text  # late: rich takes 0.06 s
 
     safe = [[printable(cell) for cell in row] for row in rows]
-    write(table_text(safe, screen_on(stream)), stream)
+    return table_text(safe, screen_on(target)).rstrip("\n")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

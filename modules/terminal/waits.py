@@ -255,7 +255,7 @@ class Waits:
 
 
 @contextmanager
-def interrupting(action: Callable[[], None], *signals: signal.Signals) -> Generator[None]:
+def interrupting(action: Callable[[], object], *signals: signal.Signals) -> Generator[None]:
     """While inside, the signals call `action` instead of stopping the program.
 
     Afterwards they do what they did before; asyncio by itself would put Python's defaults there,

@@ -231,7 +231,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_stays(
     say(terminal, "")
     terminal.expect_exact(PROMPT)
     say(terminal, "help")
-    terminal.expect_exact("At the prompt: new, exit")
+    terminal.expect_exact("At the prompt: /help lists")
     terminal.expect_exact(PROMPT)
     terminal.sendeof()
     terminal.expect(pexpect.EOF)

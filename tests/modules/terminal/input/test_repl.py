@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import CortexError, ExitCode, ModelUnavailable, StorageError, UsageError
-from modules.terminal.prompt import kept_history
-from modules.terminal.repl import (
+from modules.terminal.input.repl import (
     MAX_LINE_BYTES,
+    Leaving,
     Repl,
     piped_lines,
 )
+from modules.terminal.prompt import kept_history
 from modules.terminal.streams import StdoutClosed
 
 BOUND_SECONDS = 5
@@ -35,7 +36,6 @@ class Session:
         self.bugs: list[Exception] = []
         self.repl = Repl(
             self._ask,
-            self._new,
             lambda stage, text: self.said.append((stage, text)),
             self._log_bug,
         )
@@ -50,9 +50,6 @@ class Session:
             raise answer
         return answer
 
-    def _new(self) -> None:
-        self.asked.append("<new session>")
-
     def _log_bug(self, error: Exception) -> str:
         self.bugs.append(error)
         return f"a bug: {error}"
@@ -66,30 +63,11 @@ class TestCommands:
         assert session.asked == ["add 1 and 2", "now divide that by 2"]
         assert session.said == []
 
-    @pytest.mark.parametrize("command", ["new", " NEW \n", "New", "/new"])
-    async def test_new_begins_another_session_and_says_so(self, command: str) -> None:
-        session = Session()
-        await session.run("a", command, "b")
-        assert session.asked == ["a", "<new session>", "b"]
-        assert session.said == [("memory", "the next request begins a new session")]
-
-    @pytest.mark.parametrize("command", ["exit", "quit", "EXIT", " quit\n", "/exit", "/quit"])
-    async def test_exit_leaves_and_what_follows_is_not_asked(self, command: str) -> None:
-        session = Session()
-        assert await session.run("a", command, "b") == ExitCode.ANSWERED
-        assert session.asked == ["a"]
-
-    @pytest.mark.parametrize("command", ["help", "?", "Help\n", "/help", "/?"])
-    async def test_help_is_a_request_like_others(self, command: str) -> None:
-        session = Session()
-        await session.run(command)
-        assert session.said == []
-        assert session.asked == ["help" if "/" in command else command.strip()]
-
-    async def test_a_request_that_only_begins_like_a_command_is_a_request(self) -> None:
-        session = Session()
-        await session.run("new york weather", "exit strategies", "help me", "??")
-        assert session.asked == ["new york weather", "exit strategies", "help me", "??"]
+    async def test_the_one_who_leaves_is_not_asked_for_what_follows(self) -> None:
+        session = Session({"exit": Leaving()})
+        assert await session.run("a", "exit", "b") == ExitCode.ANSWERED
+        assert session.asked == ["a", "exit"]
+        assert session.bugs == []
 
 
 class TestOutcomes:
@@ -99,7 +77,7 @@ class TestOutcomes:
         assert await session.run("bad", "good") == ExitCode.NO_ANSWER
         assert await session.run("good", "bad") == ExitCode.NO_ANSWER
         assert await session.run("worse", "bad", "good") == ExitCode.WORLD_FAILED
-        assert await session.run("bad", "", "new", "exit") == ExitCode.NO_ANSWER
+        assert await session.run("bad", "", "good") == ExitCode.NO_ANSWER
 
     @pytest.mark.parametrize(
         ("error", "code"),

@@ -1,6 +1,7 @@
-"""The interactive prompt: one line a request, over one session until `new`."""
+"""Requests as they come, line by line, from the prompt or a pipe, answered one after the other."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TextIO
@@ -16,9 +17,8 @@ _CHUNK_BYTES = 65_536
 
 PROMPT = "cortex-r> "
 GREETING = (
-    "Type a request. `help` says what works here, `new` starts another session, `/mcp`, `/tools`, "
-    "`/usage`, `/docs` and `/sessions` show servers, tools, tokens, documents and what was asked "
-    "before, `exit` or Ctrl-D leaves, Ctrl-C cancels."
+    "Type a request. `help` says what can be asked, `/help` lists the commands, Ctrl-C cancels, "
+    "Ctrl-D leaves."
 )
 
 
@@ -33,23 +33,25 @@ _WORSE = (
 """Exit codes of requests, from good to bad."""
 
 
-class Repl:
-    """Reads requests and hands them to `ask`; commands are `new`, `help`, `exit` and `quit`.
+class Leaving(Exception):
+    """The user has enough."""
 
-    `ask` answers one request and gives an exit code; it is what Ctrl-C interrupts. `say` writes
-    a line to stderr under a stage.
+
+class Repl:
+    """Reads lines and hands them to `ask`.
+
+    `ask` answers one request, or does a command, and gives an exit code; it is what Ctrl-C
+    interrupts. `say` writes a line to stderr under a stage.
     """
 
     def __init__(
         self,
         ask: Callable[[str], Awaitable[ExitCode]],
-        new_session: Callable[[], None],
         say: Callable[[str, str], None],
         log_bug: Callable[[Exception], str],
     ) -> None:
-        """Keep what commands do; `log_bug` keeps a traceback and gives the line that says so."""
+        """Read nothing yet; `log_bug` keeps a traceback and gives the line that says so."""
         self._ask = ask
-        self._new_session = new_session
         self._say = say
         self._log_bug = log_bug
 
@@ -60,20 +62,10 @@ class Repl:
         what was answered later.
         """
         code = ExitCode.ANSWERED
-        async for line in lines:
-            command = line.strip()
-            match command.lower():
-                case "":
-                    continue
-                case "exit" | "quit" | "/exit" | "/quit":
-                    break
-                case "new" | "/new":
-                    self._new_session()
-                    self._say("memory", "the next request begins a new session")
-                case "/help" | "/?":
-                    code = max(code, await self._answer("help"), key=_WORSE.index)
-                case _:
-                    code = max(code, await self._answer(command), key=_WORSE.index)
+        with contextlib.suppress(Leaving):
+            async for line in lines:
+                if request := line.strip():
+                    code = max(code, await self._answer(request), key=_WORSE.index)
         return code
 
     async def _answer(self, request: str) -> ExitCode:
@@ -83,8 +75,8 @@ class Repl:
         except CortexError as error:
             self._say("loop", str(error))
             return exit_code_of(error)
-        except StdoutLost:
-            raise  # nothing more can be answered
+        except (StdoutLost, Leaving):
+            raise  # nothing more can be answered, or is asked
         except Exception as error:  # noqa: BLE001 - no bug ends the prompt
             self._say("loop", self._log_bug(error))
             return ExitCode.WORLD_FAILED

@@ -1,0 +1,1 @@
+"""Commands at the prompt: one table, from which dispatch, `/help` and completion follow."""

@@ -1,0 +1,110 @@
+"""What a command at the prompt is: a row of the one table, and what its handler works with."""
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from core.base.frozen import frozen
+from core.errors import ExitCode
+from core.session import MultiMCP
+from modules.cli.docs import PromptDocuments
+from modules.conversation import Conversation
+from modules.interaction import Setting
+from modules.session.history import dated_exchanges
+from modules.session.kept import KeptSessions
+
+Group: TypeAlias = Literal["Requests", "Sessions", "Servers and documents", "Settings", "Terminal"]
+
+GROUPS: Final[tuple[Group, ...]] = (
+    "Requests",
+    "Sessions",
+    "Servers and documents",
+    "Settings",
+    "Terminal",
+)
+"""In the order in which `/help` lists them."""
+
+
+@frozen
+class Candidate:
+    """What could stand at the cursor, and a word on it."""
+
+    text: str
+    told: str = ""
+
+
+@frozen
+class Ask:
+    """What a handler gives that wants a request answered."""
+
+    request: str
+
+
+@dataclass
+class AtPrompt:
+    """What handlers work with; `say` writes a text under a stage, `during` names a wait.
+
+    Attributes:
+        commands: the table itself, for those that tell of it.
+        last_request: what was asked last in this process, as it was typed.
+        next_text: what stands in the next prompt from the beginning.
+    """
+
+    setting: Setting
+    conversation: Conversation
+    dispatcher: MultiMCP
+    kept: KeptSessions
+    documents: PromptDocuments
+    during: Callable[[str, str], AbstractContextManager[None]]
+    say: Callable[[str, str], None]
+    commands: Sequence["PromptCommand"] = ()
+    last_request: str | None = None
+    next_text: str = ""
+
+    def redact(self, text: str) -> str:
+        """The text without secrets."""
+        return self.setting.complaints.redactor.text(text)
+
+    async def last_asked(self) -> str | None:
+        """The last request, of an earlier process where this one has asked none."""
+        if self.last_request is not None:
+            return self.last_request
+        asked = dated_exchanges(await self.conversation.loaded_items())
+        return asked[-1].request if asked else None
+
+
+Handler: TypeAlias = Callable[[AtPrompt, str], Coroutine[object, object, ExitCode | Ask]]
+"""Does what the words behind a command say."""
+
+Complete: TypeAlias = Callable[[AtPrompt, str], Iterable[Candidate]]
+"""What could stand where the words behind a command end: whole words, for the last of them."""
+
+
+def nothing(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    """Complete nothing."""
+    return ()
+
+
+@frozen
+class PromptCommand:
+    """One command: `/name arguments`, a line of help, what more there is to tell, who does it.
+
+    `others` are further names for it, and `bare` those that mean it without a slash. Without
+    `arguments`, it stands alone.
+    """
+
+    name: str
+    group: Group
+    summary: str
+    run: Handler
+    arguments: str = ""
+    details: str = ""
+    complete: Complete = nothing
+    others: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """`/resume [ID]`."""
+        return f"/{self.name} {self.arguments}".rstrip()

@@ -1,0 +1,107 @@
+"""From a line to the command that it names, or to what could be typed at its end.
+
+A command is a word behind a slash, such as begins no question. A mistyped one is told and not
+sent to a model; `/etc/hosts: how many lines?` and the like are requests.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from core.base.text import near_names
+from core.errors import ExitCode, UsageError
+from modules.cli.command_line import COMMANDS
+from modules.cli.prompt_commands.command import Ask, AtPrompt, Candidate, PromptCommand
+from modules.cli.prompt_commands.terminal import find_command
+
+_COMMAND: Final = re.compile(r"/([a-z?][a-z-]*)")
+
+NEAR: Final = 0.75
+"""From which likeness on (difflib's ratio) the first of several words is a mistyped command."""
+
+
+class PromptCommands:
+    """Does what a line says that is a command."""
+
+    def __init__(self, at: AtPrompt, commands: Sequence[PromptCommand]) -> None:
+        """Work with `at`, which is told the table."""
+        self._at = at
+        self._at.commands = commands
+        self._running: asyncio.Task[ExitCode | Ask] | None = None
+
+    async def run(self, line: str) -> ExitCode | Ask:
+        """Do what a line says; what is no command is a request to be asked.
+
+        Raises:
+            UsageError: a command that is not there, or is used wrongly.
+            Leaving: the user has enough.
+        """
+        first, *rest = line.split(None, 1) or [""]
+        words = rest[0].strip() if rest else ""
+        command = self._meant(first.lower(), words)
+        if command is None:
+            return Ask(line.strip())
+        if words and not command.arguments:
+            raise UsageError(f"/{command.name} stands alone: {command.summary}")
+        return await self._until_done(command, words)
+
+    def candidates(self, text: str) -> tuple[int, list[Candidate]]:
+        """What could stand at the end of a line, and how many of its characters that replaces."""
+        name, gap, behind = text.partition(" ")
+        if not name.startswith("/"):
+            return 0, []
+        if not gap:
+            found = [Candidate(f"/{each.name}", each.summary) for each in self._at.commands]
+            return len(name), [each for each in found if each.text.startswith(name.lower())]
+        command = self._named(name[1:].lower())
+        if command is None:
+            return 0, []
+        begun = "" if behind[-1:].isspace() else (behind.split() or [""])[-1]
+        found = [*command.complete(self._at, behind)]
+        return len(begun), [each for each in found if _fits(each.text, begun)]
+
+    def interrupt(self) -> None:
+        """Stop a command that waits for servers; they start on."""
+        if self._running is not None:
+            self._running.cancel()
+
+    def _meant(self, first: str, words: str) -> PromptCommand | None:
+        """The command of a line, None where it is a request."""
+        for command in self._at.commands:
+            if not words and first in command.bare:
+                return command
+        found = _COMMAND.fullmatch(first)
+        if found is None:
+            return None
+        name = found[1]
+        if (command := self._named(name)) is not None:
+            return command
+        if name in COMMANDS:
+            raise UsageError(f"{name} is for the command line: agent.py {name} --help")
+        if words and not near_names(name, (c.name for c in self._at.commands), NEAR):
+            return None
+        return find_command(name, self._at.commands)
+
+    def _named(self, name: str) -> PromptCommand | None:
+        return next((c for c in self._at.commands if name in (c.name, *c.others)), None)
+
+    async def _until_done(self, command: PromptCommand, words: str) -> ExitCode | Ask:
+        """What a command comes to; `interrupt` ends it."""
+        self._running = asyncio.create_task(command.run(self._at, words))
+        try:
+            await asyncio.wait({self._running})
+            return ExitCode.INTERRUPTED if self._running.cancelled() else self._running.result()
+        finally:
+            self._running.cancel()
+            self._running = None
+
+
+def _fits(text: str, begun: str) -> bool:
+    """Whether what was begun is the beginning of a word, or of its last part: a session's, say."""
+    begun, text = begun.lower(), text.lower()
+    return (
+        text.startswith(begun)
+        or text.rpartition("/")[2].startswith(begun)
+        or (len(begun) > 1 and begun in text)
+    )

@@ -1,0 +1,107 @@
+"""Commands about the prompt itself: help, the screen, leaving."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from core.base.text import near_names
+from core.errors import ExitCode, UsageError
+from modules.cli.prompt_commands.command import AtPrompt, Candidate, PromptCommand
+from modules.terminal.input.codes import clear_screen
+from modules.terminal.input.repl import Leaving
+
+_KEYS: Final = """\
+Tab completes; Ctrl-R searches what was typed before; Alt-Enter, Ctrl-J or a \\ at the end begins a
+new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; @file goes along."""
+
+
+async def _help(at: AtPrompt, words: str) -> ExitCode:
+    """All commands in their groups, or all about one."""
+    if words:
+        command = find_command(words.removeprefix("/").lower(), at.commands)
+        at.say("help", about(command))
+    else:
+        at.say("help", overview(at.commands))
+    return ExitCode.ANSWERED
+
+
+def find_command(name: str, commands: Sequence[PromptCommand]) -> PromptCommand:
+    """The command of that name, without its slash.
+
+    Raises:
+        UsageError: there is none; the message gives the nearest, or says where all stand.
+    """
+    for command in commands:
+        if name in (command.name, *command.others):
+            return command
+    near = near_names(name, (command.name for command in commands))
+    meant = f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "see /help"
+    raise UsageError(f"there is no command /{name}; {meant}")
+
+
+def overview(commands: Sequence[PromptCommand]) -> str:
+    """The commands group by group, a line each."""
+    width = max(len(command.usage) for command in commands)
+    parts: list[str] = []
+    for group in dict.fromkeys(command.group for command in commands):
+        lines = [f"  {c.usage:<{width}}  {c.summary}" for c in commands if c.group == group]
+        parts.append("\n".join([group, *lines]))
+    tail = "/help NAME tells more of one. Without a slash: new, help, exit. All else is a request."
+    return "\n".join(["at the prompt:", *parts, tail, _KEYS])
+
+
+def about(command: PromptCommand) -> str:
+    """All there is to tell of one command."""
+    names = [f"/{name}" for name in command.others] + [*command.bare]
+    also = f"\nthe same: {', '.join(names)}" if names else ""
+    details = f"\n{command.details}" if command.details else ""
+    return f"{command.usage}: {command.summary}{details}{also}"
+
+
+def _names(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    return (Candidate(command.name, command.summary) for command in at.commands)
+
+
+async def _clear(at: AtPrompt, words: str) -> ExitCode:
+    """Empty the screen."""
+    clear_screen(sys.stderr)
+    return ExitCode.ANSWERED
+
+
+async def _exit(at: AtPrompt, words: str) -> ExitCode:
+    """Leave.
+
+    Raises:
+        Leaving: always.
+    """
+    raise Leaving
+
+
+TERMINAL_COMMANDS: Final = (
+    PromptCommand(
+        "help",
+        "Terminal",
+        "these commands, or more about one",
+        _help,
+        "[NAME]",
+        "Without a slash, `help` shows what can be asked here.",
+        _names,
+        others=("?",),
+    ),
+    PromptCommand(
+        "clear",
+        "Terminal",
+        "empty the screen",
+        _clear,
+        details="The session goes on; /new begins another one.",
+    ),
+    PromptCommand(
+        "exit",
+        "Terminal",
+        "leave",
+        _exit,
+        details="Ctrl-D does the same, and so does Ctrl-C twice.",
+        others=("quit",),
+        bare=("exit", "quit"),
+    ),
+)

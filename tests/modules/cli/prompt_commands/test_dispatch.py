@@ -1,0 +1,88 @@
+"""What can be typed at the prompt behind a slash: found, refused, completed."""
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import ExitCode, UsageError
+from modules.cli.prompt_commands.command import Ask
+from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.terminal.input.repl import Leaving
+from tests.modules.cli.prompt_commands.typed import Typed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("mcp", "tools", "/etc/passwd", "/var is full?", "/", "/2", "add 1 and 2"),
+        *("new york weather", "exit strategies", "help me", "??", "help", "?"),
+    ],
+)
+async def test_other_lines_are_requests(line: str, tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        assert await typed.run(f"  {line}\n") == Ask(line)
+        assert typed.said == []
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/usage now", "/usage stands alone: tokens"),
+        ("/tool", "there is no command /tool; did you mean /tools?"),
+        ("/sesions 5", "there is no command /sesions; did you mean /sessions?"),
+        (" /frobnicate ", "there is no command /frobnicate; see /help"),
+        ("/doctor", "doctor is for the command line: agent.py doctor --help"),
+        ("/run-plan plan.py", "run-plan is for the command line"),
+        ("/call add a=1 b=2", "call is for the command line"),
+        ("/help frob", "there is no command /frob; see /help"),
+        ("/sessions x", "/sessions takes a number"),
+    ],
+)
+async def test_a_mistyped_command_is_told_and_not_asked(
+    line: str, told: str, tmp_path: Path
+) -> None:
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match=told.replace("?", r"\?")):
+            await typed.run(line)
+
+
+@pytest.mark.parametrize("line", ["exit", "quit", "EXIT", " quit\n", "/exit", "/quit"])
+async def test_exit_leaves(line: str, tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(Leaving):
+            await typed.run(line)
+
+
+@pytest.mark.parametrize("line", ["new", " NEW \n", "New", "/new"])
+async def test_new_begins_another_session_and_says_so(line: str, tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        assert await typed.run(line) == ExitCode.ANSWERED
+        assert typed.said == ["memory: the next request begins a new session"]
+
+
+async def test_help_lists_every_command_once_and_tells_more_of_each(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        await typed.run("/help")
+        listed = [line.split()[0] for line in typed.said[0].splitlines() if line.startswith("  /")]
+        assert listed == [f"/{command.name}" for command in COMMANDS_AT_PROMPT]
+        for command in COMMANDS_AT_PROMPT:
+            await typed.run(f"/? /{command.name.upper()}")
+            assert typed.said[-1].startswith(f"help: {command.usage}: {command.summary}")
+
+
+def test_names_are_given_once() -> None:
+    names = [name for each in COMMANDS_AT_PROMPT for name in (each.name, *each.others)]
+    assert len(names) == len({*names})
+
+
+async def test_a_line_is_completed_by_commands_and_their_words(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        assert typed.proposed("/se") == ["/sessions"]
+        assert typed.proposed("/") == [f"/{command.name}" for command in COMMANDS_AT_PROMPT]
+        assert typed.proposed("/help us") == ["usage"]
+        assert typed.proposed("/docs re") == ["reindex", "remove"]
+        assert typed.proposed("/docs add re") == []
+        assert typed.proposed("/nothing re") == []
+        assert typed.proposed("add 1 and 2") == []
+        assert typed.commands.candidates("/help us")[0] == len("us")
+        assert typed.commands.candidates("/help ")[0] == 0

@@ -1,0 +1,102 @@
+"""Sessions at the prompt: listed, resumed, what they have used."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import ExitCode, UsageError
+from core.turn import USAGE, MemoryItem
+from core.values import JsonObject
+from modules.session.memory import MemoryManager
+from tests.doubles import profile
+from tests.modules.cli.prompt_commands.typed import Typed
+
+DATED = "2026/03/04/session-1772600000-bbbbbb"
+
+
+def keep(home: Path, session_id: str, *items: MemoryItem) -> Path:
+    """A session with these items on the disk."""
+    kept = MemoryManager(session_id, profile().memory_folder(home))
+    for item in items:
+        kept.add(item)
+    return kept.path
+
+
+def exchange(request: str, answer: str) -> tuple[MemoryItem, MemoryItem]:
+    """A request and its answer."""
+    return (
+        MemoryItem(timestamp=1, type="run_metadata", text="", user_query=request),
+        MemoryItem(timestamp=2, type="final_answer", text="", final_answer=answer),
+    )
+
+
+async def test_what_a_session_has_used_is_told_by_model(tmp_path: Path) -> None:
+    one: JsonObject = {
+        "model_calls": 2,
+        "input_tokens": 1500,
+        "output_tokens": 80,
+        "cached_tokens": 1000,
+    }
+    other: JsonObject = {"model_calls": 1, "input_tokens": 20, "output_tokens": 5}
+    used: JsonObject = {"gemini:a": {**one, "cost": 0.0123}, "ollama:b": other}
+    item = MemoryItem(timestamp=1, type="run_metadata", text="", metadata={USAGE: used})
+    keep(tmp_path, "notes", item)
+    async with Typed(tmp_path) as typed:
+        await typed.run("/resume notes")
+        assert await typed.run("/usage") is ExitCode.ANSWERED
+        assert typed.said[-1] == (
+            "model: gemini:a: 1,500 tokens read (1,000 cached), 80 written, $0.0123\n"
+            "ollama:b: 20 tokens read, 5 written\n"
+            "in all: 1,520 tokens read (1,000 cached), 85 written, $0.0123\n"
+            "0 requests; 0 plans, 0.00 s; 0 tool calls, 0.00 s"
+        )
+
+
+async def test_a_session_that_has_not_begun_has_used_nothing(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        assert await typed.run("/usage") is ExitCode.ANSWERED
+        assert typed.said[0].startswith("model: no model has counted tokens in this session\n")
+        assert typed.conversation.session_id is None
+
+
+async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_path: Path) -> None:
+    for age, (session_id, answer) in enumerate(((DATED, "two"), ("notes", "one"))):
+        path = keep(tmp_path, session_id, *exchange("how\nmany?", answer))
+        os.utime(path, (2_000_000 - age, 2_000_000 - age))
+    async with Typed(tmp_path) as typed:
+        assert await typed.run("/sessions") == ExitCode.ANSWERED
+        heads, dated, notes = typed.said.pop().splitlines()[1:]
+        assert heads.startswith("session")
+        assert dated.startswith(DATED)
+        assert notes.startswith("notes")
+        assert notes.endswith("how many?")
+        await typed.run("/sessions 1")
+        assert typed.said.pop().endswith("and 1 more: /sessions N shows so many")
+        assert await typed.run("/resume note") == ExitCode.ANSWERED
+        assert typed.said == ["memory: continues the session notes\n> how many?\none"]
+        assert typed.conversation.session_id == "notes"
+        assert await typed.run("/resume") == ExitCode.ANSWERED
+        assert typed.conversation.session_id == DATED
+        with pytest.raises(UsageError, match="there is no session 'x9'"):
+            await typed.run("/resume x9")
+        assert typed.proposed("/resume bbb") == [DATED]
+        assert typed.proposed("/resume ") == [DATED, "notes"]
+
+
+async def test_without_memory_or_sessions_nothing_goes_on(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        assert await typed.run("/sessions") == ExitCode.ANSWERED
+        assert typed.said[0].startswith("memory: no session is kept in")
+        with pytest.raises(UsageError, match="none is kept"):
+            await typed.run("/resume")
+    async with Typed(tmp_path, profile=profile().without_memory()) as typed:
+        with pytest.raises(UsageError, match="memory is off"):
+            await typed.run("/resume notes")
+        assert typed.proposed("/resume ") == []
+        damaged = profile().memory_folder(tmp_path) / "notes.json"
+        damaged.parent.mkdir(parents=True)
+        damaged.touch()
+        with pytest.raises(UsageError, match="memory is off"):
+            await typed.run("/sessions")
+        assert [*damaged.parent.iterdir()] == [damaged]  # not even repaired
