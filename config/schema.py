@@ -318,6 +318,15 @@ class SecuritySection(Section):
     """Tools whose results may name any path of their own server."""
 
 
+class TerminalSection(Section):
+    """How the prompt behaves."""
+
+    keys: Literal["emacs", "vi"] = "emacs"
+    """The keys that edit a line."""
+    plain: StrictBool = False
+    """For screen readers: nothing is drawn anew, no line below the prompt, as with TERM=dumb."""
+
+
 class AgentProfile(Section):
     """The whole of `profiles.yaml`."""
 
@@ -329,6 +338,7 @@ class AgentProfile(Section):
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()
     web: WebSection = WebSection()
+    terminal: TerminalSection = TerminalSection()
     security: SecuritySection = SecuritySection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 

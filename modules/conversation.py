@@ -146,6 +146,16 @@ class Conversation:
         """The model that answers."""
         return self._model.name
 
+    @property
+    def profile(self) -> AgentProfile:
+        """The profile that requests are answered by."""
+        return self._profile
+
+    @property
+    def items(self) -> list[MemoryItem]:
+        """What the session has kept, as far as this process has looked."""
+        return self._begun.memory.get_session_items() if self._begun is not None else []
+
     async def loaded_items(self) -> list[MemoryItem]:
         """All that the session has kept so far, in earlier processes too.
 

@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.docs import PromptDocuments
+from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
 from modules.cli.prompt_commands.dispatch import PromptCommands
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
@@ -17,12 +19,15 @@ from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
 from modules.terminal.input.repl import GREETING, Leaving, Repl, piped_lines
+from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
-from modules.terminal.waits import interrupting
+from modules.terminal.waits import can_erase, interrupting
 
 
 def converse(setting: Setting) -> ExitCode:
     """Answer whatever is typed or piped in, until it ends."""
+    if setting.profile.terminal.plain:
+        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     requests = _Requests(Interaction(setting))
     return requests.interaction.run(requests.answer_all())
 
@@ -49,12 +54,15 @@ class _Requests:
             self._say,
         )
         self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
+        self._bottom = BottomLine(self._at)
+        self._is_interrupted = False
 
     async def answer_all(self) -> ExitCode:
         """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
 
-        At a prompt Ctrl-C stops what is running. SIGTERM, and Ctrl-C where there is no prompt to
-        go back to, end the program in good order: terminal, servers and session as after `exit`.
+        At a prompt Ctrl-C stops what is running. A second one meanwhile, SIGTERM, and Ctrl-C
+        where there is no prompt to go back to, end the program in good order: terminal, servers
+        and session as after `exit`.
         """
         task = asyncio.current_task()
 
@@ -63,12 +71,14 @@ class _Requests:
                 task.cancel()
 
         def interrupt() -> None:
-            if not self._conversation.interrupt():
-                self._commands.interrupt()
+            if self._is_interrupted:
+                end()
+            self._is_interrupted = self._conversation.interrupt() or self._commands.interrupt()
 
         is_typed = sys.stdin.isatty()
         try:
             with (
+                keeping_typeahead() if is_typed and can_erase(os.environ) else nullcontext(),
                 interrupting(interrupt if is_typed else end, signal.SIGINT),
                 interrupting(end, signal.SIGTERM),
             ):
@@ -78,7 +88,8 @@ class _Requests:
             return self._setting.complaints.fail("interrupted", ExitCode.INTERRUPTED)
 
     async def _typed(self) -> ExitCode:
-        from modules.terminal.prompt import typed_lines  # late: prompt_toolkit takes 0.1 s
+        # Late: prompt_toolkit takes 0.1 s.
+        from modules.terminal.input.prompt import Typing, typed_lines
 
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
@@ -86,10 +97,17 @@ class _Requests:
             await self._recall()
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
-        on_ctrl_c = functools.partial(self._say, "loop", "Ctrl-D leaves")
         is_kept = self._setting.profile.memory.memory_service
-        history_file = self._setting.places.history_file if is_kept else None
-        lines = typed_lines(history_file, redact, on_ctrl_c)
+        typing = Typing(
+            self._setting.places.history_file if is_kept else None,
+            redact,
+            functools.partial(self._say, "loop", "Ctrl-C once more leaves, and so does Ctrl-D"),
+            self._commands.candidates,
+            self._bottom.parts,
+            self._next_text,
+            vi_keys=self._setting.profile.terminal.keys == "vi",
+        )
+        lines = typed_lines(typing)
         await self._repl(self._ask_typed).run(lines)
         session = self._conversation.kept_session_id
         if not is_quiet and session is not None:
@@ -115,11 +133,21 @@ class _Requests:
         return Repl(ask, self._say, log)
 
     async def _ask_typed(self, line: str) -> ExitCode:
-        done = await self._commands.run(line)
-        if isinstance(done, ExitCode):
-            return done
-        self._at.last_request = done.request
-        return self.interaction.report(await self._conversation.ask(clean_request(done.request)))
+        self._is_interrupted = False
+        try:
+            done = await self._commands.run(line)
+            if isinstance(done, ExitCode):
+                return done
+            self._at.last_request = done.request
+            outcome = await self._conversation.ask(clean_request(done.request))
+            return self.interaction.report(outcome)
+        finally:
+            self._is_interrupted = False
+            await self._bottom.look()
+
+    def _next_text(self) -> str:
+        text, self._at.next_text = self._at.next_text, ""
+        return text
 
     async def _ask_piped(self, line: str) -> ExitCode:
         """Answer a line; what a command or an error has to say has a line on stdout, too."""

@@ -16,6 +16,7 @@ from core import errors
 from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.command_line import ACTIONS, COMMANDS
+from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
@@ -216,6 +217,23 @@ def _purpose(folder: Path) -> str:
     return told.partition("\n")[0]
 
 
+def terminal_page() -> str:
+    """The page as it stands, with the commands at the prompt from their table."""
+    page = (DOCS / "terminal.md").read_text(encoding="utf-8")
+    before, opening, rest = page.partition(COMMANDS_BEGIN)
+    _, closing, after = rest.partition(COMMANDS_END)
+    assert closing, "docs/terminal.md has lost the marks around its commands"
+    rows = ["| command | does | more |", "| --- | --- | --- |"]
+    for command in COMMANDS_AT_PROMPT:
+        cells = (f"`{command.usage}`", command.summary, " ".join(command.details.split()))
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join([before + opening, *rows, closing + after])
+
+
+COMMANDS_BEGIN = (
+    "<!-- commands: written by `python -m tests.documentation` from the table of commands -->"
+)
+COMMANDS_END = "<!-- end of commands -->"
 LAYERS = ("config", "core", "modules", "servers")
 TREE_BEGINS = (
     "<!-- tree: written by `python -m tests.documentation` from the folders' own docstrings -->"
@@ -228,5 +246,6 @@ PAGES = {
     "commands.md": commands_page,
     "errors.md": errors_page,
     "settings.md": settings_page,
+    "terminal.md": terminal_page,
 }
 """Each generated page of docs/ and what makes it."""

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
+from core.base.memory.exchanges import dated_exchanges
 from core.errors import ExitCode
 from core.session import MultiMCP
 from modules.cli.docs import PromptDocuments
 from modules.conversation import Conversation
 from modules.interaction import Setting
-from modules.session.history import dated_exchanges
 from modules.session.kept import KeptSessions
+from modules.terminal.input.candidates import Candidate
 
 Group: TypeAlias = Literal["Requests", "Sessions", "Servers and documents", "Settings", "Terminal"]
 
@@ -24,14 +25,6 @@ GROUPS: Final[tuple[Group, ...]] = (
     "Terminal",
 )
 """In the order in which `/help` lists them."""
-
-
-@frozen
-class Candidate:
-    """What could stand at the cursor, and a word on it."""
-
-    text: str
-    told: str = ""
 
 
 @frozen

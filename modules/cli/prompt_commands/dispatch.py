@@ -12,8 +12,9 @@ from typing import Final
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import COMMANDS
-from modules.cli.prompt_commands.command import Ask, AtPrompt, Candidate, PromptCommand
+from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.terminal import find_command
+from modules.terminal.input.candidates import Candidate
 
 _COMMAND: Final = re.compile(r"/([a-z?][a-z-]*)")
 
@@ -61,10 +62,9 @@ class PromptCommands:
         found = [*command.complete(self._at, behind)]
         return len(begun), [each for each in found if _fits(each.text, begun)]
 
-    def interrupt(self) -> None:
-        """Stop a command that waits for servers; they start on."""
-        if self._running is not None:
-            self._running.cancel()
+    def interrupt(self) -> bool:
+        """Stop a command that waits for servers; they start on. Whether there was one."""
+        return self._running is not None and self._running.cancel()
 
     def _meant(self, first: str, words: str) -> PromptCommand | None:
         """The command of a line, None where it is a request."""

@@ -7,7 +7,8 @@ from core.base.text import counted
 from core.errors import ExitCode
 from modules.cli.command_line import ACTIONS
 from modules.cli.mcp_servers import status_text, tool_line
-from modules.cli.prompt_commands.command import AtPrompt, Candidate, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
 
 

@@ -6,9 +6,10 @@ from typing import Final
 
 from core.errors import ExitCode, UsageError
 from core.turn import Usage
-from modules.cli.prompt_commands.command import AtPrompt, Candidate, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.session.history import activity_of, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
+from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
 from modules.terminal.wording import activity_text, usage_text
 

@@ -6,7 +6,8 @@ from typing import Final
 
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
-from modules.cli.prompt_commands.command import AtPrompt, Candidate, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.codes import clear_screen
 from modules.terminal.input.repl import Leaving
 

@@ -17,8 +17,7 @@ _CHUNK_BYTES = 65_536
 
 PROMPT = "cortex-r> "
 GREETING = (
-    "Type a request. `help` says what can be asked, `/help` lists the commands, Ctrl-C cancels, "
-    "Ctrl-D leaves."
+    "`help` says what can be asked, `/help` lists the commands; Ctrl-C cancels, Ctrl-D leaves"
 )
 
 

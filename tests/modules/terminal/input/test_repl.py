@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import CortexError, ExitCode, ModelUnavailable, StorageError, UsageError
+from modules.terminal.input.history import kept_history
 from modules.terminal.input.repl import (
     MAX_LINE_BYTES,
     Leaving,
     Repl,
     piped_lines,
 )
-from modules.terminal.prompt import kept_history
 from modules.terminal.streams import StdoutClosed
 
 BOUND_SECONDS = 5

@@ -7,7 +7,7 @@ from prompt_toolkit.input import DummyInput
 from prompt_toolkit.layout.screen import Char, Screen
 from prompt_toolkit.output import DummyOutput
 
-from modules.terminal.prompt import rows_gained
+from modules.terminal.input.resizing import rows_gained
 
 
 @pytest.mark.parametrize(

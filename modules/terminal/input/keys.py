@@ -1,0 +1,130 @@
+"""What keys do at the prompt beyond what prompt_toolkit has them do."""
+
+from collections.abc import Callable
+from typing import Final
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import (
+    Condition,
+    emacs_mode,
+    has_focus,
+    has_selection,
+    is_searching,
+    vi_insert_mode,
+)
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from modules.terminal.input.pastes import Pastes
+
+_TYPING: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
+
+
+class WayOut:
+    """Ctrl-C at an empty prompt: the first is told, a second one with nothing between leaves."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        """`tell` says that another one leaves."""
+        self._tell = tell
+        self._is_told = False
+
+    def stay(self, _: object = None) -> None:
+        """Something was typed: the next is the first again."""
+        self._is_told = False
+
+    def goes_on(self) -> bool:
+        """Whether the prompt stays open for now."""
+        if self._is_told:
+            return False
+        self._is_told = True
+        self._tell()
+        return True
+
+
+def prompt_keys(pastes: Pastes, way_out: WayOut) -> KeyBindings:
+    """New lines, folded pastes, the editor, and Ctrl-C."""
+    keys = KeyBindings()
+    _add_line_keys(keys)
+    _add_paste_keys(keys, pastes)
+
+    @keys.add("c-c", filter=_TYPING)
+    def _cancel(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+            way_out.stay()
+        elif not way_out.goes_on():
+            event.app.exit(exception=EOFError, style="class:aborting")
+
+    return keys
+
+
+def _add_line_keys(keys: KeyBindings) -> None:
+    @keys.add("enter", filter=_TYPING)
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.newline(copy_margin=False)
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("tab", filter=_TYPING)
+    def _complete(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None:
+            buffer.complete_next()
+        else:
+            _complete_at_once(buffer)
+
+    @keys.add("c-j", filter=_TYPING & (emacs_mode | vi_insert_mode))
+    @keys.add("escape", "enter", filter=_TYPING & emacs_mode)
+    def _new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("escape", "escape", filter=_TYPING & emacs_mode)
+    def _clear(event: KeyPressEvent) -> None:
+        event.current_buffer.reset()
+
+
+def _add_paste_keys(keys: KeyBindings, pastes: Pastes) -> None:
+    @Condition
+    def is_behind_mark() -> bool:
+        return bool(pastes.mark_before(get_app().current_buffer.document.text_before_cursor))
+
+    @keys.add(Keys.BracketedPaste, filter=_TYPING)
+    def _paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.shown(event.data))
+
+    @keys.add("backspace", filter=_TYPING & is_behind_mark & ~has_selection)
+    def _take_away(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        mark = pastes.mark_before(buffer.document.text_before_cursor)
+        buffer.delete_before_cursor(len(mark))
+
+    @keys.add("c-g", filter=_TYPING & ~has_selection)
+    def _edit(event: KeyPressEvent) -> None:
+        event.app.create_background_task(_edited(event.current_buffer, pastes))
+
+
+def _complete_at_once(buffer: Buffer) -> None:
+    """Put in what is certain, and propose the rest.
+
+    Not on a thread: a Tab that comes while one still looks would be lost.
+    """
+    found = [*buffer.completer.get_completions(buffer.document, CompleteEvent())]
+    if len(found) == 1:
+        buffer.apply_completion(found[0])
+    elif found:
+        buffer.insert_text(get_common_complete_suffix(buffer.document, found))
+        buffer.start_completion()
+
+
+async def _edited(buffer: Buffer, pastes: Pastes) -> None:
+    """Have the text changed in the user's editor ($VISUAL, $EDITOR), whole."""
+    buffer.text = pastes.whole(buffer.text)
+    await buffer.open_in_editor()
+    buffer.text = pastes.folded(buffer.text)
+    buffer.cursor_position = len(buffer.text)

@@ -1,0 +1,158 @@
+"""The prompt: requests typed at a terminal, with history, completion, and a line below.
+
+It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is shown on stderr, for
+stdout carries answers only.
+"""
+
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.output import create_output
+from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import is_dumb_terminal
+
+from core.base.frozen import frozen
+from core.base.text import one_line
+from modules.terminal.input.bottom_line import bottom_text
+from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
+from modules.terminal.input.history import kept_history
+from modules.terminal.input.keys import WayOut, prompt_keys
+from modules.terminal.input.pastes import Pastes
+from modules.terminal.input.repl import PROMPT, piped_lines
+from modules.terminal.input.resizing import redraw_when_resized
+
+MENU_ROWS: Final = 6
+"""So many rows are kept free for what could be typed, while a command or a path is."""
+
+TOLD_CHARACTERS: Final = 80
+"""How much is told of a candidate."""
+
+CONTINUED: Final = f"{'…':>{len(PROMPT) - 1}} "
+"""Stands before every line of a request but the first."""
+
+_STYLE: Final = Style.from_dict({"bottom-toolbar": "noreverse dim"})
+
+
+def _no_parts() -> Sequence[Part]:
+    return ()
+
+
+@frozen
+class Typing:
+    """How a prompt is to be, and what it asks others for.
+
+    `redact` goes over each request before it is written to `history_file`, if there is one.
+    `candidates` are asked for on a thread. `bottom` is what stands below, and `next_text` what
+    the next prompt has from the beginning. `on_ctrl_c` tells, at an empty prompt, that a second
+    Ctrl-C leaves.
+    """
+
+    history_file: Path | None
+    redact: Callable[[str], str]
+    on_ctrl_c: Callable[[], None]
+    candidates: Candidates = field(default=lambda text: (0, []))
+    bottom: Callable[[], Sequence[Part]] = _no_parts
+    next_text: Callable[[], str] = str
+    vi_keys: bool = False
+
+
+async def typed_lines(typing: Typing) -> AsyncIterator[str]:
+    """Requests typed at a terminal, each of one or more lines; ends at Ctrl-D, or Ctrl-C twice.
+
+    Ctrl-C clears what was typed; Ctrl-Z suspends the program. On a terminal that can't move its
+    cursor (`TERM=dumb`) the terminal's own editing has to do.
+    """
+    if is_dumb_terminal():
+        async for line in plainly_typed_lines():
+            yield line
+        return
+    pastes, way_out = Pastes(), WayOut(typing.on_ctrl_c)
+    session: PromptSession[str] = PromptSession(
+        history=kept_history(typing.history_file, typing.redact, pastes.whole),
+        output=create_output(stdout=sys.stderr),
+        enable_suspend=True,
+        multiline=True,
+        prompt_continuation=CONTINUED,
+        key_bindings=prompt_keys(pastes, way_out),
+        editing_mode=EditingMode.VI if typing.vi_keys else EditingMode.EMACS,
+        completer=_Completer(typing.candidates),
+        complete_while_typing=_is_completed_while_typed,
+        complete_in_thread=True,
+        reserve_space_for_menu=MENU_ROWS,
+        bottom_toolbar=lambda: bottom_text(typing.bottom(), _columns(session)),
+        style=_STYLE,
+        tempfile_suffix=".md",
+    )
+
+    session.default_buffer.on_text_changed += way_out.stay
+
+    def begin() -> None:
+        way_out.stay()
+        redraw_when_resized(session.app)
+
+    while True:
+        try:
+            # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
+            # handler away, and leave Python's own between prompt and request.
+            line = await session.prompt_async(
+                PROMPT, default=typing.next_text(), pre_run=begin, handle_sigint=False
+            )
+        except EOFError:
+            return
+        yield pastes.whole(line)
+
+
+async def plainly_typed_lines() -> AsyncIterator[str]:
+    """Lines as the terminal itself lets people edit them; a backslash at the end goes on."""
+    lines = piped_lines(sys.stdin)
+    begun, line = "", ""
+    while line is not None:
+        sys.stderr.write(CONTINUED if begun else PROMPT)
+        sys.stderr.flush()
+        if (line := await anext(lines, None)) is not None:
+            if line.endswith("\\"):
+                begun += f"{line[:-1]}\n"
+                continue
+            yield f"{begun}{line}"
+            begun = ""
+    if begun:
+        yield begun
+
+
+@Condition
+def _is_completed_while_typed() -> bool:
+    """For commands, and for files behind an @; who writes a sentence is left in peace."""
+    before = get_app().current_buffer.document.text_before_cursor
+    return (before.startswith("/") and "\n" not in before) or attached_word(before) is not None
+
+
+def _columns(session: "PromptSession[str]") -> int:
+    return session.app.output.get_size().columns - 1
+
+
+class _Completer(Completer):
+    """Files behind an @, else what commands propose."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self._candidates = candidates
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        if (word := attached_word(before)) is not None:
+            replaced, found = len(word), path_candidates(word, Path.cwd())
+        else:
+            replaced, found = self._candidates(before)
+        for each in found:
+            told = one_line(each.told, TOLD_CHARACTERS)
+            yield Completion(each.text, -replaced, display_meta=told or None)
