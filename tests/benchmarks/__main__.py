@@ -26,6 +26,7 @@ MEASURES = {
     "start_up": "Until tools are known",
     "memory": "Memory of a client with 20 servers of 25 tools",
     "session_file": "A session's file, a short and a long one",
+    "recorder": "What memory costs a run",
     "catalogue": "A prompt's tokens and recall with 500 tools",
     "sandbox": "Plans in the sandbox",
     "escapes": "What gets out of executors of plans",
