@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
 from config.mcp_file import McpFile, read_mcp_file
 from config.schema import AgentProfile, DocumentsSection, WebSection
-from config.servers import ServerSpec, plan_name
+from config.servers import ServerEntry, ServerSpec, plan_name
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret, secrets_of
@@ -247,6 +247,25 @@ def with_sections(
         return spec
     secrets = {told[key] for key in keys if len(told.get(key, "")) >= MIN_SECRET_CHARACTERS}
     return replace(spec, env={**told, **spec.env}, secrets=spec.secrets | secrets)
+
+
+def memory_server(
+    servers: ServerList, profile: AgentProfile, places: Places, environ: Mapping[str, str]
+) -> ServerSpec:
+    """The memory server of the list, else one that the list could have."""
+    for spec in servers.everyone:
+        if is_memory_server(spec, places.root):
+            return spec
+    taken = {spec.id for spec in servers.everyone}
+    name = next(name for name in ("memory", "cortex-memory", "_memory") if name not in taken)
+    entry = ServerEntry(id=name, script=str(MEMORY_SCRIPT))
+    spec = entry.spec(places.root, places.root, environ=environ)
+    return with_sections(spec, profile, places.root, places.home, environ)
+
+
+def is_memory_server(spec: ServerSpec, root: Path) -> bool:
+    """Whether this is the memory server of this very program."""
+    return _starts(spec, root / MEMORY_SCRIPT)
 
 
 def is_documents_server(spec: ServerSpec, root: Path) -> bool:

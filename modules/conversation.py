@@ -22,10 +22,13 @@ from core.provenance.known import Known, ProvenancePolicy
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
 from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome
+from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
 from modules.memory.remembering import Remembering
@@ -81,13 +84,14 @@ class Conversation:
         policy: ProvenancePolicy | None = None,
         ask_leave: AskLeave | None = None,
         document_folders: Sequence[Path] = (),
+        memory_server: str | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
         `redactor` goes over what the session keeps; `ask_user` puts a plan's question to the
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
-        `document_folders`.
+        `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -103,6 +107,10 @@ class Conversation:
         self._policy = policy
         self._ask_leave = ask_leave
         self._document_folders = tuple(document_folders)
+        self._memory_server = memory_server
+        self._earlier = EarlierSessions(
+            memory_folder, None if memory_server is None else self._search_memory
+        )
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         is_kept = profile.memory.memory_service
@@ -128,6 +136,7 @@ class Conversation:
         """End servers, sandbox workers and model connections; every wait is bounded."""
         if left := self._model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
+        await self._earlier.aclose()
         await self._stack.aclose()
 
     @property
@@ -262,7 +271,7 @@ class Conversation:
             profile=self._profile,
             memory=memory,
             model=self._model,
-            parts=self._parts(texts, await self._remembering(session, request)),
+            parts=self._parts(texts, await self._remembering(session, request, provenance)),
             history=history,
             images=attached.images,
             texts=texts,
@@ -308,7 +317,12 @@ class Conversation:
 
         return record
 
-    async def _remembering(self, session: "_Session", request: str) -> Remembering | None:
+    async def _search_memory(self, arguments: JsonObject) -> ToolResult:
+        return await search_memory(self._dispatcher, self._memory_server or "", arguments)
+
+    async def _remembering(
+        self, session: "_Session", request: str, provenance: Provenance | None
+    ) -> Remembering | None:
         """What prompts tell of the past; None for a planner that reads none."""
         if not self._model.traits.reads_text:
             return None
@@ -320,7 +334,13 @@ class Conversation:
         prompt_tokens = self._profile.memory.prompt_tokens
         room = room_characters(prompt_tokens, self._model.traits)
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
-        return Remembering(self._model, session.summary, prompt_tokens, facts)
+        memories: tuple[str, ...] = ()
+        if self._profile.memory.memory_service:
+            session_id, share = session.memory.session_id, int(room * MEMORIES_SHARE)
+            memories = await self._earlier.find(request, session_id, share)
+        if memories and provenance is not None:
+            provenance.known.reminded("\n".join(memories))
+        return Remembering(self._model, session.summary, prompt_tokens, facts, memories)
 
     def _parts(self, texts: tuple[TextInput, ...], remember: Remembering | None) -> Parts:
         # Slips are what language models make: of a planner that reads no text they are bugs.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from config.models_file import load_models
 from config.schema import AgentProfile
-from config.server_list import ServerList, secret_values
+from config.server_list import ServerList, is_memory_server, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
@@ -133,6 +133,7 @@ class Interaction:
             provenance_policy(profile, servers.specs, places, arguments.approve),
             asking_leave(questions, sandbox.standing_still),
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
+            next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

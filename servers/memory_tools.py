@@ -23,7 +23,7 @@ from core.base.redaction import Redactor
 from core.base.text import one_line
 from servers.memory.options import MemoryOptions, read_options
 from servers.memory.ranking import Found
-from servers.memory.wording import NO_FACTS, fact_line, facts_text, memories_text
+from servers.memory.wording import NO_FACTS, fact_line, facts_text, memories_json, memories_text
 from servers.rag.errors import OptionsError, RagError
 from servers.rag.passages import SearchMode
 from servers.schemas import (
@@ -76,7 +76,8 @@ class MemoryTools:
         """Search earlier conversations: what the user asked in the past, and what was answered."""
         with self._explained():
             found = await asyncio.to_thread(self._search, input.query, input.top_k, input.mode)
-        return TextOutput(result=memories_text(found.memories, found.notes))
+        words = memories_json if input.as_json else memories_text
+        return TextOutput(result=words(found.memories, found.notes))
 
     async def remember(self, input: RememberInput) -> TextOutput:
         """Remember a fact or preference that the user states about themselves, for good."""

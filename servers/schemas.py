@@ -363,6 +363,7 @@ class SearchMemoryInput(ToolInput):
     mode: Literal["hybrid", "words", "vectors"] = Field(
         default="hybrid", description="words: exact words; vectors: meaning; hybrid: both"
     )
+    as_json: bool = Field(default=False, description="for programs: a JSON text, not prose")
 
 
 class RememberInput(ToolInput):

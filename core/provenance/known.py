@@ -149,6 +149,12 @@ class Known:
         self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
         _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
 
+    def reminded(self, text: str) -> None:
+        """Take a text that earlier sessions left: it may be a page's, and opens no link."""
+        self.is_tainted = True
+        self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
+        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+
     def recall(self, items: Iterable[MemoryItem]) -> None:
         """Be careful from the start in a session that read untrusted text in another process."""
         self.is_tainted = self.is_tainted or any(

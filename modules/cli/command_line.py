@@ -42,7 +42,7 @@ COMMANDS = {
     "models": "list models, and fetch one with Ollama",
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
-    "sessions": "list, show, export, name and delete what was asked before",
+    "sessions": "list, search, show, export, name and delete what was asked before",
     "doctor": "say what works here, and which walls stand around plans",
 }
 """First words that make a command of the command line, and what each is for."""
@@ -52,7 +52,7 @@ ACTIONS = {
     "models": ("list", "pull"),
     "auth": ("set", "list", "remove"),
     "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
-    "sessions": ("list", "show", "export", "rename", "delete", "prune"),
+    "sessions": ("list", "search", "show", "export", "rename", "delete", "prune", "stats"),
 }
 """The second words of those commands that have several."""
 

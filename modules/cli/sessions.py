@@ -14,6 +14,7 @@ from core.errors import ExitCode, StorageError, UsageError
 from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from modules.cli.sessions_search import FOUND, search_sessions
 from modules.cli.sessions_stats import show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
@@ -34,6 +35,7 @@ as its last six characters. A session goes on with: agent.py --resume ID
 
 examples:
   agent.py sessions list
+  agent.py sessions search "notice period of the lease"
   agent.py sessions show 2026/11/23/session-1763890000-4f8a1c
   agent.py sessions export 4f8a1c --html > session.html"""
 
@@ -259,6 +261,19 @@ def _add_session(parser: CommandParser) -> None:
     parser.add_argument("session", metavar="ID", help="a session's id, or a unique part of it")
 
 
+def _add_search(parser: CommandParser) -> None:
+    parser.add_argument("query", metavar="WORDS", nargs="+", help="a question, or words")
+    parser.add_argument(
+        "--limit", metavar="N", type=_count, default=FOUND, help=f"how many ({FOUND})"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("hybrid", "words", "vectors"),
+        default="hybrid",
+        help="words: exact words; vectors: meaning; hybrid: both, as by default",
+    )
+
+
 def _add_export(parser: CommandParser) -> None:
     _add_session(parser)
     form = parser.add_mutually_exclusive_group()
@@ -300,6 +315,15 @@ examples:
   agent.py sessions show 4f8a1c""",
         show_session,
         _add_session,
+    ),
+    "search": Action(
+        "what was asked and answered before, by words and by meaning",
+        """\
+examples:
+  agent.py sessions search notice period of the lease
+  agent.py sessions search lease --mode words --json | jq '.memories[].session'""",
+        search_sessions,
+        _add_search,
     ),
     "export": Action(
         "a session as markdown, HTML, or JSON with every item",

@@ -3,13 +3,14 @@
 from dataclasses import asdict
 from typing import Final
 
+from core.base.clock import moment
 from core.base.text import counted, one_line, size_text
 from core.errors import ExitCode
 from core.tools.record import ToolRecord
 from core.values import Json
 from modules.cli.surroundings import Surroundings
 from modules.memory.statistics import MemoryStatistics, memory_statistics
-from modules.session.kept import KeptSessions, moment
+from modules.session.kept import KeptSessions
 from modules.terminal.wording import usage_text
 
 DAYS_SHOWN: Final = 3

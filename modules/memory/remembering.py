@@ -21,22 +21,24 @@ class Remembering:
         summary: RunningSummary,
         prompt_tokens: int,
         facts: tuple[str, ...] = (),
+        memories: tuple[str, ...] = (),
     ) -> None:
         """Ask `model` for notes on what there is no room for; nothing is done yet.
 
-        `facts` are told before the session's past, and take of its room.
+        `facts` and `memories` (see `Past`) are told too, and take of the room.
         """
         self._model = model
         self._summary = summary
         self._prompt_tokens = prompt_tokens
         self._facts = facts
+        self._memories = memories
         self._past: Past | None = None
 
     async def __call__(self, history: Sequence[Exchange]) -> Past:
         """What is told of the session's exchanges, and of what outlasts it."""
         if self._past is None:
             room = room_characters(self._prompt_tokens, self._model.traits)
-            room -= sum(map(len, self._facts))
+            room -= sum(map(len, (*self._facts, *self._memories)))
             past = await self._summary.past(history, room, self._model)
-            self._past = replace(past, facts=self._facts)
+            self._past = replace(past, facts=self._facts, memories=self._memories)
         return self._past

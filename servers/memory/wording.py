@@ -1,5 +1,6 @@
 """What the memory tools say: past exchanges, and facts."""
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,12 +23,31 @@ _MARK: Final = "[Source:"
 
 def memories_text(memories: Sequence[Memory], notes: Sequence[str]) -> str:
     """The memories, best first, with what is to be known about the search before them."""
-    said = [note.replace(NOTHING_FITS, "").strip() for note in notes]
-    told = [f"Note: {note}" for note in said if note]
+    told = [f"Note: {said}" for note in notes if (said := note.replace(NOTHING_FITS, "").strip())]
     if not memories:
         return "\n".join([*told, NOTHING_FOUND])
     found = [_memory(number, each) for number, each in enumerate(memories, 1)]
     return "\n\n".join([*(["\n".join(told)] if told else []), *found])
+
+
+def memories_json(memories: Sequence[Memory], notes: Sequence[str]) -> str:
+    """The same for programs: `memories`, none where nothing fits the query, and `notes`."""
+    fits = not any(NOTHING_FITS in note for note in notes)
+    found = [
+        {
+            "session": memory.past.session_id,
+            "title": memory.past.title,
+            "asked_at": memory.past.exchange.asked_at,
+            "request": memory.past.exchange.request,
+            "answer": memory.past.exchange.answer,
+            "tools": memory.past.exchange.tools,
+            "times": memory.times,
+            "score": round(memory.score, 4),
+        }
+        for memory in (memories if fits else ())
+    ]
+    told = [said for note in notes if (said := note.replace(NOTHING_FITS, "").strip())]
+    return json.dumps({"memories": found, "notes": told}, ensure_ascii=False)
 
 
 def facts_text(facts: Sequence[Fact], notes: Sequence[str], otherwise: str) -> str:

@@ -198,3 +198,14 @@ def test_an_export_holds_what_json_lacks_as_text(sessions: Hand) -> None:
     (sessions.home / "memory" / "odd.json").write_text(f"[{item}]", encoding="utf-8")
     (exported,) = json.loads(sessions.run("sessions", "export", "odd", "--json").out)
     assert exported["timestamp"] == exported["metadata"]["a"] == "Infinity"
+
+
+def test_what_was_said_is_searched_also_where_the_profile_has_no_memory_server(
+    sessions: Hand,
+) -> None:
+    found = json.loads(sessions.run("sessions", "search", "tidy", "--mode", "words", "--json").out)
+    assert [(each["session"], each["answer"]) for each in found["memories"]] == [("notes", "done")]
+    told = sessions.run("sessions", "search", "zebra", "--mode", "words")
+    assert (told.code, "Nothing that was asked" in told.out) == (0, True), told.out
+    with pytest.raises(SystemExit, match="2"):
+        sessions.run("sessions", "search")
