@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.tools.ranking import stem
 
 REQUEST_CHARACTERS_MAX: Final = 20_000
@@ -25,11 +26,13 @@ ASSENT_CHARACTERS_MAX: Final = 60
 SENTENCE_WORDS_MAX: Final = 300
 """How many words of one sentence are read."""
 
-_SENTENCE: Final = re.compile(r"[.!?](?=\s|$)|[;\n]|:(?=\s|$)|(?<=\s)[-*\u2022\u2013\u2014](?=\s)")
-_TOKEN: Final = re.compile(
+_SENTENCE: Final = lazy_pattern(
+    r"[.!?](?=\s|$)|[;\n]|:(?=\s|$)|(?<=\s)[-*\u2022\u2013\u2014](?=\s)"
+)
+_TOKEN: Final = lazy_pattern(
     r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[$\u20ac\u00a3#@]?\d[\w.,:/-]*|[@#/~]\S+|[,()]|\u0000"
 )
-_QUOTED: Final = re.compile(
+_QUOTED: Final = lazy_pattern(
     r"\"[^\"]{0,1000}\"|\u201c[^\u201d]{0,1000}\u201d|`[^`]{0,1000}`|(?<!\w)['\u2018][^'\u2019\n]{0,1000}['\u2019](?!\w)"
 )
 _QUOTE: Final = "\u0000"

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
+from core.base.text import lazy_pattern
+
 IMAGES_LOOKED_AT: Final = 500
 """Of an answer with more, the first ones lose what makes them load, without a look."""
 
@@ -25,24 +27,24 @@ REMOVED: Final = "[image left out: its address comes from nowhere known]"
 _LOADING: Final = (
     "(?:img|image|video|audio|source|iframe|embed|object|picture|input|link|svg|use|track)"
 )
-_DEFINITION = re.compile(
+_DEFINITION = lazy_pattern(
     r"^[ >]{0,12}\[([^\[\]\n]{1,300})\]:[ \t]{0,20}\n?[ \t]{0,20}<?(\S{1,8000})", re.MULTILINE
 )
-_INLINE = re.compile(
+_INLINE = lazy_pattern(
     r"\(\s{0,100}(?:<([^<>\n]{0,8000})>"
     r"|((?!\s)[^\s()]{0,4000}(?:\([^\s()]{0,1000}\)[^\s()]{0,1000}){0,3}))(?=[\s)])"
 )
-_REST_OF_INLINE = re.compile(r"[^()]{0,2000}(?:\([^()]{0,2000}\)[^()]{0,2000})?\)")
-_REFERENCE = re.compile(r"\[([^\[\]\n]{0,300})\]")
-_TAG_BEGINS = re.compile(rf"<(?={_LOADING}\b)", re.IGNORECASE)
-_TAG = re.compile(r"<(?:\"[^\"]{0,8000}\"|'[^']{0,8000}'|[^<>\"']){0,4000}>")
-_LOADED = re.compile(
+_REST_OF_INLINE = lazy_pattern(r"[^()]{0,2000}(?:\([^()]{0,2000}\)[^()]{0,2000})?\)")
+_REFERENCE = lazy_pattern(r"\[([^\[\]\n]{0,300})\]")
+_TAG_BEGINS = lazy_pattern(rf"<(?={_LOADING}\b)", re.IGNORECASE)
+_TAG = lazy_pattern(r"<(?:\"[^\"]{0,8000}\"|'[^']{0,8000}'|[^<>\"']){0,4000}>")
+_LOADED = lazy_pattern(
     r"(?:src|srcset|href|data|poster|background)\s{0,20}=\s{0,20}"
     r"(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))",
     re.IGNORECASE,
 )
-_ALT = re.compile(r"\balt\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ALT = lazy_pattern(r"\balt\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
 
 
 def without_unknown_images(answer: str, may_load: Callable[[str], bool]) -> str:

@@ -1,6 +1,5 @@
 """What a session trusts and has seen so far: the profile's rules, the user's words, results."""
 
-import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 from config.schema import LISTING_TOOLS
 from core.base.frozen import frozen
 from core.base.json_text import texts_in
+from core.base.text import lazy_pattern
 from core.provenance import paths
 from core.provenance.arguments import texts_of
 from core.provenance.urls import (
@@ -100,8 +100,10 @@ PAGES_OF_CALL_MAX: Final = 10
 NAMES_LISTED_MAX: Final = 50_000
 """How many names of one listing are known."""
 
-_MARK = re.compile(r"\[Source: ([^\]\n]{1,300})\]")
-_LISTED = re.compile(r"^(?:\s|[-*+•│├└─|`]|\[(?:FILE|DIR)\]|[MADRCU?!]{1,2} |[a-z ]{1,20}:\s{2,})*")
+_MARK = lazy_pattern(r"\[Source: ([^\]\n]{1,300})\]")
+_LISTED = lazy_pattern(
+    r"^(?:\s|[-*+•│├└─|`]|\[(?:FILE|DIR)\]|[MADRCU?!]{1,2} |[a-z ]{1,20}:\s{2,})*"
+)
 
 
 class Known:

@@ -10,21 +10,23 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from core.base.text import lazy_pattern
+
 PATH_CHARACTERS_MAX: Final = 4_096
 """A longer path is never known (PATH_MAX of Linux)."""
 
 ANCESTORS_MAX: Final = 64
 """How many folders above a path are looked for."""
 
-_FILE_URL = re.compile(r"file:(?://(?:localhost)?)?(?=/)", re.IGNORECASE)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_HOME = re.compile(r"~[\w.-]{0,64}[\\/]")
-_VARIABLE = re.compile(r"\$\{?\w{1,64}\}?[\\/]|%\w{1,64}%[\\/]")
-_UPWARDS = re.compile(r"(?:^|[\\/])\.\.(?:[\\/]|$)")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$|\.(?:7z|3gp|mp[34])$")
-_TOKEN = re.compile(r"[^\s\"'`;|&<>(){},=]+")
-_FOLDER_AFTER = re.compile(r"\s{1,3}(?:folder|directory|dir)\b", re.IGNORECASE)
-_FOLDER_BEFORE = re.compile(r"\b(?:folder|directory|dir)\s{1,3}[\"'`]?$", re.IGNORECASE)
+_FILE_URL = lazy_pattern(r"file:(?://(?:localhost)?)?(?=/)", re.IGNORECASE)
+_DRIVE = lazy_pattern(r"[A-Za-z]:[\\/]")
+_HOME = lazy_pattern(r"~[\w.-]{0,64}[\\/]")
+_VARIABLE = lazy_pattern(r"\$\{?\w{1,64}\}?[\\/]|%\w{1,64}%[\\/]")
+_UPWARDS = lazy_pattern(r"(?:^|[\\/])\.\.(?:[\\/]|$)")
+_EXTENSION = lazy_pattern(r"\.[A-Za-z][A-Za-z0-9]{0,9}$|\.(?:7z|3gp|mp[34])$")
+_TOKEN = lazy_pattern(r"[^\s\"'`;|&<>(){},=]+")
+_FOLDER_AFTER = lazy_pattern(r"\s{1,3}(?:folder|directory|dir)\b", re.IGNORECASE)
+_FOLDER_BEFORE = lazy_pattern(r"\b(?:folder|directory|dir)\s{1,3}[\"'`]?$", re.IGNORECASE)
 _GROUNDS_NOTHING: Final = frozenset({"", "/", "//", ".", "..", "~"})
 """Named in passing, these would open everything below them."""
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
+from core.base.text import lazy_pattern
+
 URL_CHARACTERS_MAX: Final = 8_000
 """A longer URL is never known."""
 
@@ -22,7 +24,7 @@ LINKS_MAX: Final = 100_000
 LOCAL_PART_CHARACTERS_MAX: Final = 64
 """RFC 5321, 4.5.3.1.1."""
 
-_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,10}[^\W\d_][\w-]{1,62})")
+_AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,10}[^\W\d_][\w-]{1,62})")
 _CLOSES_LOCAL_PART: Final = frozenset(" \t\r\n\"'()<>[]{},;:\\@|/=\u00a0")
 
 _BEGINS = (
@@ -32,16 +34,16 @@ _BEGINS = (
     r"|\b[wW]{3}\d?\.(?=\w))"
 )
 _NOT_IN_URL = r"\s<>\"'`{}|^\[\]\u3001\u3002\uff0c\uff1b\uff01\uff1f\uff09\u300d\u300f\u3011\u201d"
-_FOUND = re.compile(rf"(?<![A-Za-z]){_BEGINS}(?:\[[0-9a-fA-F:.]{{2,45}}\])?[^{_NOT_IN_URL}]*")
-_RUN = re.compile(rf"{_BEGINS}\S*")
-_BARE = re.compile(
+_FOUND = lazy_pattern(rf"(?<![A-Za-z]){_BEGINS}(?:\[[0-9a-fA-F:.]{{2,45}}\])?[^{_NOT_IN_URL}]*")
+_RUN = lazy_pattern(rf"{_BEGINS}\S*")
+_BARE = lazy_pattern(
     r"(?<![\w@./:\\\-])(?:[\w-]{1,63}\.){1,30}[^\W\d_]{2,24}\.?(?::\d{1,5})?(?:[/?#][^\s<>\"'`{}|^]*)?"
 )
-_RELATIVE = re.compile(
+_RELATIVE = lazy_pattern(
     r"\]\(\s{0,20}<?([^)\s<>]+)|\b(?:href|src)\s{0,20}=\s{0,20}[\"']?([^\"'\s<>]+)"
 )
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,30}):(.*)", re.DOTALL)
-_ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
+_SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.\-]{0,30}):(.*)", re.DOTALL)
+_ENCODED = lazy_pattern(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 _STRIPPED_BY_BROWSERS = str.maketrans("", "", "\t\r\n")

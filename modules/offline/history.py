@@ -4,6 +4,7 @@ import math
 import re
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.turn import Exchange
 from modules.offline.plan_source import literal
 from modules.offline.quotes.asking import bare
@@ -13,7 +14,7 @@ MAX_ANSWER_CHARACTERS: Final = 500
 """Longer answers are texts, not numbers."""
 
 _NUMBER: Final = r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?"
-_ANSWER: Final = re.compile(
+_ANSWER: Final = lazy_pattern(
     rf"""
     (?: (?P<sentence> \D* \b(?:is|was|be|are|equals|gives|get|answer|result|total):? \s+)
       | (?P<equation> [^=]* =\s*) )?
@@ -43,20 +44,20 @@ def last_number(history: tuple[Exchange, ...]) -> int | float | None:
     return None
 
 
-_AGAIN: Final = re.compile(
+_AGAIN: Final = lazy_pattern(
     r"(?:try )?again"
     r"|(?:do|say|run|repeat|ask) (?:it|that|this|the (?:same|last (?:one|request|question)))"
     r"(?: again| once more| one more time)?|once more|one more time|same again|repeat(?: please)?",
     re.IGNORECASE,
 )
-_ASKED: Final = re.compile(
+_ASKED: Final = lazy_pattern(
     r"what (?:was|is) (?:the |my )(?P<which>first|last|previous|second|third)"
     r" (?:thing|question|request)(?: (?:that )?i (?:asked|said|wanted|typed))?(?: you)?"
     r"|what did i (?:ask|say|want)(?: you)?(?: (?P<when>first|last|before|just now))?"
     r"|what (?:have|did) i just (?:asked|ask|said|say)",
     re.IGNORECASE,
 )
-_ANSWERED: Final = re.compile(
+_ANSWERED: Final = lazy_pattern(
     r"what was (?:the |your )(?P<which>first|last|previous|second|third) (?:answer|result)"
     r"|what did you (?:answer|say)(?: (?P<when>first|last|before|just now))?",
     re.IGNORECASE,

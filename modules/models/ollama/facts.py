@@ -16,23 +16,23 @@ from typing import cast
 
 from config.models_file import ModelEntry
 from core.base.frozen import frozen
-from core.base.text import one_line
+from core.base.text import lazy_pattern, one_line
 from core.ports import ModelRequest, ModelTraits
 from modules.models.vision_names import sees_images
 
 MAX_MODELS_LISTED = 1000
 """More than anybody has installed; the rest of a longer list is not looked at."""
 
-_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
+_NAME = lazy_pattern(r"[\w./:@+-]{1,200}", re.ASCII)
 """What a model's name consists of; anything else is none, and is never shown."""
 
-_PARAMETERS = re.compile(
+_PARAMETERS = lazy_pattern(
     r"(?<![a-z0-9.])e?(?:([0-9]{1,3})x)?([0-9]{1,4}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])",
     re.IGNORECASE,
 )
 """`32b`, `1.5b`, `135m`, `8x7b`, and `e4b` as Gemma counts, as a word of a model's name."""
 
-_EMBEDDING_NAME = re.compile(r"embed|minilm|(?<![a-z])bge-|(?<![a-z])e5-", re.IGNORECASE)
+_EMBEDDING_NAME = lazy_pattern(r"embed|minilm|(?<![a-z])bge-|(?<![a-z])e5-", re.IGNORECASE)
 _EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe", "xlm-roberta"})
 """How embedding models are told where the server is too old to list capabilities."""
 
@@ -56,7 +56,7 @@ IMAGE_TOKENS = 2_048
 TEMPLATE_TOKENS = 100
 """Roles, and what a template adds."""
 
-_OWN_CONTEXT = re.compile(r"^num_ctx[ \t]+([0-9]{1,9})[ \t]*$", re.MULTILINE)
+_OWN_CONTEXT = lazy_pattern(r"^num_ctx[ \t]+([0-9]{1,9})[ \t]*$", re.MULTILINE)
 """A line of the parameters that a Modelfile sets."""
 
 STATUS_CHARACTERS_MAX = 200

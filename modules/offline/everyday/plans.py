@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.ports import DecisionInputs, TextInput
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -23,7 +24,7 @@ from modules.offline.plan_source import AS_IT_IS, call_lines, filled, literal, w
 from modules.offline.quotes.asking import QUESTION_CHARACTERS_MAX, bare
 
 _RULES: Final = (*NUMBERS, *TEXTS, *DATES)
-_LEAD_IN: Final = re.compile(
+_LEAD_IN: Final = lazy_pattern(
     r"(?:what(?:['’]s| is| are| was)|how much (?:is|are)|calculate|compute|find|tell me|give me)"
     r"\s+",
     re.IGNORECASE,
@@ -47,12 +48,12 @@ def write_everyday_plan(inputs: DecisionInputs) -> str | None:
 
 # Files of a connected server: "read FILE", "list the files in FOLDER".
 
-_READING: Final = re.compile(
+_READING: Final = lazy_pattern(
     r"(?:read|show|open|print|display|cat|view)(?: me)?(?: the)?(?: contents? of)?(?: the)?"
     r"(?: (?:text )?file)? (?P<path>\"[^\"]+\"|'[^']+'|`[^`]+`|[^\s\"'`]*[./~][^\s\"'`]*)",
     re.IGNORECASE,
 )
-_LISTING: Final = re.compile(
+_LISTING: Final = lazy_pattern(
     r"(?:(?:list|show)(?: me)?(?: all)?(?: of)?(?: the)? (?:files|contents?)|"
     r"(?:what|which) files are(?: there)?) (?:in|of|at|under)(?: the)?"
     r"(?: (?:folder|directory))? (?P<path>\"[^\"]+\"|'[^']+'|`[^`]+`|[^\s\"'`]+)"
@@ -86,13 +87,13 @@ def file_call(text: str, tools: ToolCatalog) -> tuple[ToolSpec, dict[str, str]] 
 _STAND_IN: Final = "\ue000"
 """Of private use (Unicode): no request holds it."""
 
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = lazy_pattern(
     r"\b(?:(?:the|this|that|these|those|all|all the|all these) "
     r"(?:file|text|input|log|list|document|data|output|page|numbers?|values?|figures)"
     r"|this|that|these|those|it|them|stdin|standard input)\b",
     re.IGNORECASE,
 )
-_NUMBERS: Final = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[\s,;]+[-+]?\d+(?:\.\d+)?)*")
+_NUMBERS: Final = lazy_pattern(r"[-+]?\d+(?:\.\d+)?(?:[\s,;]+[-+]?\d+(?:\.\d+)?)*")
 _NUMBERS_CHARACTERS_MAX: Final = 4_000
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from core.base.text import lazy_pattern
 from modules.offline.arithmetic.tokens import NUMBER_WORDS, ORDINALS
 from modules.offline.plan_source import literal
 from modules.offline.tools.pieces import list_of
@@ -55,7 +56,7 @@ def first_match(rules: Sequence[Rule], text: str) -> tuple[Rule, Mapping[str, st
     return None
 
 
-_SLOT: Final = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z]+)>")
+_SLOT: Final = lazy_pattern(r"<(?P<kind>[a-z]+):(?P<name>[a-z]+)>")
 
 
 def _pattern(phrasing: str) -> str:
@@ -153,14 +154,14 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if _is_quoted(text) else text
 
 
-_FILE: Final = re.compile(r"[/\\~]|\w\.\w")
-_THING: Final = re.compile(
+_FILE: Final = lazy_pattern(r"[/\\~]|\w\.\w")
+_THING: Final = lazy_pattern(
     r"(?:an?|the|this|that|these|those|my|our|your|his|her|its|their|each|every|all|any|some)\s+\S"
     r"|(?:it|them|this|that|these|those|everything)$",
     re.IGNORECASE,
 )
 
-_AND: Final = re.compile(r"\s*,?\s+and\s+", re.IGNORECASE)
+_AND: Final = lazy_pattern(r"\s*,?\s+and\s+", re.IGNORECASE)
 
 _MONTH_NAMES: Final = (
     "january february march april may june july august september october november december"

@@ -8,6 +8,7 @@ that are made of others (descaling), are found by their stem and common endings.
 import re
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.tools.ranking import STOP_WORDS, stem
 from modules.offline.arithmetic.tokens import TEENS, UNITS
 from modules.offline.arithmetic.vocabulary import AGGREGATES, CONSTANTS, FUNCTIONS, VERBS
@@ -17,10 +18,10 @@ QUESTION_CHARACTERS_MAX: Final = 400
 TERMS_MAX: Final = 20
 """How many words of a question are looked for in sentences."""
 
-COUNTING: Final = re.compile(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
+COUNTING: Final = lazy_pattern(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
 """How a question begins whose answer nobody has written down: it has to be counted."""
 
-_ANOTHER_VERB: Final = re.compile(
+_ANOTHER_VERB: Final = lazy_pattern(
     r"(?:\band|,)\s+(?:then\s+|also\s+|please\s+)*(?:(?:analy[sz]e|calculate|check|choose|convert|"
     r"decide|explain|pick|plot|rank|recommend|rewrite|verify)\b|(?:book|buy|click|fill|log|order|pay|"
     r"sign|submit)\s+(?:a|for|in|it|on|one|out|that|the|them|this|up)\b)",
@@ -35,12 +36,12 @@ _QUESTION_TEXT: Final = (
 _QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split())
 """Words that a question is made of, and an answer need not repeat."""
 
-_POLITE: Final = re.compile(
+_POLITE: Final = lazy_pattern(
     r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|(?:can|could|would|will)\s+you|tell\s+me|"
     r"i(?:['’]d\s+like|\s+would\s+like|\s+want|\s+need)\s+(?:you\s+)?to(?:\s+know)?)\b[\s,:!.]*)+",
     re.IGNORECASE,
 )
-_END: Final = re.compile(r"(?:[\s,.!?]|\bplease\b|\bthanks\b|\bthank\s+you\b)+\Z", re.IGNORECASE)
+_END: Final = lazy_pattern(r"(?:[\s,.!?]|\bplease\b|\bthanks\b|\bthank\s+you\b)+\Z", re.IGNORECASE)
 
 
 def bare(request: str) -> str:

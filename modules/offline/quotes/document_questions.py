@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from core.base.text import lazy_pattern
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import Exchange
@@ -78,12 +79,12 @@ _NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
 _SAME_DOCUMENT: Final = (
     r"(?:the\s+(?:very\s+)?same|that|this)\s+(?:document|file|paper|manual|handbook|text|source)"
 )
-_SAME: Final = re.compile(rf"\b{_SAME_DOCUMENT}\b", re.IGNORECASE)
+_SAME: Final = lazy_pattern(rf"\b{_SAME_DOCUMENT}\b", re.IGNORECASE)
 _USE: Final = rf"(?:use|using|ask|check|look\s+in|take)\s+{_SAME_DOCUMENT}"
-_USE_SAME_FIRST: Final = re.compile(rf"^(?:now\s+)?{_USE}(?:\s+and)?\s*[,:;.]?\s+", re.IGNORECASE)
-_USE_SAME_LAST: Final = re.compile(rf"[?,;.]?\s+(?:and\s+)?{_USE}$", re.IGNORECASE)
+_USE_SAME_FIRST: Final = lazy_pattern(rf"^(?:now\s+)?{_USE}(?:\s+and)?\s*[,:;.]?\s+", re.IGNORECASE)
+_USE_SAME_LAST: Final = lazy_pattern(rf"[?,;.]?\s+(?:and\s+)?{_USE}$", re.IGNORECASE)
 
-_SOURCE: Final = re.compile(
+_SOURCE: Final = lazy_pattern(
     r"\((?P<quoted>[^()\n]{1,300}?), (?:line|page) \d|\[Source: (?P<marked>[^\]\n]{1,300}?), ID: "
 )
 """How answers name where they stand: ours, and those that repeat what the search gives."""
@@ -91,7 +92,7 @@ _SOURCE: Final = re.compile(
 ANSWER_CHARACTERS_MAX: Final = 20_000
 """How far an earlier answer is searched for its source."""
 
-_LISTING: Final = re.compile(
+_LISTING: Final = lazy_pattern(
     rf"(?:(?:show|list|name|give)\s+(?:me\s+)?(?:a\s+list\s+of\s+)?(?:all\s+(?:of\s+)?)?{_DOCUMENTS}"
     r"|(?:what|which)\s+(?:stored\s+|indexed\s+)?(?:documents|docs)\s+"
     r"(?:do\s+(?:i|you|we)\s+have|are\s+(?:there|stored|indexed)|have\s+(?:i|we)))",
@@ -99,21 +100,21 @@ _LISTING: Final = re.compile(
 )
 """Requests for the list of the documents, none of which is looked into."""
 
-_OPEN: Final = re.compile(
+_OPEN: Final = lazy_pattern(
     r"(?:what|who|where|when|how)['’]s\b|(?:(?:at|by|during|for|from|in|on|since|to|until|with)\s+)?(?:what|who|whom|whose|when|where|which|why|how)\b"
     r"|(?:is|are|was|were|do|does|did|has|have|can|may|must|should)\s+(?!that\b|this\b|it\b)\w",
     re.IGNORECASE,
 )
-_YES_OR_NO: Final = re.compile(r"(?!what|who|when|where|which|why|how)", re.IGNORECASE)
+_YES_OR_NO: Final = lazy_pattern(r"(?!what|who|when|where|which|why|how)", re.IGNORECASE)
 
-_OF_THE_AGENT: Final = re.compile(r"\b(?:you|your|yours|yourself|cortex(?:-r)?)\b", re.IGNORECASE)
-_OF_THE_USER: Final = re.compile(
+_OF_THE_AGENT: Final = lazy_pattern(r"\b(?:you|your|yours|yourself|cortex(?:-r)?)\b", re.IGNORECASE)
+_OF_THE_USER: Final = lazy_pattern(
     r"^(?!.*\b(?:can|may|must|should|shall|could)\s+i\b).*\bmy\b|\b(?:me|mine|myself)\b|\bi\s+(?:was|were|am|did|had)\b|\b(?:am|was|did|have|had|will|would)\s+i\b"
     r"|\bdo\s+i\s+(?:live|look|work|come|have|own|like|love|weigh|feel|think|mean|want|sound|seem|earn|"
     r"say|know|do)\b|\bi['’](?:m|ve|d|ll)\b",
     re.IGNORECASE,
 )
-_OF_THE_PRESENT: Final = re.compile(
+_OF_THE_PRESENT: Final = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|yesterday|now|nowadays|current|currently|latest|news|headlines|"
     r"weather|forecast|right\s+now|at\s+(?:the\s+moment|present)|these\s+days|raining|snowing|"
     r"this\s+(?:morning|afternoon|evening|week|weekend|month|year)|next\s+(?:week|weekend|month|year)|"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.tools.ranking import STOP_WORDS
 from modules.offline.arithmetic.tokens import TEENS, TENS, UNITS
 
@@ -57,15 +58,15 @@ def read_question(text: str) -> Question:
     return Question("unclear" if asks else "topic", _terms(plain))
 
 
-_SHORT: Final = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
-_BEFORE_WHICH: Final = re.compile(
+_SHORT: Final = lazy_pattern(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
+_BEFORE_WHICH: Final = lazy_pattern(
     r"^(?:about|at|by|during|for|from|in|into|of|on|since|through|to|under|until|with|within)\s+"
     r"(?=(?:what|which|whom?|whose|how)\b)",
     re.IGNORECASE,
 )
 """As in "in which year": what is asked for begins behind it."""
 
-_ASKS_WITHIN: Final = re.compile(r"\b(?:what|which|whom?|whose|how|why)\b", re.IGNORECASE)
+_ASKS_WITHIN: Final = lazy_pattern(r"\b(?:what|which|whom?|whose|how|why)\b", re.IGNORECASE)
 _AUXILIARY: Final = (
     r"(?:is|are|was|were|be|do|does|did|has|have|had|can|may|must|might|should|shall|will|would|"
     r"could)"
@@ -155,8 +156,8 @@ _LIES: Final = (
 """How a sentence goes on that says where a thing is, rather than where something happened to it."""
 
 _IS_THE: Final = r"{forms}\s+(?:is|are|was|were)\s+(?:the|an?|our)\s+(.+)"
-_IS: Final = re.compile(r"\s*(?:is|are|was|were)\b", re.IGNORECASE)
-_PRICED: Final = re.compile(r"^\s*(?:is|are|was|were)\b|\bcosts?\b", re.IGNORECASE)
+_IS: Final = lazy_pattern(r"\s*(?:is|are|was|were)\b", re.IGNORECASE)
+_PRICED: Final = lazy_pattern(r"^\s*(?:is|are|was|were)\b|\bcosts?\b", re.IGNORECASE)
 _MONEY: Final = r"(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|cents?|pence|yen|crowns?|kr)\b"
 _PRICE: Final = rf"([$€£¥]\s*\d[\d.,]*|{_NUMBER}\s*(?:[$€£¥]|{_MONEY})|\bfree\b|%)"
 

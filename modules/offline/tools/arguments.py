@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.tools.spec import Parameter
 from core.values import Json, JsonObject
 from modules.offline.refusal import quoted
@@ -16,7 +17,7 @@ _BEFORE_TEXT: Final = frozenset(
 )
 """Words that may stand between a tool's words and its free text."""
 
-SECOND_REQUEST: Final = re.compile(
+SECOND_REQUEST: Final = lazy_pattern(
     r"\bthen\b|\n|[.;!?]\s+\S|(?:\band|,)\s+(?:also\s+|please\s+)?(?:add|answer|append|calculate|"
     r"compare|compute|copy|count|create|delete|describe|download|email|explain|export|extract|"
     r"fetch|find|format|forward|get|give|list|mail|make|multiply|open|post|print|put|read|remove|"
@@ -26,7 +27,7 @@ SECOND_REQUEST: Final = re.compile(
 )
 """Where a free text may end and another request begin."""
 
-_EXAMPLES: Final = re.compile(r"e\.g\.,?\s*((?:'[^']+'(?:,|\s|or|and)*)+)")
+_EXAMPLES: Final = lazy_pattern(r"e\.g\.,?\s*((?:'[^']+'(?:,|\s|or|and)*)+)")
 """Examples in a parameter's description, as in "(e.g. 'Europe/London')"."""
 
 _OPENS_TEXT: Final = frozenset({"for", "about", "on", "regarding", "saying", "called", ":"})
@@ -41,13 +42,13 @@ _FALSE: Final = frozenset({"false", "no", "off", "0"})
 _NEGATIONS: Final = frozenset({"no", "not", "without", "non"})
 _BOOLEAN: Final = frozenset({"boolean"})
 _ARRAY: Final = frozenset({"array"})
-_POLITE_END: Final = re.compile(
+_POLITE_END: Final = lazy_pattern(
     r"(?:[\s,.!?;]|\b(?:please|thanks|thank you|for me)\b)++\Z", re.IGNORECASE
 )
-_URL_NAME: Final = re.compile(r"ur[li]|link|address|href|website|webpage", re.IGNORECASE)
-_PATH_NAME: Final = re.compile(r"path|file|folder|dir|directory|document_name", re.IGNORECASE)
+_URL_NAME: Final = lazy_pattern(r"ur[li]|link|address|href|website|webpage", re.IGNORECASE)
+_PATH_NAME: Final = lazy_pattern(r"path|file|folder|dir|directory|document_name", re.IGNORECASE)
 
-_FOLDER_NAME: Final = re.compile(r"repo|dir|folder|root|workspace|cwd", re.IGNORECASE)
+_FOLDER_NAME: Final = lazy_pattern(r"repo|dir|folder|root|workspace|cwd", re.IGNORECASE)
 
 
 class Filling:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
@@ -26,7 +27,7 @@ NAMED_OUTRIGHT_BONUS: Final = 100.0
 _ASKING: Final = frozenset({"what", "what's", "how", "why", "does", "should"})
 """Words of a question about a tool that is called by its name."""
 
-_POLITE_START: Final = re.compile(
+_POLITE_START: Final = lazy_pattern(
     r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|just|let's|lets|let us|(?:can|could|would|"
     r"will) you|i(?:'d like| would like| want| need)(?: you)? to)\b[\s,!.]*)*",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ The address is put aside first, so that the request's words are read without it.
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from core.base.text import lazy_pattern
 from core.tools.ranking import stem
 from modules.offline.quotes.asking import (
     COUNTING,
@@ -130,7 +131,7 @@ _QUESTIONS: Final = (
     rf"\s+(?:(?:anything|something)\s+)?(?:(?:{_ABOUT}|of|that|whether|if)\s+)?(?P<query>.+)",
 )  # fmt: skip
 
-_URL: Final = re.compile(r"https?://[^\s<>\"“”`]+", re.IGNORECASE)
+_URL: Final = lazy_pattern(r"https?://[^\s<>\"“”`]+", re.IGNORECASE)
 _TRAILING: Final = ".,;:!?'’…*_"
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 _QUOTES: Final = ('""', "''", "“”", "``", "<>", "()", "[]")
@@ -144,7 +145,7 @@ _VAGUE_TEXT: Final = (
 _VAGUE: Final = frozenset(stem(word) for word in _VAGUE_TEXT.split())
 """Words about pages as such; a question in these alone asks for no sentence of the page."""
 
-_NEEDS_MORE: Final = re.compile(
+_NEEDS_MORE: Final = lazy_pattern(
     r"\btranslat|\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|chinese|"
     r"japanese|russian|hindi|arabic|turkish|polish|korean)\Z|\bhow\s+many\s+(?:images|lines|links|"
     r"pages|paragraphs|pictures|sentences)\b|\d\s*(?:%|percent)\s+of\b|"

@@ -9,6 +9,7 @@ is named is the one that was asked for: what a page says of itself is not believ
 import re
 from typing import Final, TypeAlias
 
+from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.ranking import stem
@@ -303,7 +304,7 @@ _REASONS: Final = (
      "of a page it gives the text, the sentences that sum it up, or those that answer a question, "
      "and nothing else"),
 )  # fmt: skip
-_OF_A_PAGE: Final = re.compile(
+_OF_A_PAGE: Final = lazy_pattern(
     r"https?://|(?:translate|compare|calculate|compute|count|add\s+up|sum|summari[sz]e|recap|tl;?dr|explain|"
     r"rewrite|paraphrase|simplify|review|analy[sz]e|extract|list|describe|check|read|open|visit|go|look|"
     r"get|give|show|fetch|download|search|scan|find|tell|according|based|on|in|from|using|"
@@ -312,7 +313,7 @@ _OF_A_PAGE: Final = re.compile(
 )
 """How requests begin that may mean a page itself; others only have an address in them."""
 
-_WITHOUT_SCHEME: Final = re.compile(r"(?<![\w/.@-])www\.\w+\.\w", re.IGNORECASE)
+_WITHOUT_SCHEME: Final = lazy_pattern(r"(?<![\w/.@-])www\.\w+\.\w", re.IGNORECASE)
 
 
 def check_web_request(request: str, tools: ToolCatalog) -> None:

@@ -7,6 +7,7 @@ Some words are needed that say where to search: "search the web for …", "look 
 import re
 from typing import Final, NamedTuple, TypeAlias
 
+from core.base.text import lazy_pattern
 from modules.offline.quotes.asking import (
     QUESTION_CHARACTERS_MAX,
     asks_more,
@@ -107,13 +108,13 @@ _LIMITED: Final = (
 )
 """How many results are wanted, behind the query and plainly apart from it."""
 
-OF_THE_WEB: Final = re.compile(
+OF_THE_WEB: Final = lazy_pattern(
     r"\b(?:web|internet|online|net|google|bing|ddg|duck\s*duck\s*go|search\s+engine|\w*pages?|\w*sites?)",
     re.IGNORECASE,
 )
 """One of these words is in every request to search; where none is, no pattern need be tried."""
 
-_NO_WORDS: Final = re.compile(
+_NO_WORDS: Final = lazy_pattern(
     r"https?://|\bmax_results\b|\b(?:in|from|through|of|on)\s+(?:my|our)\s", re.IGNORECASE
 )
 """What is no part of a query: an address, an argument, one's own files."""

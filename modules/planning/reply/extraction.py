@@ -22,6 +22,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.ports import ModelReply
 from core.tools.catalog import ToolCatalog
 from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, NoPlan, Plan, PlanFailure
@@ -49,9 +50,9 @@ CALL_CHARACTERS: Final = 500
 SHOWN_CHARACTERS: Final = 400
 """How much of a reply without a plan its failure repeats."""
 
-_FENCE_LINE: Final = re.compile(r"^```[^`\n]*\n", re.MULTILINE)
+_FENCE_LINE: Final = lazy_pattern(r"^```[^`\n]*\n", re.MULTILINE)
 
-_VERDICT: Final = re.compile(
+_VERDICT: Final = lazy_pattern(
     r"^[ \t*_`]{0,10}(?P<quote>[\"']?)"
     r"(?P<word>FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|CLARIFICATION_NEEDED)"
     r"[*_`]{0,4}:[*_`]{0,4}",
@@ -59,22 +60,22 @@ _VERDICT: Final = re.compile(
 )
 """A line that begins with a verdict; behind a > it would be somebody else's, who is quoted."""
 
-_FINAL_WORDS: Final = re.compile(
+_FINAL_WORDS: Final = lazy_pattern(
     r"\A[\s*_`]{0,10}final answer[*_`]{0,4}:[*_`]{0,4}[ \t]*(?P<said>[^\n]+)\s*\Z", re.IGNORECASE
 )
 """The verdict in words of the model's own, if the reply is that line and nothing else."""
 
-_SHOWN: Final = re.compile(r"```|~~~|[{\[]")
+_SHOWN: Final = lazy_pattern(r"```|~~~|[{\[]")
 """Begins what an answer may show: a block, JSON."""
 
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_pattern(
     r"\{[A-Za-z_][^{}\n]{0,60}\}|<(?:the |your )?(?:answer|result|value|number|text)[\w ]{0,40}>"
 )
 """Stands in a sentence for a value that nobody has computed: `{product}`, `<answer>`."""
 
 _GOES_ON: Final = FURTHER_PROCESSING.removesuffix(":")
 
-_CALLED: Final = re.compile(r"\b([A-Za-z_]\w{0,100})\(")
+_CALLED: Final = lazy_pattern(r"\b([A-Za-z_]\w{0,100})\(")
 """What is written like the call of a function."""
 
 

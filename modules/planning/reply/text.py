@@ -3,12 +3,12 @@
 Line by line, each looked at a bounded number of times, so that any reply takes linear time.
 """
 
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 
 SEARCHED_CHARACTERS: Final = 64 * 1024
 """How much of a reply is searched; a plan has some thousand characters at most."""
@@ -19,13 +19,13 @@ SEARCHED_LINES: Final = 3_000
 BLOCKS_MAX: Final = 30
 """How many fenced blocks are looked at."""
 
-_FENCE: Final = re.compile(
+_FENCE: Final = lazy_pattern(
     r"[ \t>]{0,20}+(`{3,20}+|~{3,20}+)[ \t]*+([\w+#.-]{0,20}+)[^`~]*+$"  # takes nothing back
 )
 
-_SOLVE: Final = re.compile(r"[ \t]*+(?:async[ \t]++)?def[ \t]++solve[ \t]*+\(")
+_SOLVE: Final = lazy_pattern(r"[ \t]*+(?:async[ \t]++)?def[ \t]++solve[ \t]*+\(")
 
-_CODE_LINE: Final = re.compile(
+_CODE_LINE: Final = lazy_pattern(
     r"""(?x)
     \s | $ | \#                                       # indented, empty, a remark
     | (?:from\s+[\w.]+\s+)?import\s+[\w.*(]

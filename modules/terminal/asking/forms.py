@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, TypeVar, assert_never
 
 from core.base.redaction import names_a_secret
+from core.base.text import lazy_pattern
 from core.mcp.form import Choice, FormField
 from core.values import Json, JsonObject
 from modules.terminal.asking.dialogue import Cancelled, Declined, Dialogue
@@ -35,8 +36,8 @@ LOOKS_SENSITIVE: Final = (
 
 _YES_OR_NO: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
-_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-_WHOLE_NUMBER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER: Final = lazy_pattern(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_WHOLE_NUMBER: Final = lazy_pattern(r"[+-]?\d+", re.ASCII)
 
 _FORMATS: Final = {
     "email": "an e-mail address",
@@ -47,12 +48,12 @@ _FORMATS: Final = {
 """What fits the protocol's formats of text."""
 
 # What people call secrets; names of fields go by `names_a_secret` as well.
-_SECRET: Final = re.compile(
+_SECRET: Final = lazy_pattern(
     r"pass[\s_-]*(word|phrase|code|wd)|secret|token|credential|api[\s_-]*key|private[\s_-]*key"
     r"|\bpin\b|\bcv[vc]\b|card[\s_-]*number|\bssn\b|\botp\b",
     re.IGNORECASE,
 )
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROLS: Final = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 Meant = TypeVar("Meant")
 

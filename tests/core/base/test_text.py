@@ -1,11 +1,14 @@
 """Words of others on one line, in sentences, and near to what was meant."""
 
+import re
+
 import pytest
 
 from core.base.text import (
     clause,
     counted,
     edit_distance,
+    lazy_pattern,
     listed,
     near_names,
     one_line,
@@ -113,3 +116,18 @@ def test_sizes_are_told_in_powers_of_ten(size_bytes: int, told: str) -> None:
 )
 def test_times_are_told_in_minutes_and_seconds(seconds: float, told: str) -> None:
     assert seconds_text(seconds) == told
+
+
+def test_a_lazy_pattern_works_as_one_that_is_compiled_at_once() -> None:
+    for made in (re.compile, lazy_pattern):
+        pattern = made(r"(?P<word>[a-z]+)!", re.IGNORECASE)
+        assert [found["word"] for found in pattern.finditer("Oh! no")] == ["Oh"]
+        assert pattern.sub("?", "Oh!") == "?"
+        assert pattern.fullmatch("Oh! no") is None
+        assert pattern.groups == 1
+
+
+def test_a_lazy_pattern_is_compiled_at_its_first_use() -> None:
+    pattern = lazy_pattern("(")
+    with pytest.raises(re.error):
+        pattern.search("")
