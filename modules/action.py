@@ -111,8 +111,9 @@ async def run_plan(
     failure are those of `plan.source`. Raises what `Sandbox.run` raises.
     """
     memory = memory or WorkingMemory()
-    # Text that an earlier plan had from a tool is still a tool's.
-    kept = await asyncio.to_thread(_kept_texts, plan, memory.values)
+    kept: list[str] = []
+    if memory.values and MEMORY in plan.source:  # text that an earlier plan had is still a tool's
+        kept = await asyncio.to_thread(lambda: [*texts_in(memory.values)])
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare, memory)
     memory.take(ran.memory)
     if ran.failure is not None:
@@ -185,11 +186,6 @@ def _in_own_words(failure: PlanFailure, source: str) -> PlanFailure:
     if failure.line is None:
         return failure
     return replace(failure, line_text=line_text(source, failure.line))
-
-
-def _kept_texts(plan: Plan, values: JsonObject) -> tuple[str, ...]:
-    """The texts in working memory, if the plan names that."""
-    return tuple(texts_in(values)) if MEMORY in plan.source else ()
 
 
 def _object_inside(text: str, plan: Plan, ran: SandboxResult, kept: Sequence[str]) -> str | None:
