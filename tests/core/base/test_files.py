@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.base.files import folder_locked, make_private_folder, write_atomically
+from tests.core.base.open_folders import has_open
 
 
 def mode(path: Path) -> int:
@@ -82,14 +83,3 @@ def test_a_folder_that_is_removed_while_one_waits_for_it_is_made_again(tmp_path:
     writer.join()
     assert written.is_set()
     assert path.read_bytes() == b"x"
-
-
-def has_open(folder: Path, at_least: int) -> bool:
-    """Whether this process has the folder open so many times."""
-    found = 0
-    for each in Path("/proc/self/fd").iterdir():
-        try:
-            found += each.readlink() == folder
-        except FileNotFoundError:
-            continue
-    return found >= at_least

@@ -2,17 +2,20 @@
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from config.schema import load_profile
+from core.base.files import folder_locked
 from core.turn import MemoryItem
 from modules.cli.sessions import TITLE_CHARACTERS_MAX
 from modules.session.kept import KeptSessions
 from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
+from tests.core.base.open_folders import has_open
 from tests.modules.cli.by_hand import Hand
 
 OLD = "2024/01/02/session-1704200000-aaaaaa"
@@ -209,3 +212,16 @@ def test_what_was_said_is_searched_also_where_the_profile_has_no_memory_server(
     assert (told.code, "Nothing that was asked" in told.out) == (0, True), told.out
     with pytest.raises(SystemExit, match="2"):
         sessions.run("sessions", "search")
+
+
+def test_a_session_that_is_being_written_is_deleted_afterwards(sessions: Hand) -> None:
+    kept = KeptSessions(load_profile(sessions.home / "profile.yaml"), sessions.home, print)
+    path = kept.path("notes")
+    deleting = threading.Thread(target=kept.delete, args=("notes",))
+    with folder_locked(path):
+        deleting.start()
+        while not has_open(path.parent, at_least=2):
+            assert deleting.is_alive()
+        assert path.exists()
+    deleting.join()
+    assert not path.exists()
