@@ -74,10 +74,11 @@ format: $(DEV)
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 
-# Quality. EVAL=retrieval and EVAL=extraction are about documents, EVAL=reading about web pages; any other names a study of
+# Quality. EVAL=retrieval and EVAL=extraction are about documents, EVAL=reading about web pages, EVAL=memory about what was
+# asked before; any other names a study of
 # planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py).
 eval: $(DEV) $(REAL)
-ifeq ($(filter-out retrieval extraction reading,$(EVAL)),$(EVAL))
+ifeq ($(filter-out retrieval extraction reading memory,$(EVAL)),$(EVAL))
 	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
 endif
 ifneq ($(if $(EVAL),$(filter retrieval,$(EVAL)),all),)
@@ -89,6 +90,9 @@ endif
 ifneq ($(if $(EVAL),$(filter reading,$(EVAL)),all),)
 	$(BIN)/python -m tests.evals.reading
 	$(BIN)/python -m tests.evals.reading --held-out
+endif
+ifneq ($(if $(EVAL),$(filter memory,$(EVAL)),all),)
+	$(BIN)/python -m tests.evals.memory
 endif
 
 # Long counts, some hours: kills by the thousand, a minute of writers, ten thousand plans.

@@ -27,6 +27,7 @@ MEASURES = {
     "memory": "Memory of a client with 20 servers of 25 tools",
     "session_file": "A session's file, a short and a long one",
     "recorder": "What memory costs a run",
+    "memory_search": "Searching a memory of 100,000 items",
     "catalogue": "A prompt's tokens and recall with 500 tools",
     "sandbox": "Plans in the sandbox",
     "escapes": "What gets out of executors of plans",

@@ -18,6 +18,7 @@ from servers.rag.search.fusion import (
     Candidates,
     by_vectors,
     by_words,
+    fuse,
     fuse_with_feedback,
     only_words,
     with_vectors,
@@ -96,7 +97,7 @@ class Searcher:
         Raises:
             IndexUnusable: the index can't be read.
         """
-        ranked, found, notes = self._rank(query, file, mode)
+        ranked, found, notes = self._rank(query, file, mode, feedback=True)
         if found is None:
             return SearchResult((), " ".join(notes))
         selection = select(self._hits(ranked), max(1, min(top_k, TOP_K_MAX)), found.cosine_between)
@@ -106,14 +107,17 @@ class Searcher:
     def hits(self, query: str, count: int, mode: SearchMode = "hybrid") -> tuple[list[Hit], str]:
         """The best `count` chunks, best first, each by itself, and what should be said about them.
 
+        Without feedback: of short texts that resemble each other, such as questions asked again and
+        again, those found first lead away from what was meant (tests/evals/memory).
+
         Raises:
             IndexUnusable: the index can't be read.
         """
-        ranked, _, notes = self._rank(query, None, mode)
+        ranked, _, notes = self._rank(query, None, mode, feedback=False)
         return [*self._hits(ranked[:count])], " ".join(notes)
 
     def _rank(
-        self, query: str, file: str | None, mode: SearchMode
+        self, query: str, file: str | None, mode: SearchMode, *, feedback: bool
     ) -> tuple[list[Candidate], Candidates | None, list[str]]:
         """All that may answer, best first; where nothing does, no candidates, and why."""
         asked = cleaned(query)
@@ -132,7 +136,7 @@ class Searcher:
         )
         if is_noise(question, found, self._noise_cosine):
             return [], None, [NOTHING_FITS, *notes]
-        return self._ranked(asked, found, mode), found, notes
+        return self._ranked(asked, found, mode, feedback=feedback), found, notes
 
     def _find(
         self, asked: str, file: str | None, among: Sequence[int] | None, mode: SearchMode
@@ -168,12 +172,17 @@ class Searcher:
         question = self._embed(asked)
         return question, vectors.search(question, CANDIDATES, among)
 
-    def _ranked(self, asked: str, found: Candidates, mode: SearchMode) -> list[Candidate]:
+    def _ranked(
+        self, asked: str, found: Candidates, mode: SearchMode, *, feedback: bool
+    ) -> list[Candidate]:
         if found.top_cosine is None:
             return by_words(found.all)
         if mode == "vectors":
             return by_vectors(found.all)
-        return fuse_with_feedback(found, self._legibility.word_weight(asked, self._word_weight))
+        weight = self._legibility.word_weight(asked, self._word_weight)
+        if feedback:
+            return fuse_with_feedback(found, weight)
+        return fuse(found.all, weight, full_match=found.full_match)
 
     def _hits(self, ranked: Sequence[Candidate]) -> Iterator[Hit]:
         """The chunks themselves, in the same order, fetched some at a time."""
