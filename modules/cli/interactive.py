@@ -18,7 +18,7 @@ from modules.interaction import Interaction, Setting
 from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
-from modules.terminal.input.repl import GREETING, Leaving, Repl, piped_lines
+from modules.terminal.input.repl import GREETING, Leaving, Repl, WayOut, piped_lines
 from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import can_erase, interrupting
@@ -55,7 +55,9 @@ class _Requests:
         )
         self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
         self._bottom = BottomLine(self._at)
-        self._is_interrupted = False
+        self._is_interrupted = self._has_left = False
+        leaves = "Ctrl-C once more leaves, and so does Ctrl-D"
+        self._way_out = WayOut(functools.partial(self._say, "loop", leaves))
 
     async def answer_all(self) -> ExitCode:
         """The prompt on a terminal, or a line a request from a pipe, until it ends or is ended.
@@ -74,6 +76,10 @@ class _Requests:
             if self._is_interrupted:
                 end()
             self._is_interrupted = self._conversation.interrupt() or self._commands.interrupt()
+            # While a line is told above the prompt, the terminal has no key, but a signal.
+            if not (self._is_interrupted or self._way_out.goes_on()):
+                self._has_left = True
+                end()
 
         is_typed = sys.stdin.isatty()
         try:
@@ -85,6 +91,8 @@ class _Requests:
                 async with self._conversation:
                     return await (self._typed() if is_typed else self._piped())
         except asyncio.CancelledError:
+            if self._has_left:
+                return ExitCode.ANSWERED
             return self._setting.complaints.fail("interrupted", ExitCode.INTERRUPTED)
 
     async def _typed(self) -> ExitCode:
@@ -101,7 +109,7 @@ class _Requests:
         typing = Typing(
             self._setting.places.history_file if is_kept else None,
             redact,
-            functools.partial(self._say, "loop", "Ctrl-C once more leaves, and so does Ctrl-D"),
+            self._way_out,
             self._commands.candidates,
             self._bottom.parts,
             self._next_text,

@@ -1,6 +1,5 @@
 """What keys do at the prompt beyond what prompt_toolkit has them do."""
 
-from collections.abc import Callable
 from typing import Final
 
 from prompt_toolkit.application import get_app
@@ -19,29 +18,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from modules.terminal.input.pastes import Pastes
+from modules.terminal.input.repl import WayOut
 
 _TYPING: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
-
-
-class WayOut:
-    """Ctrl-C at an empty prompt: the first is told, a second one with nothing between leaves."""
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        """`tell` says that another one leaves."""
-        self._tell = tell
-        self._is_told = False
-
-    def stay(self, _: object = None) -> None:
-        """Something was typed: the next is the first again."""
-        self._is_told = False
-
-    def goes_on(self) -> bool:
-        """Whether the prompt stays open for now."""
-        if self._is_told:
-            return False
-        self._is_told = True
-        self._tell()
-        return True
 
 
 def prompt_keys(pastes: Pastes, way_out: WayOut) -> KeyBindings:

@@ -25,9 +25,9 @@ from core.base.text import one_line
 from modules.terminal.input.bottom_line import bottom_text
 from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
 from modules.terminal.input.history import kept_history
-from modules.terminal.input.keys import WayOut, prompt_keys
+from modules.terminal.input.keys import prompt_keys
 from modules.terminal.input.pastes import Pastes
-from modules.terminal.input.repl import PROMPT, piped_lines
+from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
 
 MENU_ROWS: Final = 6
@@ -52,13 +52,13 @@ class Typing:
 
     `redact` goes over each request before it is written to `history_file`, if there is one.
     `candidates` are asked for on a thread. `bottom` is what stands below, and `next_text` what
-    the next prompt has from the beginning. `on_ctrl_c` tells, at an empty prompt, that a second
-    Ctrl-C leaves.
+    the next prompt has from the beginning. `way_out` is what Ctrl-C asks
+    at an empty prompt.
     """
 
     history_file: Path | None
     redact: Callable[[str], str]
-    on_ctrl_c: Callable[[], None]
+    way_out: WayOut
     candidates: Candidates = field(default=lambda text: (0, []))
     bottom: Callable[[], Sequence[Part]] = _no_parts
     next_text: Callable[[], str] = str
@@ -75,7 +75,7 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
         async for line in plainly_typed_lines():
             yield line
         return
-    pastes, way_out = Pastes(), WayOut(typing.on_ctrl_c)
+    pastes, way_out = Pastes(), typing.way_out
     session: PromptSession[str] = PromptSession(
         history=kept_history(typing.history_file, typing.redact, pastes.whole),
         output=create_output(stdout=sys.stderr),

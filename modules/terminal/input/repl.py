@@ -36,6 +36,27 @@ class Leaving(Exception):
     """The user has enough."""
 
 
+class WayOut:
+    """Ctrl-C at an empty prompt: the first is told, a second one with nothing between leaves."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        """`tell` says that another one leaves."""
+        self._tell = tell
+        self._is_told = False
+
+    def stay(self, _: object = None) -> None:
+        """Something was typed: the next is the first again."""
+        self._is_told = False
+
+    def goes_on(self) -> bool:
+        """Whether the prompt stays open for now."""
+        if self._is_told:
+            return False
+        self._is_told = True
+        self._tell()
+        return True
+
+
 class Repl:
     """Reads lines and hands them to `ask`.
 
