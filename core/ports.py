@@ -87,10 +87,14 @@ class DecisionInputs:
 
 @frozen
 class TextInput:
-    """A text that goes with a request; a plan has it as a variable of that name."""
+    """A text that goes with a request; a plan has it as a variable of that name.
+
+    `source` is what the user calls it, where that is no name for a variable: a path.
+    """
 
     name: str
     text: str = field(repr=False)
+    source: str = ""
 
     @property
     def lines(self) -> int:
@@ -101,7 +105,7 @@ class TextInput:
     def described(self) -> str:
         """`stdin (3 lines, 42 characters)`."""
         lines = "1 line" if self.lines == 1 else f"{self.lines:,} lines"
-        return f"{self.name} ({lines}, {len(self.text):,} characters)"
+        return f"{self.source or self.name} ({lines}, {len(self.text):,} characters)"
 
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]

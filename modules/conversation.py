@@ -247,6 +247,7 @@ class Conversation:
         attached = Attached(request)
         if "@" in request:
             attached = await read_attachments(request, Path.cwd())
+            texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
         if learnt := await self._long_term.learn(request, memory.session_id):

@@ -1,22 +1,25 @@
-"""Images in requests: `what is in @photo.png?` attaches that file, and the text keeps its name.
+"""Files in requests: `what is in @photo.png?` attaches that file, and the text keeps its name.
 
-A word that begins with @ and names an image file is an attachment; quotes take a path with
-spaces: `@"my photo.png"`. Anything else with an @ stays text: e-mail addresses, @names, and files
-that are no images.
+A word that begins with @ and names an image, a text file or a folder is an attachment; quotes take
+a path with spaces: `@"my photo.png"`. Anything else with an @ stays text: e-mail addresses, @names.
 """
 
 import asyncio
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import near_names
 from core.errors import UsageError
 from core.ports import ImageInput, TextInput
 from core.provenance.borders import Borders
 from core.run.observation import shorten
+from modules.session.stdin import STDIN_BYTES_MAX
+from modules.session.text_file import TEXT_SUFFIXES, list_folder, read_text
 
 IMAGE_SUFFIXES: Final = (
     *(".png", ".jpg", ".jpeg", ".webp", ".gif"),
@@ -26,6 +29,14 @@ IMAGE_SUFFIXES: Final = (
 
 IMAGES_MAX: Final = 5
 """How many images one request may have."""
+
+TEXTS_MAX: Final = 10
+"""How many text files and folders it may have."""
+
+FILES_COMPARED: Final = 1_000
+"""So many names beside a path that is not there are compared with it."""
+
+_PATH_BEGINS: Final = ("./", "../", "~/", "/")
 
 _ATTACHED = re.compile(
     r"""(?<![^\s(\[{,;:"'“‘«])      # an @ at the beginning of a word
@@ -41,18 +52,18 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 @frozen
 class Attached:
-    """A request without the @ before each image, and the images in the order of the text."""
+    """A request without the @ before each file, and the files in the order of the text."""
 
     text: str
     images: tuple[ImageInput, ...] = ()
+    texts: tuple[TextInput, ...] = ()
 
 
 async def read_attachments(request: str, folder: Path) -> Attached:
-    """The request's images, read and checked in a thread; relative paths start at `folder`.
+    """The request's files, read and checked in a thread; relative paths start at `folder`.
 
     Raises:
-        UsageError: an image isn't there, can't be read, is damaged or too large, or there are
-            too many.
+        UsageError: one isn't there, can't be read, is damaged or too large, or there are too many.
     """
     if _ATTACHED.search(request) is None:
         return Attached(request)
@@ -96,22 +107,41 @@ def texts_note(
 def _read(request: str, folder: Path) -> Attached:
     from modules.session.image_file import read_image  # late: it brings Pillow
 
-    paths: dict[Path, str] = {}  # each file once, by its name as it was first written
+    images: dict[Path, str] = {}  # each file once, by its name as it was first written
+    others: dict[Path, str] = {}
     pieces: list[str] = []
     end = 0
     for found in _ATTACHED.finditer(request):
-        if (name := _image_name(found)) is None:
+        if (name := _image_name(found)) is not None:
+            images.setdefault(_image_path(name, folder), name)
+        elif (name := _file_name(found, folder)) is not None:
+            others.setdefault(_path(name, folder), name)
+        else:
             continue
-        paths.setdefault(_image_path(name, folder), name)
-        if len(paths) > IMAGES_MAX:
-            raise UsageError(
-                f"the request has more than {IMAGES_MAX} images; leave some out, or ask about "
-                "them one after the other"
-            )
+        for files, most, kind in ((images, IMAGES_MAX, "images"), (others, TEXTS_MAX, "files")):
+            if len(files) > most:
+                raise UsageError(
+                    f"the request has more than {most} {kind}; leave some out, or ask about "
+                    "them one after the other"
+                )
         pieces += [request[end : found.start()], found.group().removeprefix("@")]
         end = found.end()
-    images = tuple(read_image(path, name) for path, name in paths.items())
-    return Attached("".join([*pieces, request[end:]]), images)
+    seen = tuple(read_image(path, name) for path, name in images.items())
+    return Attached("".join([*pieces, request[end:]]), seen, _texts(others))
+
+
+def _texts(paths: Mapping[Path, str]) -> tuple[TextInput, ...]:
+    """What stands in the files, and what lies in the folders."""
+    texts: list[TextInput] = []
+    for path, name in paths.items():
+        read = list_folder if path.is_dir() else read_text
+        texts.append(read(path, name, {text.name for text in texts}))
+    if sum(len(text.text) for text in texts) > STDIN_BYTES_MAX:
+        raise UsageError(
+            f"the files of the request hold more than {STDIN_BYTES_MAX:,} characters in all; "
+            "leave some out, or add them to your documents: agent.py docs add"
+        )
+    return tuple(texts)
 
 
 def _image_name(found: re.Match[str]) -> str | None:
@@ -121,22 +151,64 @@ def _image_name(found: re.Match[str]) -> str | None:
     return name if looks_like_one else None
 
 
-def _image_path(name: str, folder: Path) -> Path:
-    """The file that a path means.
+def _file_name(found: re.Match[str], folder: Path) -> str | None:
+    """The path that a word with an @ means, if that is there, or looks like that of a file."""
+    name = found["double"] or found["single"] or found["word"]
+    if _URL.match(name) is not None:
+        return None
+    for tried in (name, name.rstrip(_CLOSING)):
+        if tried and _is_there(tried, folder):
+            return tried
+    name = name if found["word"] is None else name.rstrip(_CLOSING)
+    looks_like_one = Path(name).suffix.lower() in TEXT_SUFFIXES or name.startswith(_PATH_BEGINS)
+    return name if looks_like_one else None
+
+
+def _is_there(name: str, folder: Path) -> bool:
+    try:
+        return (folder / Path(name).expanduser()).exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _path(name: str, folder: Path) -> Path:
+    """The file or folder that a path means.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none; the message gives the nearest names beside it.
     """
     path = folder / name
     try:
         path = folder / Path(name).expanduser()
-        status = path.stat()
+        path.stat()
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
+        near = _near_files(path)
+        meant = f"did you mean {' or '.join(near)}? Else correct" if near else "correct"
         raise UsageError(
-            f"@{name} can't be attached: {why} ({path}); correct the path, or leave out the @ if "
-            "no image is meant"
+            f"@{name} can't be attached: {why} ({path}); {meant} the path, or leave out the @ if "
+            "no file is meant"
         ) from None
+    return path
+
+
+def _near_files(path: Path) -> list[str]:
+    """Names beside a path that are like its own."""
+    try:
+        beside = [entry.name for entry in islice(path.parent.iterdir(), FILES_COMPARED)]
+    except (OSError, ValueError):
+        return []
+    return near_names(path.name, beside, form=str.lower)
+
+
+def _image_path(name: str, folder: Path) -> Path:
+    """The image file that a path means.
+
+    Raises:
+        UsageError: there is none.
+    """
+    path = _path(name, folder)
+    status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"@{name} can't be attached: {path} is not a file")
     return path

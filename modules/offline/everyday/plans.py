@@ -100,6 +100,8 @@ _NUMBERS_CHARACTERS_MAX: Final = 4_000
 def write_plan_about_given(inputs: DecisionInputs) -> str | None:
     """A plan for a question about a text that came with the request; None for any other."""
     request = bare(inputs.user_input)
+    if source := inputs.texts[0].source:
+        request = request.replace(source, "this").replace('"this"', "this")
     if len(request) > QUESTION_CHARACTERS_MAX or _STAND_IN in request:
         return None
     about = literal(_STAND_IN)

@@ -88,7 +88,7 @@ class TestWords:
             "mail me@photo.png or ann@example.org",
             "ask @ann about it",
             "a decorator is @property",
-            "read @notes.txt",
+            "npm install @types/node",
             "see @https://example.org/photo.png",
             'an open quote @"photo.png',
             "@ photo.png",
@@ -97,7 +97,6 @@ class TestWords:
     )
     async def test_everything_else_stays_text(self, text: str, tmp_path: Path) -> None:
         png(tmp_path)
-        (tmp_path / "notes.txt").write_text("notes")
         assert await read_attachments(text, tmp_path) == Attached(text)
 
     async def test_images_keep_the_order_of_the_text_and_come_once(self, tmp_path: Path) -> None:
@@ -122,6 +121,74 @@ class TestWords:
             png(tmp_path, name)
         with pytest.raises(UsageError, match="more than 5 images"):
             await read_attachments(" ".join(f"@{name}" for name in names), tmp_path)
+
+    @pytest.mark.parametrize(
+        ("words", "left", "name"),
+        [
+            ("sum up @notes.txt.", "sum up notes.txt.", "notes_txt"),
+            ('@"my notes.txt" please', '"my notes.txt" please', "my_notes_txt"),
+            ("(see @./README)", "(see ./README)", "readme"),
+            ("@json", "json", "file_json"),
+            ("@2024.csv", "2024.csv", "file_2024_csv"),
+        ],
+    )
+    async def test_a_text_file_goes_along_under_a_name_that_plans_can_have(
+        self, words: str, left: str, name: str, tmp_path: Path
+    ) -> None:
+        for file in ("notes.txt", "my notes.txt", "README", "json", "2024.csv"):
+            (tmp_path / file).write_bytes(b"\xef\xbb\xbfa\r\nb\xe9\n")
+        attached = await read_attachments(words, tmp_path)
+        assert attached.text == left
+        (text,) = attached.texts
+        assert (text.name, text.text) == (name, "a\nb\ufffd\n")
+        assert text.described == f"{text.source} (2 lines, 5 characters)"
+        assert text.source in left
+
+    async def test_files_of_one_name_are_told_apart_and_come_once(self, tmp_path: Path) -> None:
+        for folder in ("a", "b"):
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "x.txt").write_text(folder)
+        attached = await read_attachments("@a/x.txt @b/x.txt @a/x.txt", tmp_path)
+        assert [(text.name, text.text) for text in attached.texts] == [
+            ("x_txt", "a"),
+            ("x_txt_2", "b"),
+        ]
+
+    async def test_a_folder_goes_along_as_the_list_of_what_is_in_it(self, tmp_path: Path) -> None:
+        (tmp_path / "notes" / "inner").mkdir(parents=True)
+        (tmp_path / "notes" / "b.txt").write_text("12345")
+        (tmp_path / "notes" / ".hidden").touch()
+        (text,) = (await read_attachments("what is in @notes/?", tmp_path)).texts
+        assert text.text == "b.txt  5 bytes\ninner/"
+        assert text.name == "notes_listing"
+        assert text.described.startswith("notes/ (a folder's list)")
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ("read @nots.txt", "did you mean notes.txt"),
+            ("read @./gone", "correct the path, or leave out the @"),
+            ('read @"no such.md"', "No such file"),
+            ("read @pipe", "can't be attached"),
+            ("read @binary", "holds no text"),
+            ("read @large.txt", "more than 1,000,000 bytes"),
+            ("read @most.txt and @notes.txt", "1,000,000 characters in all"),
+            (" ".join(f"@f{number}.txt" for number in range(11)), "more than 10 files"),
+        ],
+    )
+    async def test_what_can_t_go_along_is_told_and_nothing_sent(
+        self, words: str, told: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "notes.txt").write_text("notes")
+        (tmp_path / "binary").write_bytes(b"a\0b")
+        (tmp_path / "large.txt").write_bytes(b"x" * 1_000_001)
+        (tmp_path / "most.txt").write_bytes(b"x" * 999_999)
+        os.mkfifo(tmp_path / "pipe")
+        for number in range(11):
+            (tmp_path / f"f{number}.txt").touch()
+        with pytest.raises(UsageError) as caught:
+            await read_attachments(words, tmp_path)
+        assert told in str(caught.value)
 
     async def test_thousands_of_signs_are_no_trouble(self, tmp_path: Path) -> None:
         text = '@" ' * 15_000 + "@a.,' " * 10_000
