@@ -5,6 +5,7 @@ The configuration is read and the servers that the request needs are spawned; on
 is named.
 """
 
+import contextlib
 import logging
 import os
 import sys
@@ -22,12 +23,16 @@ from core.process.watchdog import StopGrace
 from core.version import __version__
 from modules.cli.command_line import (
     Arguments,
+    OutputFormat,
     find_command,
     parse_arguments,
     parse_command,
     run_command,
+    wanted_output,
 )
+from modules.cli.parser import Misused
 from modules.session.request import clean_request, read_request
+from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import Waits
 
@@ -46,8 +51,10 @@ def run_agent(argv: Sequence[str]) -> int:
     handler = LogHandler(lambda: places.log_file if places else None, redact, complaints.tell)
     logging.getLogger().addHandler(handler)
     program = Path(sys.argv[0]).name or "agent.py"
+    output = wanted_output(argv)
     try:
         if (words := find_command(argv, program)) is not None:
+            output = "text"  # each command has JSON of its own
             with writing_stdout():
                 found = parse_command(words, program)
             places = find_places(os.environ)
@@ -56,18 +63,29 @@ def run_agent(argv: Sequence[str]) -> int:
             arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
         return int(_run(arguments, places, complaints))
+    except Misused as error:
+        _print_failure(redact(error.message), ExitCode.BAD_USAGE, output)
+        raise
     except (SettingsError, UserError) as error:
-        return int(complaints.fail(str(error), ExitCode.BAD_USAGE))
+        told, code = str(error), ExitCode.BAD_USAGE
     except (CortexError, StdoutLost) as error:
-        return int(complaints.fail(str(error), ExitCode.WORLD_FAILED))
+        told, code = str(error), ExitCode.WORLD_FAILED
     except KeyboardInterrupt:
-        return int(complaints.fail("interrupted", ExitCode.INTERRUPTED))
+        told, code = "interrupted", ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and told
         log_file = places.log_file if places is not None else None
-        told = log_bug(error, log_file, redact)
-        return int(complaints.fail(told, ExitCode.WORLD_FAILED))
+        told, code = log_bug(error, log_file, redact), ExitCode.WORLD_FAILED
     finally:
         logging.getLogger().removeHandler(handler)
+    _print_failure(redact(told), code, output)
+    return int(complaints.fail(told, code))
+
+
+def _print_failure(message: str, code: ExitCode, output: OutputFormat) -> None:
+    """To those who want JSON, why there is no answer, in its place; stderr is told by others."""
+    if output != "text":
+        with contextlib.suppress(StdoutLost), writing_stdout():
+            print_error_json(message, code, "", "", sys.stdout)
 
 
 def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:

@@ -19,9 +19,11 @@ from config.server_list import ServerList, is_memory_server, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
+from core.events import Emit, Event
 from core.process.server import SpawnedServer
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
+from modules.cli.event_stream import EventWriter
 from modules.composition import (
     ServerAccess,
     asking_leave,
@@ -126,7 +128,7 @@ class Interaction:
             self.dispatcher,
             sandbox,
             memory_folder,
-            self.progress,
+            self._listener(),
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
@@ -155,8 +157,8 @@ class Interaction:
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
-                session = self.conversation.session_id or ""
-                print_json(outcome, session, self.conversation.model_name, sys.stdout)
+                session, model = self.conversation.session_id or "", self.conversation.model_name
+                print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
                 print_answer(text, sys.stdout)
@@ -165,6 +167,18 @@ class Interaction:
         if outcome.answer is None:
             complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code
+
+    def _listener(self) -> Emit:
+        """Who hears of a run's events: the display, and before it stdout where that wants them."""
+        if self.setting.arguments.output != "stream-json":
+            return self.progress
+        written = EventWriter(sys.stdout, self.setting.complaints.redactor)
+
+        async def both(event: Event) -> None:
+            await written(event)
+            await self.progress(event)
+
+        return both
 
     def _chosen_session(self, memory_folder: Path) -> str | None:
         """The session that the command line means; told before anything is done in a wrong one."""

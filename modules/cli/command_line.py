@@ -5,8 +5,8 @@ The module of a command is loaded when the command is named.
 
 import argparse
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NoReturn, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
 from config.settings import Places
 from core.base.text import edit_distance
@@ -43,6 +43,7 @@ COMMANDS = {
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export, name and delete what was asked before",
+    "schema": "print the JSON Schemas of what --json and stream-json print",
     "doctor": "say what works here, and which walls stand around plans",
 }
 """First words that make a command of the command line, and what each is for."""
@@ -77,6 +78,7 @@ examples:
   echo "factorial of 12" | agent.py -
   cat notes.txt | agent.py "how many lines does this have?"
   agent.py --json "15% of 80" | jq .answer
+  agent.py -p "$REQUEST" --output-format stream-json | jq -r .type
   agent.py mcp list
   agent.py call add a=5 b=7
   agent.py --approve files.write_file "tidy my notes"
@@ -100,15 +102,23 @@ _ACTING: Final = frozenset({"call", "run-plan"})
 Parse: TypeAlias = Callable[[Sequence[str], str], Options]
 """Reads the words behind a command's own; takes the program's name too."""
 
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+"""What stdout gets: the bare answer, one object a request, or an object for each event too."""
+
+_OUTPUT_FORMATS: dict[str, OutputFormat] = {name: name for name in get_args(OutputFormat)}
+
+_PROMPT_OPTIONS = ("-p", "--prompt")
+
 
 class Arguments(Options):
     """A request's command line; `request` is None for the interactive prompt, "-" for stdin.
 
     `approve` names tools that may be called though the request does not ask for them. `stdin` is
-    whether it goes with a request.
+    whether it goes with a request. `json` says that `output` is JSON of either kind.
     """
 
     request: str | None
+    output: OutputFormat
     model: str | None
     max_cost: float | None
     max_tokens: int | None
@@ -132,7 +142,26 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     if unknown:
         parser.refuse(unknown)
     words = [*found.words, *behind[1:]]
-    found.request = " ".join(words) if words else None
+    prompts: list[str] = found.prompt
+    if len(prompts) + bool(words) > 1:
+        given = [f"--prompt {text!r}" for text in prompts] + [repr(" ".join(words))] * bool(words)
+        parser.error(f"the request is given more than once ({', '.join(given)}); give one")
+    found.request = prompts[0] if prompts else " ".join(words) if words else None
+    found.json = found.output != "text"
+    return found
+
+
+def wanted_output(argv: Sequence[str]) -> OutputFormat:
+    """The format that a command line asks for, as far as that shows in one that can't be read."""
+    words, _ = _parted(argv)
+    found: OutputFormat = "text"
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        option, sign, value = word.partition("=")
+        value = value if sign else following
+        if word == "--json":
+            found = "json"
+        elif option == "--output-format":
+            found = _OUTPUT_FORMATS.get(value, found)
     return found
 
 
@@ -144,7 +173,7 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         SystemExit: code 2 with a message on stderr, where one lacks its value.
     """
-    before, _ = _parted(argv)
+    before, behind = _parted(argv)
     if not before or not before[0].startswith("-"):
         return [], [*argv]
     parser = OptionsParser(add_help=False, allow_abbrev=False)
@@ -152,13 +181,37 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     found, unknown = parser.parse_known_args(before)
     end = 0 if unknown else len(before) - len(found.rest)
-    return [*argv[:end]], [*argv[end:]]
+    return before[:end], [*before[end:], *behind]
 
 
-def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands before the first `--`, and the rest from there on."""
+def _gives_request(options: Sequence[str]) -> bool:
+    """Whether one of the options that a command line begins with is the request itself."""
+    return any(option.startswith("--prompt=") for option in options)
+
+
+def _parted(argv: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """What stands before the first `--`, with `--prompt=TEXT` as one word, and the rest."""
     end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
-    return argv[:end], argv[end:]
+    return [*_with_prompts_joined(argv[:end])], argv[end:]
+
+
+def _with_prompts_joined(words: Sequence[str]) -> Iterator[str]:
+    """The words; a request behind `-p` may begin with a dash, unless it is an option of ours."""
+    left = iter(words)
+    for word in left:
+        if word not in _PROMPT_OPTIONS:
+            yield word
+        elif (request := next(left, None)) is None or request in _all_options():
+            yield from (each for each in (word, request) if each is not None)
+        else:
+            yield f"--prompt={request}"
+
+
+def _all_options() -> frozenset[str]:
+    """Every option of a request, as it is written."""
+    parser = OptionsParser(allow_abbrev=False)
+    _add_options(parser)
+    return parser.option_names
 
 
 def _dollars(text: str) -> float:
@@ -185,6 +238,12 @@ class _Parser(OptionsParser):
         hint = f"a request that begins with a dash goes behind --: {self.prog} -- '-x is what?'"
         super().error(f"{message}\n{hint}; options: {self.prog} --help")
 
+    def _get_option_tuples(
+        self, option_string: str
+    ) -> list[tuple[argparse.Action, str, str | None]]:
+        """No value sticks to a short option: `-pi` is a slip, or a request."""
+        return []
+
 
 def _parser(version: str, program: str) -> OptionsParser:
     told = (_COMMANDS_HELP, _STDIN_HELP, EXIT_CODES_HELP, _ENVIRONMENT_HELP, _EXAMPLES_HELP)
@@ -206,6 +265,13 @@ def _parser(version: str, program: str) -> OptionsParser:
 
 def _add_options(parser: OptionsParser) -> None:
     parser.take_signs()
+    parser.add_argument(
+        *_PROMPT_OPTIONS,
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="the request, as one value; it may begin with a dash, and a word of it is no command",
+    )
     parser.add_argument(
         "--model",
         metavar="NAME",
@@ -239,7 +305,21 @@ def _add_options(parser: OptionsParser) -> None:
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
     add_loudness_options(parser, "show every stage and plan")
-    parser.add_argument("--json", action="store_true", help="one JSON object a request on stdout")
+    parser.add_argument(
+        "--output-format",
+        choices=[*_OUTPUT_FORMATS],
+        dest="output",
+        default="text",
+        help="what stdout gets: the answer, one JSON object a request (json), or besides one for\n"
+        "each event of the run, a line each (stream-json); see: agent.py schema",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="output",
+        help="the same as --output-format json",
+    )
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(
         "--stdin",
@@ -265,7 +345,7 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
         SystemExit: code 2 with a message on stderr, where an option before it lacks its value.
     """
     options, words = _leading_options(argv)
-    if not words or words[0] == END_OF_OPTIONS:
+    if not words or words[0] == END_OF_OPTIONS or _gives_request(options):
         return None
     if words[0] in COMMANDS:
         return _in_order(words[0], [*options, *words[1:]])
@@ -335,6 +415,8 @@ def _parser_of(command: str) -> Parse:
             from modules.cli.prompt import parse
         case "run-plan":
             from modules.cli.run_plan import parse
+        case "schema":
+            from modules.cli.schema import parse
         case "sessions":
             from modules.cli.sessions import parse
         case _:

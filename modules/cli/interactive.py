@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 
 from core.errors import CortexError, ExitCode, exit_code_of
+from core.turn import RunOutcome
 from modules.cli.docs import PromptDocuments
 from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
@@ -131,7 +132,7 @@ class _Requests:
             self._say("memory", f"the last of {session_id}\n{recap}")
 
     async def _piped(self) -> ExitCode:
-        return await self._repl(self._ask_piped).run(_with_blank_answers(piped_lines(sys.stdin)))
+        return await self._repl(self._ask_piped).run(self._with_blank_answers())
 
     def _repl(self, ask: Callable[[str], Awaitable[ExitCode]]) -> Repl:
         def log(error: Exception) -> str:
@@ -167,11 +168,16 @@ class _Requests:
                 return self.interaction.report(outcome, is_line=True)
             if done != ExitCode.ANSWERED:
                 self._report_error("no answer: see stderr", done)
+            else:
+                self._report_nothing()  # what the command says stands on stderr
             return done
         except (StdoutLost, Leaving):
             raise
         except CortexError as error:
             self._report_error(str(error), exit_code_of(error))
+            raise
+        except asyncio.CancelledError:
+            self._report_error("interrupted", ExitCode.INTERRUPTED)
             raise
         except Exception:
             self._report_error("a bug in Cortex-R: see stderr", ExitCode.WORLD_FAILED)
@@ -187,11 +193,13 @@ class _Requests:
             else:
                 print_failure_line(message, sys.stdout)
 
+    async def _with_blank_answers(self) -> AsyncIterator[str]:
+        """The lines; one without a request has an answer without a word, so that pairs stay."""
+        async for line in piped_lines(sys.stdin):
+            if not line.strip():
+                self._report_nothing()
+            yield line
 
-async def _with_blank_answers(lines: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The lines; one without a request has an answer without a word, so that pairs stay."""
-    async for line in lines:
-        if not line.strip():
-            with writing_stdout():
-                sys.stdout.write("\n")
-        yield line
+    def _report_nothing(self) -> None:
+        """An answer without a word, for a line that asked nothing."""
+        self.interaction.report(RunOutcome("done", answer="", message=""), is_line=True)

@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -10,6 +11,7 @@ from typing import NoReturn
 from config.checking import MAX_SECONDS
 from core.base.frozen import frozen
 from core.base.text import NEAR_SHOWN, near_names
+from core.errors import ExitCode
 from modules.cli.surroundings import Options, Run
 
 END_OF_OPTIONS = "--"
@@ -33,8 +35,32 @@ def looks_like_option(word: str) -> bool:
     return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
 
 
+class Misused(SystemExit):
+    """A command line that can't be read; stderr has been told of it, in other words too."""
+
+    def __init__(self, message: str) -> None:
+        """End with code 2; `message` is for those who read no stderr."""
+        super().__init__(int(ExitCode.BAD_USAGE))
+        self.message = message
+
+
 class OptionsParser(argparse.ArgumentParser):
     """Proposes the nearest option or choice for a word that is none."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tell of usage and mistake on stderr, and end with code 2.
+
+        Raises:
+            Misused: always.
+        """
+        self.print_usage(sys.stderr)
+        self._print_message(f"{self.prog}: error: {message}\n", sys.stderr)
+        raise Misused(message)
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """Every option, as it is written."""
+        return frozenset(self._option_string_actions)
 
     def take_signs(self) -> None:
         """Have `-.5` and `-(3+4)` be words; by default only a plain number such as `-5` is."""

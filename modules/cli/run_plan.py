@@ -40,7 +40,7 @@ from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.composition import asking_leave, provenance_policy, sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
-from modules.terminal.answer import call_document
+from modules.terminal.answer import call_document, plain_json
 from modules.terminal.printing import json_safe
 from modules.terminal.progress import Progress
 
@@ -177,7 +177,7 @@ def plan_document(report: PlanReport, redactor: Redactor) -> JsonObject:
         "answer": report.answer,
         "value": json_safe(report.value),
         "printed": report.printed,
-        "calls": [call_document(call) for call in report.result.calls],
+        "calls": [plain_json(call_document(call)) for call in report.result.calls],
         "repairs": [*report.repairs],
         "failure": failure,
         "seconds": round(report.seconds, 6),

@@ -5,24 +5,110 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
-from typing import Final, TextIO, assert_never, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Final, Literal, TextIO, TypeAlias, assert_never, cast
 
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from core.base.redaction import Redactor
 from core.errors import ExitCode
 from core.turn import (
     ActionResult,
     AskedBack,
     FinalAnswer,
     FurtherProcessing,
+    PerceptionResult,
     PlanFailed,
     RunOutcome,
+    RunStatus,
     Step,
     ToolCall,
+    Usage,
 )
 from core.values import Json, JsonObject
 from modules.terminal.printing import json_safe, print_document, printable, write
 
+SCHEMA_VERSION: Final = 1
+"""Of what `--json` and stream-json print: it grows when a field goes or changes its meaning."""
+
+StepResult: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "failed"]
+
+
+class CallDocument(TypedDict):
+    """A tool call.
+
+    One that is `kept` was not sent: its result and seconds are those of a failed plan's call. Nor
+    was one that is `refused`, for what its result says.
+    """
+
+    tool: str
+    arguments: JsonObject
+    ok: bool
+    result: Json
+    seconds: float
+    kept: bool
+    refused: bool
+
+
+class StepEnd(TypedDict):
+    """How a plan ended: in an answer, text for the next step, a question or a failure."""
+
+    step: int
+    attempt: int
+    result: StepResult
+    text: str
+    seconds: float
+
+
+class StepDocument(StepEnd):
+    """One plan, what was repaired in it, and what came of it; `seconds` is wall time."""
+
+    perception: PerceptionResult
+    plan: str
+    repairs: list[str]
+    calls: list[CallDocument]
+
+
+class UsageDocument(TypedDict):
+    """Model use: tokens where the model counts them, and US dollars where its price is known."""
+
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost: float
+    unpriced_calls: int
+    by_model: dict[str, Usage]
+
+
+class ResultDocument(TypedDict):
+    """How a request ended; the one object of `--json`, and the last of stream-json.
+
+    `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
+    `message` then says why. `exit_code` is what this request alone would have ended with.
+    `session_id` and `model` are empty where neither was chosen yet. Durations are seconds.
+    """
+
+    type: Literal["result"]
+    schema: Literal[1]
+    answer: str | None
+    value: Json
+    status: RunStatus
+    message: str
+    exit_code: int
+    session_id: str
+    model: str
+    steps: list[StepDocument]
+    usage: UsageDocument
+    durations: dict[str, float]
+
+
 _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
+
+_ELEMENT_CHARACTERS: Final = 4
+"""What quotes and commas of an element take."""
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
@@ -63,13 +149,25 @@ def one_line_of(text: str) -> str:
     return _LINE_BREAK.sub(r"\\n", text)
 
 
-def print_json(outcome: RunOutcome, session_id: str, model: str, stream: TextIO) -> None:
-    """Write an outcome as one line of JSON (see `outcome_document`).
+def print_json(
+    outcome: RunOutcome,
+    session_id: str,
+    model: str,
+    stream: TextIO,
+    redactor: Redactor | None = None,
+) -> None:
+    """Write an outcome as one line of JSON (see `ResultDocument`).
+
+    `redactor` goes over all but the answer, in which a figure may look like a secret.
 
     Raises:
         BrokenPipeError: the reader has gone.
     """
-    print_document(outcome_document(outcome, session_id, model), stream)
+    printed = plain_json(outcome_document(outcome, session_id, model))
+    if redactor is not None and isinstance(printed, dict):
+        answer: JsonObject = {"answer": printed["answer"], "value": printed["value"]}
+        printed = redactor.object(printed) | answer
+    print_document(printed, stream)
 
 
 def print_error_json(
@@ -80,26 +178,19 @@ def print_error_json(
     Raises:
         BrokenPipeError: the reader has gone.
     """
-    outcome = RunOutcome("failed", answer=None, message=message)
+    status = "interrupted" if code == ExitCode.INTERRUPTED else "failed"
+    outcome = RunOutcome(status, answer=None, message=message)
     document = outcome_document(outcome, session_id, model)
-    print_document({**document, "exit_code": int(code)}, stream)
+    document["exit_code"] = int(code)
+    print_document(plain_json(document), stream)
 
 
-def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonObject:
-    """An outcome as JSON: answer, status, session, steps with plans and calls, usage, durations.
-
-    `value` is the answer as a value, where it is one (see `value_of`). `answer` is null unless
-    `status` is "done"; `message` then says why. Durations are seconds.
-    A call that is `kept` was not sent: its result and seconds are those of a failed plan's call.
-    Nor was one that is `refused`, for what its result says.
-    Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
-    than Python reads back (4,300), in hexadecimal.
-    """
-    usage: JsonObject = dict(dataclasses.asdict(outcome.usage))
-    usage["by_model"] = {
-        name: dict(dataclasses.asdict(used)) for name, used in outcome.usage_by_model.items()
-    }
+def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> ResultDocument:
+    """An outcome as it is printed, once `plain_json` has made JSON of it."""
+    used = outcome.usage
     return {
+        "type": "result",
+        "schema": SCHEMA_VERSION,
         "answer": outcome.answer,
         "value": None if outcome.answer is None else value_of(outcome.answer),
         "status": outcome.status,
@@ -107,10 +198,82 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> JsonOb
         "exit_code": int(outcome.exit_code),
         "session_id": session_id,
         "model": model,
-        "steps": [_step(step) for step in outcome.steps],
-        "usage": usage,
+        "steps": [step_document(step) for step in outcome.steps],
+        "usage": {
+            "model_calls": used.model_calls,
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cached_tokens": used.cached_tokens,
+            "cost": used.cost,
+            "unpriced_calls": used.unpriced_calls,
+            "by_model": dict(outcome.usage_by_model),
+        },
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},
     }
+
+
+def plain_json(value: object, *, room: "Room | None" = None) -> Json:
+    """JSON of a value made of data classes, Pydantic's models, mappings, sequences and JSON.
+
+    Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
+    than Python reads back (4,300), in hexadecimal. What `room` has no place for is left out: of
+    texts the end, of lists and maps the last elements, with a "…" in their place. Fields of data
+    classes are all there.
+    """
+    match value:
+        case str():
+            return value if room is None else room.text(value)
+        case None | bool() | int() | float():
+            return json_safe(value)
+        case BaseModel():
+            return plain_json(value.model_dump(mode="json"), room=room)
+        case Mapping():
+            return _plain_object(cast("Mapping[str, object]", value), room)
+        case list() | tuple():
+            return _plain_list(cast("Sequence[object]", value), room)
+        case _ if dataclasses.is_dataclass(value):
+            named = ((field.name, getattr(value, field.name)) for field in fields(value))
+            return {name: plain_json(each, room=room) for name, each in named}
+        case _:
+            raise TypeError(f"no JSON can be made of {type(value).__name__}")
+
+
+def _plain_object(value: Mapping[str, object], room: "Room | None") -> JsonObject:
+    made: JsonObject = {}
+    for name, each in value.items():
+        if room is not None and not room.take(len(name)):
+            made["…"] = f"{len(value) - len(made):,} more"
+            break
+        made[name] = plain_json(each, room=room)
+    return made
+
+
+def _plain_list(value: Sequence[object], room: "Room | None") -> list[Json]:
+    made: list[Json] = []
+    for each in value:
+        if room is not None and not room.take(1):
+            made.append(f"… {len(value) - len(made):,} more")
+            break
+        made.append(plain_json(each, room=room))
+    return made
+
+
+class Room:
+    """How many characters a document may still take."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def take(self, characters: int) -> bool:
+        """Whether anything is left for one more element, whose name has so many characters."""
+        self._left -= characters + _ELEMENT_CHARACTERS
+        return self._left > 0
+
+    def text(self, text: str) -> str:
+        """As much of the text as there is room for."""
+        kept = text if len(text) <= self._left else f"{text[: max(self._left, 0)]}…"
+        self._left -= len(kept)
+        return kept
 
 
 def value_of(answer: str) -> Json:
@@ -138,37 +301,43 @@ def _finite(text: str) -> float:
     return value
 
 
-def call_document(call: ToolCall) -> JsonObject:
-    """A tool call as JSON; seconds to the microsecond."""
+def call_document(call: ToolCall) -> CallDocument:
+    """A tool call as it is printed; seconds to the microsecond."""
     return {
         "tool": call.tool,
-        "arguments": json_safe(call.arguments),
+        "arguments": call.arguments,
         "ok": call.ok,
-        "result": json_safe(call.result),
+        "result": call.result,
         "seconds": round(call.seconds, 6),
+        "kept": call.kept,
+        "refused": call.refused,
     }
 
 
-def _step(step: Step) -> JsonObject:
-    perception: JsonObject = step.perception.model_dump(mode="json")
+def step_document(step: Step) -> StepDocument:
+    """A step as it is printed."""
+    return {
+        **step_end(step),
+        "perception": step.perception,
+        "plan": step.plan.source,
+        "repairs": list(step.repairs),
+        "calls": [call_document(call) for call in step.result.calls],
+    }
+
+
+def step_end(step: Step) -> StepEnd:
+    """What came of a step, without what events before it have told."""
     kind, text = _result(step.result)
     return {
         "step": step.number,
         "attempt": step.attempt,
-        "perception": perception,
-        "plan": step.plan.source,
-        "repairs": list(step.repairs),
         "result": kind,
         "text": text,
-        "calls": [
-            {**call_document(call), "kept": call.kept, "refused": call.refused}
-            for call in step.result.calls
-        ],
         "seconds": round(step.seconds, 6),
     }
 
 
-def _result(result: ActionResult) -> tuple[str, str]:
+def _result(result: ActionResult) -> tuple[StepResult, str]:
     match result:
         case FinalAnswer(text):
             return "final_answer", text

@@ -171,7 +171,7 @@ class TestAtThePrompt:
         model = script(tmp_path, [])
         options = ["--profile", profile, "--model", model]
         done = agent(tmp_path, *options, stdin=b"/mcp\n/tools\n /MCP \n")
-        assert (done.code, done.out) == (0, "")
+        assert (done.code, done.out) == (0, "\n\n\n")
         assert "[mcp] 1 server; one that is down starts when it is needed\nNAME" in done.err
         assert "[mcp] 1 server\nNAME" in done.err
         states = re.findall(r"^typed +(\w+)", done.err, re.MULTILINE)

@@ -145,6 +145,8 @@ class TestDocument:
             "selected_servers": ["math"],
         }
         assert printed(full_outcome()) == {
+            "type": "result",
+            "schema": 1,
             "answer": "3",
             "value": 3,
             "status": "done",

@@ -1,0 +1,55 @@
+"""stream-json: each event of a run as a line of JSON on stdout, as it comes."""
+
+import dataclasses
+import re
+from typing import Final, TextIO
+
+from core.base.redaction import Redactor
+from core.events import Answered, Event, RunFinished, StepFinished
+from core.values import JsonObject
+from modules.terminal.answer import SCHEMA_VERSION, Room, plain_json, step_end
+from modules.terminal.printing import print_document
+from modules.terminal.streams import writing_stdout
+
+EVENT_CHARACTERS_MAX: Final = 64_000
+"""About so much an event may take: what is longer is cut, and stands whole in the result."""
+
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class EventWriter:
+    """A listener of runs that writes their events; the result is written by who has it."""
+
+    def __init__(self, stream: TextIO, redactor: Redactor) -> None:
+        self._stream = stream
+        self._redactor = redactor
+
+    async def __call__(self, event: Event) -> None:
+        """Write one event.
+
+        Raises:
+            StdoutLost: nobody reads it.
+        """
+        if isinstance(event, RunFinished):
+            return  # the result says it all
+        document = event_document(event)
+        # An answer is written as it is, here as everywhere: a figure in it may look like a secret.
+        told = document if isinstance(event, Answered) else self._redactor.object(document)
+        with writing_stdout():
+            print_document(told, self._stream)
+
+
+def event_type(kind: type[Event]) -> str:
+    """The name of a kind of event in JSON: `ToolCallStarted` is `tool_call_started`."""
+    return _HUMP.sub("_", kind.__name__).lower()
+
+
+def event_document(event: Event) -> JsonObject:
+    """An event as JSON of a bounded size: its type, the schema's version, and its fields."""
+    room = Room(EVENT_CHARACTERS_MAX)
+    told: JsonObject = {"type": event_type(type(event)), "schema": SCHEMA_VERSION}
+    if isinstance(event, StepFinished):
+        ended = step_end(event.step)
+        return told | {name: plain_json(value, room=room) for name, value in ended.items()}
+    named = ((field.name, getattr(event, field.name)) for field in dataclasses.fields(event))
+    return told | {name: plain_json(value, room=room) for name, value in named}

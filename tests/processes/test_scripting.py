@@ -1,0 +1,231 @@
+"""What scripts rely on: formats and their schemas, exit codes, one request however it is given."""
+
+import json
+import signal
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import jsonschema_rs
+import pytest
+
+from modules.cli.schema import SCHEMAS
+from tests.command_line import (
+    ROOT,
+    SUMS_SERVER,
+    Finished,
+    agent,
+    environment,
+    plan,
+    script,
+    without_servers,
+    write_profile,
+)
+from tests.modules.cli.by_hand import entry
+
+STREAM = ("--output-format", "stream-json")
+
+
+@cache
+def validator(name: str) -> jsonschema_rs.Validator:
+    """What checks a printed object against the schema of that name."""
+    return jsonschema_rs.validator_for(SCHEMAS[name]())
+
+
+def checked(name: str, line: str) -> dict[str, Any]:
+    """The object of a printed line, which its schema describes to the last field."""
+    document: dict[str, Any] = json.loads(line)
+    assert [str(error) for error in validator(name).iter_errors(document)] == []
+    return document
+
+
+def streamed(done: Finished) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The events that were printed, and the result."""
+    *events, result = (checked("line", line) for line in done.out.splitlines())
+    assert [each["type"] for each in (*events, result)].count("result") == 1
+    checked("result", json.dumps(result))
+    return events, result
+
+
+def test_a_schema_knows_every_field_that_is_printed_and_no_other(tmp_path: Path) -> None:
+    sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    events, result = streamed(agent(tmp_path, *sums, *STREAM, "add 5 and 7"))
+    assert (result["answer"], result["value"], result["exit_code"]) == ("12", 12, 0)
+    kinds = [event["type"] for event in events]
+    assert kinds[0] == "run_started"
+    assert kinds[-2:] == ["step_finished", "answered"]
+    assert kinds.index("plan_written") < kinds.index("tool_call_started")
+    definitions = cast("dict[str, dict[str, Any]]", SCHEMAS["line"]()["$defs"])
+    for document in (*events, result):
+        assert document.keys() == definitions[document["type"]]["properties"].keys()
+
+
+def test_without_a_name_the_command_prints_all_schemas_and_a_near_name_is_proposed(
+    tmp_path: Path,
+) -> None:
+    done = agent(tmp_path, "schema")
+    assert json.loads(done.out) == {name: make() for name, make in SCHEMAS.items()}
+    assert json.loads(agent(tmp_path, "schema", "line", "--json").out) == SCHEMAS["line"]()
+    wrong = agent(tmp_path, "schema", "resul")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "did you mean result?" in wrong.err
+
+
+def test_a_tool_that_fails_is_in_the_stream_and_the_run_goes_on(tmp_path: Path) -> None:
+    failing = "return f'FINAL_ANSWER: {await tools.divide(a=1, b=0)}'"
+    replies = [plan(failing), plan('return "FINAL_ANSWER: no such number"')]
+    options = [
+        *("--profile", str(write_profile(tmp_path, SUMS_SERVER))),
+        *("--model", script(tmp_path, replies)),
+    ]
+    events, result = streamed(agent(tmp_path, *options, *STREAM, "divide 1 by 0"))
+    (called,) = [event["call"] for event in events if event["type"] == "tool_call_finished"]
+    assert (called["ok"], called["tool"]) == (False, "math.divide")
+    assert [event["failure"]["kind"] for event in events if event["type"] == "retrying"] == ["tool"]
+    assert [step["result"] for step in result["steps"]] == ["failed", "final_answer"]
+    assert result["answer"] == "no such number"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "status", "told"),
+    [
+        (["--model", "offline", "qwxz frobnicate"], 3, "no_answer", "does not understand"),
+        (["--model", "nope", "add 5 and 7"], 2, "failed", "there is no model 'nope'"),
+        (["--max-tokens", "few", "add 5 and 7"], 2, "failed", "is no whole number"),
+        (["--profile", "nowhere.yaml", "add 5 and 7"], 2, "failed", "nowhere.yaml"),
+        ([""], 2, "failed", "the request is empty"),
+        (["doctr"], 2, "failed", "did you mean: agent.py doctor"),
+        (["what is in @nope.png"], 2, "failed", "@nope.png can't be attached"),
+    ],
+)
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+def test_every_failure_prints_a_result_and_ends_with_its_code(
+    tmp_path: Path, options: list[str], code: int, status: str, told: str, output: str
+) -> None:
+    done = agent(tmp_path, "--output-format", output, *options)
+    assert done.code == code
+    result = checked("result", done.out.splitlines()[-1])
+    assert (result["answer"], result["status"], result["exit_code"]) == (None, status, code)
+    assert told in result["message"]
+    assert told in done.err
+    plain = agent(tmp_path, *options)
+    assert (plain.code, plain.out) == (code, "")
+
+
+def test_a_model_that_is_down_is_exit_code_1(tmp_path: Path) -> None:
+    options = ["--profile", str(write_profile(tmp_path))]
+    model = script(tmp_path, [{"error": "no route"}])
+    done = agent(tmp_path, *options, "--model", model, *STREAM, "hm?")
+    _, result = streamed(done)
+    assert (done.code, result["status"], result["exit_code"]) == (1, "failed", 1)
+
+
+def test_an_interrupted_run_prints_its_result_too(tmp_path: Path) -> None:
+    waiting = plan("await tools.hang()\nreturn 'FINAL_ANSWER: late'")
+    options = [
+        *("--profile", str(write_profile(tmp_path, entry("typed", str(tmp_path / "pid"))))),
+        *("--model", script(tmp_path, [waiting])),
+    ]
+    with subprocess.Popen(
+        [
+            sys.executable,
+            str(ROOT / "agent.py"),
+            *options,
+            *STREAM,
+            "--approve",
+            "typed.hang",
+            "please wait",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(tmp_path),
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        lines: list[str] = []
+        for line in running.stdout:  # each arrives as it comes: nothing waits for the end
+            lines.append(line)
+            if json.loads(line)["type"] == "tool_call_started":
+                running.send_signal(signal.SIGINT)
+    _, result = streamed(Finished(running.returncode, "".join(lines), ""))
+    assert (running.returncode, result["status"], result["exit_code"]) == (130, "interrupted", 130)
+
+
+def test_large_values_are_cut_in_events_and_whole_in_the_result(tmp_path: Path) -> None:
+    replies = [plan('return "FINAL_ANSWER: " + "x" * 100000 + "."')]
+    options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+    done = agent(tmp_path, *options, *STREAM, "long")
+    events, result = streamed(done)
+    assert len(result["answer"]) == 100_001
+    assert max(len(json.dumps(event)) for event in events) < 66_000
+    assert [each["text"][-3:] for each in events if each["type"] == "answered"] == ["xx…"]
+
+
+def test_secrets_are_in_no_event_and_the_answer_is_left_as_it_is(tmp_path: Path) -> None:
+    secret = "0123456789-hush"  # noqa: S105 - it opens nothing
+    replies = [plan(f'key = "{secret}"\nreturn "FINAL_ANSWER: " + key[:3]')]
+    options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+    done = agent(tmp_path, *options, *STREAM, "x", env=environment(tmp_path, MY_API_KEY=secret))
+    events, result = streamed(done)
+    assert secret not in done.out
+    written = next(event for event in events if event["type"] == "plan_written")
+    assert "[redacted MY_API_KEY]" in written["plan"]["source"]
+    assert "[redacted MY_API_KEY]" in result["steps"][0]["plan"]
+    assert (result["answer"], result["value"]) == ("012", "012")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-p", "add 5 and 7"],
+        ["--prompt", "add 5 and 7"],
+        ["--prompt=add 5 and 7"],
+        ["--json", "-p", "add 5 and 7", "--quiet"],
+        ["-p", "-5 + 17"],
+        ["-p", "--5 + 7"],
+        ["add", "5", "--json", "and", "7"],
+        ["--json", "add", "5", "and", "7"],
+    ],
+)
+def test_a_request_is_the_value_of_an_option_or_stands_anywhere(
+    tmp_path: Path, words: list[str]
+) -> None:
+    sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+    done = agent(tmp_path, *sums, *words)
+    answer = json.loads(done.out)["answer"] if "--json" in words else done.out.strip()
+    assert (done.code, answer) == (0, "12")
+
+
+def test_a_request_as_a_value_is_no_command_and_no_option(tmp_path: Path) -> None:
+    options = without_servers(tmp_path, answer="asked")
+    assert agent(tmp_path, *options, "-p", "doctor").out == "asked\n"
+    assert agent(tmp_path, *options, "-p", "-x is what?").out == "asked\n"
+    both = agent(tmp_path, *options, "-p", "one", "two")
+    assert both.code == 2
+    assert "the request is given more than once (--prompt 'one', 'two'); give one" in both.err
+    twice = agent(tmp_path, *options, "-p", "one", "-p", "two")
+    assert "given more than once" in twice.err
+    eaten = agent(tmp_path, *options, "-p", "--json")
+    assert (eaten.code, "-p/--prompt: expected one argument" in eaten.err) == (2, True)
+
+
+@pytest.mark.parametrize("output", ["text", "json", "stream-json"])
+def test_each_line_of_a_pipe_has_its_own_in_every_format(tmp_path: Path, output: str) -> None:
+    replies = [plan('return "FINAL_ANSWER: 1"'), {"error": "no route"}]
+    options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+    lines = b"one\n\n/usage\ntwo\nwhat is in @nope.png\n/usge\n"
+    done = agent(tmp_path, *options, "--output-format", output, stdin=lines)
+    assert done.code == 1
+    if output == "text":
+        first, *blank, outage, image, command = done.out.splitlines()
+        assert (first, blank) == ("1", ["", ""])
+        assert all(line.startswith("[") for line in (outage, image, command))
+        return
+    printed = [checked("line", line) for line in done.out.splitlines()]
+    results = [each for each in printed if each["type"] == "result"]
+    assert [each["answer"] for each in results] == ["1", "", "", None, None, None]
+    assert [each["exit_code"] for each in results] == [0, 0, 0, 1, 2, 2]
+    assert (len(printed) > len(results)) is (output == "stream-json")
