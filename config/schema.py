@@ -359,6 +359,11 @@ class AgentProfile(Section):
         unkept = self.memory.model_copy(update={"memory_service": False})
         return self.model_copy(update={"memory": unkept})
 
+    def with_steps(self, max_steps: int) -> Self:
+        """The same, except that a request may take so many steps."""
+        strategy = self.strategy.model_copy(update={"max_steps": max_steps})
+        return self.model_copy(update={"strategy": strategy})
+
     @field_validator("mcp_servers")
     @classmethod
     def _ids_are_unique(cls, servers: tuple[ServerEntry, ...]) -> tuple[ServerEntry, ...]:

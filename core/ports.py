@@ -128,7 +128,8 @@ class ModelRequest:
     `prefix_characters` of the prompt are the same from request to request, so that providers'
     caches hold; they are sent as the system message. `schema` is a JSON Schema of the object that
     the reply should be: backends that can hold a model to it do, the others ignore it.
-    `prefer_strongest` asks for the strongest model of a fallback chain.
+    `prefer_strongest` asks for the strongest model of a fallback chain. `seed` is what models draw
+    with that take one.
 
     `max_output_tokens` bounds the reply, and a backend may give a model that thinks more on top
     of that; no more than `hard_output_tokens` may be written, thinking included.
@@ -143,6 +144,7 @@ class ModelRequest:
     temperature: float = 0.0
     max_output_tokens: int | None = None
     prefer_strongest: bool = False
+    seed: int | None = None
     hard_output_tokens: int | None = None
 
     @property
@@ -221,8 +223,9 @@ class ModelTraits:
     `strength` orders models of one chain.
     `deterministic`: asked the same again, it says the same, so that it has mostly nothing else to
     say after a failure. `reads_text`: it reads prompts; else only what would fill them, and none
-    is written for it. `characters_per_token`: of the prompts that it has read so far, as its own
-    tokenizer counted them; None before the first.
+    is written for it. `takes_seed`: a request may say what it draws with.
+    `characters_per_token`: of the prompts that it has read so far, as its own tokenizer counted
+    them; None before the first.
     """
 
     images: bool = False
@@ -230,6 +233,7 @@ class ModelTraits:
     strength: float = 0.0
     deterministic: bool = False
     reads_text: bool = True
+    takes_seed: bool = False
     characters_per_token: float | None = None
 
 

@@ -43,6 +43,7 @@ FailureKind: TypeAlias = Literal[
     "crash",  # the sandbox worker died
     "no_plan",  # the model's reply held no solve()
     "repeated",  # the same plan failed before and was not run again
+    "answer",  # the answer is not in the form that the request demands
     "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
 ]
 
@@ -299,7 +300,8 @@ class RunOutcome:
     `answer` is the bare answer when `status` is "done", else None; `message` then says plainly
     why there is none, with the best partial result. `usage_by_model` splits `usage` by the names
     of the models that answered. `durations` are wall seconds by phase
-    (`perception`, `decision`, `action`, `total`).
+    (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
+    form that the request demands, the last of them.
     """
 
     status: RunStatus
@@ -309,6 +311,7 @@ class RunOutcome:
     usage: Usage = field(default_factory=Usage)
     usage_by_model: dict[str, Usage] = field(default_factory=dict[str, Usage])
     durations: dict[str, float] = field(default_factory=dict[str, float])
+    rejected_answer: str | None = None
 
     @property
     def result(self) -> str:

@@ -101,10 +101,13 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = load_profile(profile_file)
+    if arguments.max_steps is not None:
+        profile = profile.with_steps(arguments.max_steps)
     if arguments.no_memory:
         profile = profile.without_memory()
     servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
-    spawned = _spawn_early(request, servers, places)
+    is_without_tools = arguments.chosen_tools == ()
+    spawned = _spawn_early(None if is_without_tools else request, servers, places)
     marks.debug("spawned")
     try:
         verbose, quiet = arguments.verbose, arguments.quiet

@@ -12,13 +12,16 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, OnRepaired, TextInput
+from core.ports import AskUser, CallTool, Dispatcher, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.run.chosen_tools import ChosenTools, is_known
+from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
@@ -38,6 +41,7 @@ from modules.model_manager import ModelManager
 from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
+from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
 from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
@@ -47,6 +51,20 @@ from modules.session.history import exchanges
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
+
+
+@frozen
+class Demands:
+    """What the user demands of each request, beside the request itself.
+
+    The answer must validate against `answer_schema`. After `timeout_seconds` the run ends without
+    one. `tools` are the only ones that it may use, by their names or those of their servers.
+    """
+
+    answer_schema: AnswerSchema | None = None
+    timeout_seconds: float | None = None
+    tools: tuple[str, ...] | None = None
+
 
 INTERRUPTED_EARLY = "interrupted while the servers were starting"
 """What a run says that was stopped before its loop began."""
@@ -85,6 +103,7 @@ class Conversation:
         ask_leave: AskLeave | None = None,
         document_folders: Sequence[Path] = (),
         memory_server: str | None = None,
+        demands: Demands | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -92,6 +111,7 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
+        `demands` hold for each request.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -111,6 +131,8 @@ class Conversation:
         self._earlier = EarlierSessions(
             memory_folder, None if memory_server is None else self._search_memory
         )
+        self._demands = demands or Demands()
+        self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         is_kept = profile.memory.memory_service
@@ -209,8 +231,18 @@ class Conversation:
 
         Raises:
             StorageError: the session that was asked for can't be read.
-            UsageError: an image that the request names can't be used.
+            UsageError: an image that the request names can't be used, or a tool that the user
+                demands is not there.
         """
+        if (schema := self._demands.answer_schema) is not None:
+            may_repair = self._model.traits.reads_text
+            self._expected = ExpectedAnswer(schema, may_repair=may_repair)
+        limit = RequestTimeout(self._demands.timeout_seconds, self.interrupt)
+        with limit:
+            outcome = limit.settle(await self._ask(request, texts))
+        return outcome if self._expected is None else self._expected.settle(outcome)
+
+    async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:
         if asks_for_help(request):
             return await self._help()
         session = self._session()
@@ -260,15 +292,20 @@ class Conversation:
         history = exchanges(items) if items else ()
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
-        if unlearned := self._dispatcher.unlearned():
+        dispatcher: Dispatcher = self._dispatcher
+        if (names := self._demands.tools) is not None:
+            dispatcher = await self._with_tools(names)
+        elif unlearned := self._dispatcher.unlearned():
             known = self._dispatcher.catalog
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
             await self._dispatcher.initialize(needed)
+        servers = {tool.server for tool in dispatcher.catalog}
+        told = self._dispatcher.server_descriptions()
         return AgentContext(
             attached.text,
             memory.session_id,
-            self._dispatcher,
-            self._dispatcher.server_descriptions(),
+            dispatcher,
+            told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
             profile=self._profile,
             memory=memory,
             model=self._model,
@@ -278,6 +315,12 @@ class Conversation:
             texts=texts,
             provenance=provenance,
         )
+
+    async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
+        """The tools of these names, once their servers are known."""
+        if not all(is_known(name, self._dispatcher.catalog) for name in names):
+            await self._dispatcher.initialize()
+        return ChosenTools(self._dispatcher, names)
 
     def _provenance(self, memory: MemoryManager) -> Provenance | None:
         """What is known of where values come from: it grows with the session."""
@@ -347,6 +390,9 @@ class Conversation:
         # Slips are what language models make: of a planner that reads no text they are bugs.
         prepare = prepare_plan if self._model.traits.reads_text else as_written
 
+        schema = self._demands.answer_schema
+        note = schema.note if schema is not None else ""
+
         async def act(
             plan: Plan,
             tools: ToolCatalog,
@@ -355,11 +401,12 @@ class Conversation:
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
             more = (on_repaired, texts, prepare, memory)
-            return await run_plan(plan, tools, call, self._sandbox, *more)
+            ran = await run_plan(plan, tools, call, self._sandbox, *more)
+            return ran if self._expected is None else self._expected.judge(ran)
 
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile, remember),
+            generate_plan=PlanWriter(self._model, self._profile, remember, note),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,

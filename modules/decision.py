@@ -35,11 +35,13 @@ class PlanWriter:
     """Writes plans for one profile with one model; `core.ports.GeneratePlan`.
 
     Without `remember`, prompts tell of the newest exchanges that they have room for.
+    `answer_note` says which form the answer must have.
     """
 
     model: CountingModel
     profile: AgentProfile
     remember: Remember | None = None
+    answer_note: str = ""
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -69,6 +71,7 @@ class PlanWriter:
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),
+            self.answer_note,
             inputs.memory,
         )
         note = "\n".join(filter(None, notes))

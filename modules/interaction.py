@@ -32,8 +32,9 @@ from modules.composition import (
     provenance_policy,
     sandbox_limits,
 )
-from modules.conversation import Conversation
+from modules.conversation import Conversation, Demands
 from modules.model_manager import ModelManager, choose_model
+from modules.planning.answer_schema import read_answer_schema
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
@@ -111,6 +112,7 @@ class Interaction:
             sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
         )
         self.progress = display.progress
+        demands = self._demands()
         memory_folder = profile.memory_folder(places.home)
         session_id = self._chosen_session(memory_folder)
         model = self._chosen_model()
@@ -118,6 +120,8 @@ class Interaction:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
                 for note in notes:
                     self.progress.say(stage, note)
+            if (unseeded := self._without_seed(model)) is not None:
+                self.progress.say("model", unseeded)
         sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
@@ -136,6 +140,7 @@ class Interaction:
             asking_leave(questions, sandbox.standing_still),
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
             next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
+            demands,
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -180,6 +185,18 @@ class Interaction:
 
         return both
 
+    def _demands(self) -> Demands:
+        """What the command line demands of requests.
+
+        Raises:
+            UsageError: the file of --json-schema holds none.
+        """
+        arguments = self.setting.arguments
+        schema = None
+        if arguments.json_schema is not None:
+            schema = read_answer_schema(arguments.json_schema)
+        return Demands(schema, arguments.timeout, arguments.chosen_tools)
+
     def _chosen_session(self, memory_folder: Path) -> str | None:
         """The session that the command line means; told before anything is done in a wrong one."""
         arguments, memory = self.setting.arguments, self.setting.profile.memory
@@ -212,6 +229,13 @@ class Interaction:
                 self.progress.say("memory", f"continues the session {session_id}")
         return session_id
 
+    def _without_seed(self, model: ModelManager) -> str | None:
+        """Which of the models take no seed, where one was asked for."""
+        names = [each.model.name for each in model.models if not each.model.traits.takes_seed]
+        if self.setting.arguments.seed is None or not names:
+            return None
+        return f"--seed has no effect on {' and '.join(names)}, which takes none"
+
     def _chosen_model(self) -> ModelManager:
         arguments, places = self.setting.arguments, self.setting.places
         models = load_models(places.config_file("models.json"))
@@ -225,4 +249,5 @@ class Interaction:
                 home=places.home,
                 max_cost=arguments.max_cost,
                 max_tokens=arguments.max_tokens,
+                seed=arguments.seed,
             )

@@ -47,13 +47,14 @@ class ModelManager:
         secrets: Sequence[str] = (),
         retries: int = RETRIES,
         limits: RunLimits = NO_LIMITS,
+        seed: int | None = None,
         timing: Timing | None = None,
     ) -> None:
         """Take a model or a chain as it is, or choose one.
 
         `redactor` takes secrets out of errors, and learns those in `secrets`.
-        `retries` are further tries of a request; `limits` bound a run; `timing` is what time and
-        chance pauses go by.
+        `retries` are further tries of a request; `limits` bound a run; `seed` goes to models that
+        take one; `timing` is what time and chance pauses go by.
 
         Raises:
             ConfigurationError: the environment's key can't be one; the cost of a run is limited,
@@ -75,6 +76,7 @@ class ModelManager:
         self.notes = tuple(notes)
         self.secrets = tuple(secrets)
         self._limits = limits
+        self._seed = seed
         redactor = redactor or Redactor({})
         redactor.learn(secrets)
         self._watched = tuple(
@@ -152,6 +154,8 @@ class ModelManager:
             ModelUnavailable: none could; the message says of each why, without secrets.
             BudgetSpent: the run may use no more.
         """
+        if self._seed is not None:
+            request = replace(request, seed=self._seed)
         run, failed = self._run, dict[int, ModelUnavailable]()
         place = self._strongest(run) if request.prefer_strongest else self._first_in(run)
         while True:
@@ -224,6 +228,7 @@ def choose_model(
     home: Path | None = None,
     max_cost: float | None = None,
     max_tokens: int | None = None,
+    seed: int | None = None,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
@@ -246,6 +251,7 @@ def choose_model(
             llm.max_cost if max_cost is None else max_cost,
             llm.max_tokens if max_tokens is None else max_tokens,
         ),
+        seed=seed,
     )
 
 

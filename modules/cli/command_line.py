@@ -6,6 +6,7 @@ The module of a command is loaded when the command is named.
 import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
 from config.settings import Places
@@ -19,6 +20,7 @@ from modules.cli.parser import (
     add_loudness_options,
     add_source_options,
     looks_like_option,
+    seconds,
 )
 from modules.cli.surroundings import Options, Run, Surroundings
 from modules.session.request import StdinUse
@@ -107,18 +109,32 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 
 _OUTPUT_FORMATS: dict[str, OutputFormat] = {name: name for name in get_args(OutputFormat)}
 
+STEPS_MAX: Final = 50
+"""As `strategy.max_steps` of a profile."""
+
+SEED_MAX: Final = 2**31 - 1
+"""What all services take that take a seed."""
+
 _PROMPT_OPTIONS = ("-p", "--prompt")
 
 
 class Arguments(Options):
     """A request's command line; `request` is None for the interactive prompt, "-" for stdin.
 
-    `approve` names tools that may be called though the request does not ask for them. `stdin` is
-    whether it goes with a request. `json` says that `output` is JSON of either kind.
+    `approve` names tools that may be called though the request does not ask for them, and
+    `chosen_tools` those that may be called at all; None for any. `stdin` is whether it goes with a
+    request. `json` says that `output` is JSON of either kind.
     """
 
     request: str | None
     output: OutputFormat
+    json_schema: Path | None
+    max_steps: int | None
+    timeout: float | None
+    tools: list[str]
+    no_tools: bool
+    chosen_tools: tuple[str, ...] | None
+    seed: int | None
     model: str | None
     max_cost: float | None
     max_tokens: int | None
@@ -148,6 +164,7 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
         parser.error(f"the request is given more than once ({', '.join(given)}); give one")
     found.request = prompts[0] if prompts else " ".join(words) if words else None
     found.json = found.output != "text"
+    found.chosen_tools = (*found.tools,) if found.tools or found.no_tools else None
     return found
 
 
@@ -228,6 +245,24 @@ def _tokens(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0, such as 20000")
     return int(text)
+
+
+def _steps(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= STEPS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {STEPS_MAX}")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > SEED_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to {SEED_MAX}")
+    return int(text)
+
+
+def _tool_names(text: str) -> list[str]:
+    if names := [name for part in text.split(",") if (name := part.strip())]:
+        return names
+    raise argparse.ArgumentTypeError("no tool is named; --no-tools offers none")
 
 
 class _Parser(OptionsParser):
@@ -319,6 +354,39 @@ def _add_options(parser: OptionsParser) -> None:
         const="json",
         dest="output",
         help="the same as --output-format json",
+    )
+    parser.add_argument(
+        "--json-schema",
+        metavar="FILE",
+        type=Path,
+        help="the answer must be JSON that validates against this JSON Schema; the model is told,\n"
+        "and may repair it once; else there is no answer",
+    )
+    parser.add_argument(
+        "--max-steps", metavar="N", type=_steps, help="steps that the request may take (1 to 50)"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long the request may take in all; then it ends without an answer",
+    )
+    which_tools = parser.add_mutually_exclusive_group()
+    which_tools.add_argument(
+        "--tools",
+        metavar="NAME,...",
+        action="extend",
+        default=[],
+        type=_tool_names,
+        help="offer these tools only: server.tool, tool, or a server for all of its tools; may be\n"
+        "given again",
+    )
+    which_tools.add_argument("--no-tools", action="store_true", help="offer no tool")
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        help="have the model draw with this seed, where it takes one (see docs/models.md)",
     )
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(

@@ -21,7 +21,7 @@ exit codes:
   0    answered
   1    the world failed: model, server, sandbox or disk (or a bug of ours: see the log it names)
   2    bad usage or configuration
-  3    no answer within the steps and lifelines, a request the model declined, or a failed plan
+  3    no answer: limits spent, the request declined, plans failed, or --json-schema missed
   4    the tool of `call` answered with an error
   130  interrupted
 """

@@ -87,7 +87,8 @@ class ResultDocument(TypedDict):
     """How a request ended; the one object of `--json`, and the last of stream-json.
 
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
-    `message` then says why. `exit_code` is what this request alone would have ended with.
+    `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
+    `--json-schema`. `exit_code` is what this request alone would have ended with.
     `session_id` and `model` are empty where neither was chosen yet. Durations are seconds.
     """
 
@@ -97,6 +98,7 @@ class ResultDocument(TypedDict):
     value: Json
     status: RunStatus
     message: str
+    rejected_answer: str | None
     exit_code: int
     session_id: str
     model: str
@@ -195,6 +197,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "value": None if outcome.answer is None else value_of(outcome.answer),
         "status": outcome.status,
         "message": outcome.message,
+        "rejected_answer": outcome.rejected_answer,
         "exit_code": int(outcome.exit_code),
         "session_id": session_id,
         "model": model,

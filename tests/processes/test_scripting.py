@@ -229,3 +229,154 @@ def test_each_line_of_a_pipe_has_its_own_in_every_format(tmp_path: Path, output:
     assert [each["answer"] for each in results] == ["1", "", "", None, None, None]
     assert [each["exit_code"] for each in results] == [0, 0, 0, 1, 2, 2]
     assert (len(printed) > len(results)) is (output == "stream-json")
+
+
+def schema_file(folder: Path, schema: object) -> str:
+    """A file with a JSON Schema."""
+    path = folder / "answer.schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return str(path)
+
+
+PRICES = {
+    "type": "object",
+    "properties": {"price": {"type": "number"}},
+    "required": ["price"],
+    "additionalProperties": False,
+}
+
+
+class TestJsonSchema:
+    def test_an_answer_that_validates_is_printed_as_json(self, tmp_path: Path) -> None:
+        replies = [plan('return "FINAL_ANSWER: ```json\\n{\\"price\\": 5}\\n```"')]
+        options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+        wanted = ["--json-schema", schema_file(tmp_path, PRICES)]
+        done = agent(tmp_path, *options, *wanted, "what does it cost?")
+        assert (done.code, json.loads(done.out)) == (0, {"price": 5})
+
+    def test_one_that_does_not_is_repaired_once(self, tmp_path: Path) -> None:
+        replies = [
+            plan('return "FINAL_ANSWER: five dollars"'),
+            plan('return "FINAL_ANSWER: {\\"price\\": 5}"'),
+        ]
+        options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+        wanted = ["--json-schema", schema_file(tmp_path, PRICES)]
+        events, result = streamed(agent(tmp_path, *options, *wanted, *STREAM, "its cost?"))
+        assert (result["exit_code"], result["value"]) == (0, {"price": 5})
+        (failure,) = [each["failure"] for each in events if each["type"] == "retrying"]
+        assert failure["kind"] == "answer"
+        assert 'the whole: the value is not of type "object"' in failure["message"]
+
+    def test_after_one_repair_the_run_ends_with_3_and_keeps_the_last_answer(
+        self, tmp_path: Path
+    ) -> None:
+        answers = ('{"price": null}', '{"price": []}')
+        replies = [plan(f"return 'FINAL_ANSWER: {answer}'") for answer in answers]
+        options = ["--profile", str(write_profile(tmp_path)), "--model", script(tmp_path, replies)]
+        wanted = ["--json-schema", schema_file(tmp_path, PRICES)]
+        done = agent(tmp_path, *options, *wanted, "--json", "its cost?")
+        result = checked("result", done.out)
+        assert (done.code, result["exit_code"], result["answer"]) == (3, 3, None)
+        assert result["rejected_answer"] == '{"price": []}'
+        assert 'price: the value is not of type "number"' in result["message"]
+        assert result["message"] in done.err
+
+    def test_the_offline_planner_answers_with_a_value_or_fails_clearly(
+        self, tmp_path: Path
+    ) -> None:
+        sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER)), "add 5 and 7"]
+        number = ["--json-schema", schema_file(tmp_path, {"type": "integer"})]
+        assert agent(tmp_path, *sums, *number).out == "12\n"
+        done = agent(tmp_path, *sums, "--json-schema", schema_file(tmp_path, PRICES))
+        assert (done.code, done.out) == (3, "")
+        assert "it does not validate against" in done.err
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            (None, "No such file"),
+            ("{", "this is no JSON"),
+            ("[]", "is an object, true or false"),
+            ('{"type": "objct"}', "this is no JSON Schema"),
+            ('{"$ref": "http://127.0.0.1:1/x"}', "this is no JSON Schema"),
+        ],
+    )
+    def test_a_file_that_is_no_schema_is_bad_usage_and_asks_nothing(
+        self, tmp_path: Path, text: str | None, told: str
+    ) -> None:
+        if text is not None:
+            (tmp_path / "s.json").write_text(text, encoding="utf-8")
+        options = without_servers(tmp_path)
+        done = agent(tmp_path, *options, "--json-schema", str(tmp_path / "s.json"), "hm?")
+        assert (done.code, done.out) == (2, "")
+        assert f"--json-schema {tmp_path / 's.json'}: " in done.err
+        assert told in done.err
+
+
+class TestLimits:
+    def test_a_request_may_take_so_many_steps(self, tmp_path: Path) -> None:
+        told = "return f'FURTHER_PROCESSING_REQUIRED: {found}'"
+        more = [plan(f"found = await tools.add(a=1, b={n})\n{told}") for n in range(3)]
+        options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+        model = ["--model", script(tmp_path, more)]
+        done = agent(tmp_path, *options, *model, "--max-steps", "2", "hm?")
+        assert (done.code, done.out) == (3, "")
+        assert "No answer within 2 steps" in done.err
+
+    def test_a_request_may_take_so_long(self, tmp_path: Path) -> None:
+        options = [
+            *("--profile", str(write_profile(tmp_path, entry("typed", str(tmp_path / "pid"))))),
+            *("--model", script(tmp_path, [plan("await tools.hang()")])),
+            *("--approve", "typed.hang", "--timeout", "1", *STREAM),
+        ]
+        done = agent(tmp_path, *options, "please wait")
+        _, result = streamed(done)
+        assert (done.code, result["status"], result["exit_code"]) == (3, "no_answer", 3)
+        assert result["message"] == "No answer within 1 s (--timeout)"
+        assert "No answer within 1 s (--timeout)" in done.err
+
+    @pytest.mark.parametrize("tools", ["math.add", "add", "math", "divide,add"])
+    def test_only_the_tools_that_are_named_are_offered(self, tmp_path: Path, tools: str) -> None:
+        sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER)), "--tools", tools]
+        assert agent(tmp_path, *sums, "add 5 and 7").out == "12\n"
+        calls = plan("return f'FINAL_ANSWER: {await tools.multiply(a=2, b=3)}'")
+        scripted = ["--model", script(tmp_path, [calls] * 2)]
+        done = agent(tmp_path, *sums, *scripted, "multiply 2 by 3")
+        assert (done.out == "6\n") is (tools == "math")
+        assert (done.code == 0) is (tools == "math")
+
+    def test_an_unknown_tool_is_bad_usage_and_nothing_is_sent(self, tmp_path: Path) -> None:
+        options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
+        model = ["--model", script(tmp_path, [])]
+        done = agent(tmp_path, *options, *model, "--tools", "math.ad", "add 5 and 7")
+        assert (done.code, done.out) == (2, "")
+        assert "--tools: there is no tool 'math.ad'; did you mean math.add" in done.err
+
+    def test_without_tools_a_plan_has_none(self, tmp_path: Path) -> None:
+        options = ["--profile", str(write_profile(tmp_path, SUMS_SERVER)), "--no-tools"]
+        model = ["--model", script(tmp_path, [plan("return 'FINAL_ANSWER: 12'")])]
+        assert agent(tmp_path, *options, *model, "add 5 and 7").out == "12\n"
+        assert not (tmp_path / "logs" / "servers").exists()
+        both = agent(tmp_path, *options, "--tools", "add", "add 5 and 7")
+        assert (both.code, "not allowed with argument" in both.err) == (2, True)
+
+    def test_a_seed_is_said_to_have_no_effect_where_it_has_none(self, tmp_path: Path) -> None:
+        done = agent(tmp_path, *without_servers(tmp_path), "--seed", "7", "hm?")
+        assert done.out == "12\n"
+        assert "--seed has no effect on scripted:" in done.err
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--max-steps", "0"),
+            ("--max-steps", "add 5 and 7"),
+            ("--timeout", "-1"),
+            ("--timeout", "soon"),
+            ("--tools", ","),
+            ("--seed", "1.5"),
+        ],
+    )
+    def test_a_wrong_value_is_bad_usage(self, tmp_path: Path, option: str, value: str) -> None:
+        done = agent(tmp_path, *without_servers(tmp_path), option, value, "hm?")
+        assert (done.code, done.out) == (2, "")
+        assert f"argument {option}: " in done.err

@@ -165,6 +165,7 @@ class GeminiService:
         return GenerateContentConfig(
             system_instruction=request.system if has_user_text and request.system else None,
             temperature=request.temperature if self._takes_temperature else None,
+            seed=request.seed,
             max_output_tokens=output_limit(request, self._output_tokens_max, self._room_tokens),
             response_mime_type=JSON_TYPE if schema is not None else None,
             response_json_schema=schema,

@@ -95,7 +95,8 @@ class HostedModel(RemoteModel):
             sees = family in model
             context_tokens = context_tokens or (CONTEXT_TOKENS[entry.type] if sees else None)
         images = sees if entry.images is None else entry.images
-        self.traits = ModelTraits(images=images, context_tokens=context_tokens)
+        takes_seed = entry.type != "anthropic"
+        self.traits = ModelTraits(images, context_tokens, takes_seed=takes_seed)
         self._entry = entry
 
     def _open(self) -> ModelService:

@@ -55,6 +55,7 @@ _EFFORTS: dict[ThinkingEffort, tuple[str, ...]] = {
 _REFUSABLE = (
     "response_format",
     "temperature",
+    "seed",
     "max_completion_tokens",
     "max_tokens",
     "reasoning_effort",
@@ -79,6 +80,7 @@ class Dialect:
     limits: tuple[LimitName, ...] = ("max_tokens", "max_completion_tokens")
     efforts: tuple[str, ...] = ()
     temperature: bool = True
+    seed: bool = True
     stream: bool = True
     usage: bool = True
     system: bool = True
@@ -179,6 +181,8 @@ def request_body(
             body["stream_options"] = {"include_usage": True}
     if dialect.temperature:
         body["temperature"] = request.temperature
+    if dialect.seed and request.seed is not None:
+        body["seed"] = request.seed
     if output_tokens_max is not None and dialect.limits:
         body[dialect.limits[0]] = output_tokens_max
     if dialect.efforts:
@@ -202,6 +206,8 @@ def adapted(dialect: Dialect, body: JsonObject, error: ErrorDocument) -> Dialect
             return replace(dialect, efforts=dialect.efforts[1:])
         case "temperature":
             return replace(dialect, temperature=False)
+        case "seed":
+            return replace(dialect, seed=False)
         case "stream_options":
             return replace(dialect, usage=False)
         case "stream":

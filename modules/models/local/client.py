@@ -31,6 +31,9 @@ DEFAULT_CONTEXT_TOKENS = 8192
 DEFAULT_OUTPUT_TOKENS = 1024
 """Longest reply, unless the request or the entry says: small models may go on for ever."""
 
+SEED = 1
+"""Of sampling above temperature 0, where none is asked for: the same request, the same reply."""
+
 LOAD_TIMEOUT_SECONDS = 180.0
 """Bound on loading the weights, from a slow disk too."""
 
@@ -83,7 +86,7 @@ class LocalModel:
         self._state_folder = state_folder
         self._context_tokens = entry.context_tokens or DEFAULT_CONTEXT_TOKENS
         self.name = f"local:{entry.model or self._path.stem}"
-        self.traits = ModelTraits(context_tokens=self._context_tokens)
+        self.traits = ModelTraits(context_tokens=self._context_tokens, takes_seed=True)
         self._process: asyncio.subprocess.Process | None = None
         self._stop_timeout_seconds = stop_timeout_seconds
         self._turn = asyncio.Lock()
@@ -220,6 +223,7 @@ class LocalModel:
             "system": request.system,
             "user": request.user,
             "temperature": request.temperature,
+            "seed": SEED if request.seed is None else request.seed,
             "max_tokens": output_limit(request, limit),
             "schema": request.schema,
         }

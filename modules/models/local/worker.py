@@ -3,7 +3,8 @@
 It imports the standard library and llama_cpp only, is told what to do in lines of JSON on stdin,
 and answers in lines on stdout:
 
-    → {"id": 1, "system": …, "user": …, "temperature": 0.0, "max_tokens": 400, "schema": null}
+    → {"id": 1, "system": …, "user": …, "temperature": 0.0, "seed": 1,
+       "max_tokens": 400, "schema": null}
     → {"stop": 1}
     ← {"ready": {"context_tokens": 8192}}
     ← {"id": 1, "text": "async def"}
@@ -41,8 +42,6 @@ MIN_STATE_TOKENS = 256
 """A shorter beginning is read again as quickly as it is loaded."""
 
 TOP_P = 0.95
-SEED = 1
-"""Sampling above temperature 0; the same request gives the same reply."""
 
 
 class Settings(TypedDict):
@@ -67,6 +66,7 @@ class Request(TypedDict):
     system: str
     user: str
     temperature: float
+    seed: int
     max_tokens: int
     schema: dict[str, object] | None
 
@@ -160,7 +160,7 @@ class Worker:
             max_tokens=min(request["max_tokens"], room),
             temperature=request["temperature"],
             top_p=TOP_P,
-            seed=SEED,
+            seed=request["seed"],
             grammar=grammar,
             stream=True,
         )

@@ -260,6 +260,7 @@ def ollama_traits(entry: ModelEntry, facts: OllamaFacts) -> ModelTraits:
         images=next((sees for sees in said if sees is not None), sees_images(model)),
         context_tokens=context_limit(facts, entry.context_tokens),
         strength=billions_of_parameters(model) or billions_of_parameters(facts.parameters),
+        takes_seed=True,
     )
 
 

@@ -160,6 +160,8 @@ class OllamaService:
         limit = output_limit(request, entry.max_output_tokens)
         expected = limit or (THOUGHTFUL_REPLY_TOKENS if thinks else REPLY_TOKENS)
         options: JsonObject = {"temperature": request.temperature}
+        if request.seed is not None:
+            options["seed"] = request.seed
         if limit is not None:
             options["num_predict"] = limit
         size = context_size(

@@ -126,8 +126,8 @@ def output_limit(body: JsonObject) -> Json:
 
 async def test_traits_follow_the_documentation_and_the_entry() -> None:
     async with gemini("http://127.0.0.1:1") as model:
-        assert model.traits == ModelTraits(images=True, context_tokens=1_048_576)
+        assert model.traits == ModelTraits(images=True, context_tokens=1_048_576, takes_seed=True)
     async with gemini("http://127.0.0.1:1", images=False, context_tokens=9000) as model:
-        assert model.traits == ModelTraits(images=False, context_tokens=9000)
+        assert model.traits == ModelTraits(images=False, context_tokens=9000, takes_seed=True)
     async with gemini("http://127.0.0.1:1", model="gemma-4-31b-it") as model:
-        assert model.traits == ModelTraits()
+        assert model.traits == ModelTraits(takes_seed=True)

@@ -49,10 +49,10 @@ async def test_a_prompt_goes_out_with_its_stable_part_first() -> None:
 async def test_a_prompt_without_a_stable_part_is_the_users_and_a_server_may_want_no_key() -> None:
     async with talking(key=None, thinking="low") as (server, model):
         bounded = ModelRequest("text", "Hi", max_output_tokens=20, hard_output_tokens=9)
-        await asked(model, replace(bounded, temperature=0.5))
+        await asked(model, replace(bounded, temperature=0.5, seed=7))
         assert server.bodies[0]["messages"] == [{"role": "user", "content": "Hi"}]
         assert server.bodies[0]["max_tokens"] == 9
-        assert server.bodies[0]["temperature"] == 0.5
+        assert (server.bodies[0]["temperature"], server.bodies[0]["seed"]) == (0.5, 7)
         assert server.bodies[0]["reasoning_effort"] == "low"
         assert "authorization" not in server.seen[-1].headers
 

@@ -283,6 +283,7 @@ def request(user: str, number: int = 1, system: str = "be brief") -> Request:
         "system": system,
         "user": user,
         "temperature": 0.0,
+        "seed": 1,
         "max_tokens": 40,
         "schema": None,
     }

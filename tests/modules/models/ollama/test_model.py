@@ -61,14 +61,24 @@ async def test_images_and_a_schema_go_along_to_a_model_that_sees() -> None:
     async with ollama_server() as fake, ollama(fake, "qwen:7b", max_output_tokens=500) as model:
         fake.shown["capabilities"] = ["completion", "vision"]
         request = replace(
-            REQUEST, images=(PICTURE,), schema={"type": "object"}, temperature=0.5, prompt="x"
+            REQUEST,
+            images=(PICTURE,),
+            schema={"type": "object"},
+            temperature=0.5,
+            seed=7,
+            prompt="x",
         )
         await deltas(model, replace(request, prefix_characters=0, max_output_tokens=900))
         (body,) = fake.asked("/api/chat")
         picture = base64.b64encode(b"\x89PNG").decode()
         assert body["messages"] == [{"role": "user", "content": "x", "images": [picture]}]
         assert body["format"] == {"type": "object"}
-        assert fake.options() == {"temperature": 0.5, "num_predict": 500, "num_ctx": 8192}
+        assert fake.options() == {
+            "temperature": 0.5,
+            "seed": 7,
+            "num_predict": 500,
+            "num_ctx": 8192,
+        }
         assert model.traits.images
 
 
