@@ -6,6 +6,7 @@ The module of a command is loaded when the command is named.
 import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
@@ -15,7 +16,9 @@ from core.errors import ExitCode, UsageError
 from modules.cli.parser import (
     END_OF_OPTIONS,
     EXIT_CODES_HELP,
+    PARSER_WANTED,
     OptionsParser,
+    ParserBuilt,
     add_approve_option,
     add_loudness_options,
     add_source_options,
@@ -44,8 +47,9 @@ COMMANDS = {
     "models": "list models, and fetch one with Ollama",
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
-    "sessions": "list, search, show, export, name and delete what was asked before",
-    "schema": "print the JSON Schemas of what --json and stream-json print",
+    "sessions": "list, search, show, export what was asked before",
+    "completion": "print completion for bash, zsh or fish",
+    "schema": "print JSON Schemas of what --json prints",
     "doctor": "say what works here, and which walls stand around plans",
 }
 """First words that make a command of the command line, and what each is for."""
@@ -62,7 +66,7 @@ ACTIONS = {
 _COMMANDS_HELP = """\
 commands (as the first word, options aside; quoted with others, or behind --, it is a request):
 """ + "".join(
-    f"  {name:<8}  {purpose}; see: agent.py {name} --help\n" for name, purpose in COMMANDS.items()
+    f"  {name:<10}  {purpose}; see: agent.py {name} --help\n" for name, purpose in COMMANDS.items()
 )
 
 _STDIN_HELP = """\
@@ -426,6 +430,22 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
     return None
 
 
+def request_options(program: str) -> OptionsParser:
+    """A parser of a request's options alone."""
+    parser = OptionsParser(prog=program, allow_abbrev=False)
+    _add_options(parser)
+    return parser
+
+
+def command_options(command: str, program: str) -> argparse.ArgumentParser:
+    """The parser of a command, its actions and options."""
+    try:
+        _parser_of(command)(PARSER_WANTED, program)
+    except ParserBuilt as built:
+        return built.parser
+    raise RuntimeError(f"the parser of {command} reads words that mean none")
+
+
 def parse_command(argv: Sequence[str], program: str = "agent.py") -> Options:
     """Parse `argv`, whose first word is one of `COMMANDS`.
 
@@ -468,27 +488,8 @@ def run_command(
 
 
 def _parser_of(command: str) -> Parse:
-    match command:
-        case "auth":
-            from modules.cli.auth import parse
-        case "call":
-            from modules.cli.call import parse
-        case "docs":
-            from modules.cli.docs import parse
-        case "doctor":
-            from modules.cli.doctor import parse
-        case "models":
-            from modules.cli.models import parse
-        case "prompt":
-            from modules.cli.prompt import parse
-        case "run-plan":
-            from modules.cli.run_plan import parse
-        case "schema":
-            from modules.cli.schema import parse
-        case "sessions":
-            from modules.cli.sessions import parse
-        case _:
-            from modules.cli.mcp import parse
+    """What reads a command's words: each command is a module of its name."""
+    parse: Parse = import_module(f"modules.cli.{command.replace('-', '_')}").parse
     return parse
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from config.checking import MAX_SECONDS
 from core.base.frozen import frozen
@@ -42,6 +42,19 @@ class Misused(SystemExit):
         """End with code 2; `message` is for those who read no stderr."""
         super().__init__(int(ExitCode.BAD_USAGE))
         self.message = message
+
+
+PARSER_WANTED: Final = ("\0parser",)
+"""Words that no shell can hand on: what is to be read is not wanted, but what would read it."""
+
+
+class ParserBuilt(Exception):
+    """A parser of a command, with all that it takes, in place of what it read."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        """Carry the parser."""
+        super().__init__(parser.prog)
+        self.parser = parser
 
 
 class OptionsParser(argparse.ArgumentParser):
@@ -127,6 +140,8 @@ def read_words(
         SystemExit: code 2 with a message, which `more` ends, or 0 after `--help`.
     """
     add_options(parser)
+    if tuple(words) == PARSER_WANTED:
+        raise ParserBuilt(parser)
     read = parser.parse_known_intermixed_args if is_mixed else parser.parse_known_args
     found, unknown = read(words, Options())
     if unknown:
@@ -183,6 +198,8 @@ def read_action(
         action.arguments(parser)
         add_options(parser)
         parser.set_defaults(run=action.run, parser=parser)
+    if tuple(words) == PARSER_WANTED:
+        raise ParserBuilt(whole)
     found, unknown = whole.parse_known_args(words, Options())
     if unknown:
         chosen: CommandParser = found.parser
