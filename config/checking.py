@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from config.settings import SettingsError
 from config.texts import CONTAINER_KINDS, compose_yaml, kind_of
+from core.base.text import near_names
 
 MAX_PROBLEMS_SHOWN = 20
 """How many mistakes of one file a message lists."""
@@ -61,7 +62,7 @@ def check(document: object, schema: type[SchemaT], path: Path, text: str) -> Sch
     nodes = compose_yaml(text.replace("\t", " "))
     lines: list[str] = []
     for problem in problems[:MAX_PROBLEMS_SHOWN]:
-        line = _line_of(nodes, problem["loc"])
+        line = line_of(nodes, problem["loc"])
         where = f"{path}:{line}" if line is not None else str(path)
         lines.append(f"{where}: {_explained(problem, schema)}")
     if hidden := len(problems) - len(lines):
@@ -76,7 +77,10 @@ def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
     value = _value(error)
     match error["type"]:
         case "extra_forbidden":
-            return f"unknown key {key}; allowed here: {_allowed_keys(schema, path[:-1])}"
+            allowed = _allowed_keys(schema, path[:-1])
+            near = near_names(str(path[-1]), allowed.split(", "), most=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            return f"unknown key {key}; allowed here: {allowed}{meant}"
         case "missing":
             return f"key {key} is missing"
         case "literal_error":
@@ -94,7 +98,7 @@ def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
             return _other(key, error)
 
 
-def _line_of(document: yaml.Node | None, keys: Location) -> int | None:
+def line_of(document: yaml.Node | None, keys: Location) -> int | None:
     """The 1-based line of the deepest key of `keys` that stands in a composed document."""
     node = document
     line: int | None = None

@@ -385,7 +385,15 @@ def load_profile(path: Path) -> AgentProfile:
         SettingsError: the file is missing, too large, not UTF-8 or not YAML, or it has unknown
             keys or wrong values; every one of these is listed, a line each.
     """
-    text = read_text(path)
+    return profile_of(read_text(path), path)
+
+
+def profile_of(text: str, path: Path) -> AgentProfile:
+    """The checked profile in a text, which is or will be that of `path`.
+
+    Raises:
+        SettingsError: see `load_profile`.
+    """
     try:
         document = load_yaml(text)
     except TextProblem as problem:

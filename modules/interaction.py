@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
@@ -34,6 +35,8 @@ from modules.composition import (
 )
 from modules.conversation import Conversation, Demands
 from modules.model_manager import ModelManager, choose_model
+from modules.models.serving.budget import FREE
+from modules.offline.welcome import asks_for_help
 from modules.planning.answer_schema import read_answer_schema
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
@@ -44,6 +47,9 @@ from modules.terminal.waits import Waits, interrupting
 
 marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
+
+
+_WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
 @frozen
@@ -68,10 +74,33 @@ def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
         with waits.during("stdin", "what stdin gives"):
             beside = StdinReader(sys.stdin.fileno()).read(setting.arguments.stdin)
     interaction = Interaction(setting)
+    if interaction.may_cost and is_lone_word(request) and not setting.arguments.prompt:
+        _ask_about(request, interaction)
     # What is left is told in any case.
     if beside.note and not (beside.text and setting.arguments.quiet):
         interaction.progress.say("stdin", beside.note)
     return interaction.run(_answer(interaction, request, beside))
+
+
+def is_lone_word(request: str) -> bool:
+    """Whether a request may well be a command that was misspelt, or is not there."""
+    return _WORD.fullmatch(request) is not None and not asks_for_help(request)
+
+
+def _ask_about(word: str, interaction: "Interaction") -> None:
+    """Ask the person at the terminal whether a model is to see a lone word; in a pipe it does.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return
+    model = interaction.conversation.model_name
+    interaction.progress.end_waits()
+    sys.stderr.write(f"'{word}' is no command. Send it to {model} as a request? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was sent; agent.py --help lists the commands")
 
 
 async def _answer(interaction: "Interaction", request: str, beside: Beside) -> ExitCode:
@@ -93,6 +122,7 @@ class Interaction:
         progress: tells on stderr what goes on.
         dispatcher: the servers.
         conversation: answers requests.
+        may_cost: whether a request may cost money, as far as that is known at once.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -116,6 +146,7 @@ class Interaction:
         memory_folder = profile.memory_folder(places.home)
         session_id = self._chosen_session(memory_folder)
         model = self._chosen_model()
+        self.may_cost = any(chosen.own_price != FREE for chosen in model.models)
         if not arguments.quiet:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
                 for note in notes:

@@ -48,6 +48,7 @@ COMMANDS = {
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export what was asked before",
+    "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
     "doctor": "say what works here, and which walls stand around plans",
@@ -56,6 +57,7 @@ COMMANDS = {
 
 ACTIONS = {
     "mcp": ("list", "tools", "status", "add", "remove", "enable", "disable", "test", "logs"),
+    "config": ("show", "path", "check", "get", "set", "init"),
     "models": ("list", "pull"),
     "auth": ("set", "list", "remove"),
     "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
@@ -131,6 +133,7 @@ class Arguments(Options):
     """
 
     request: str | None
+    prompt: list[str]
     output: OutputFormat
     json_schema: Path | None
     max_steps: int | None

@@ -104,6 +104,12 @@ class _Requests:
         if not is_quiet:
             self._say("loop", GREETING)
             await self._recall()
+            if (
+                not (places := self._setting.places)
+                .config_file("profiles.yaml")
+                .is_relative_to(places.home)
+            ):
+                self._say("config", "no profile of yours yet: agent.py config init makes one")
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
         is_kept = self._setting.profile.memory.memory_service

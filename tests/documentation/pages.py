@@ -4,7 +4,7 @@ import ast
 import inspect
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast, get_args
 
@@ -17,6 +17,7 @@ from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.command_line import ACTIONS, COMMANDS
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.schema import SCHEMAS
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
@@ -198,17 +199,40 @@ def architecture_page() -> str:
 
     A folder's line is the first of its `__init__.py`.
     """
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    before, opening, rest = page.partition(TREE_BEGINS)
-    _, closing, after = rest.partition(TREE_ENDS)
-    assert closing, "docs/architecture.md has lost the marks around its tree"
     rows = [
         f"| `{folder.relative_to(DOCS.parent)}/` | {_purpose(folder)} |"
         for layer in LAYERS
         for folder in sorted({file.parent for file in (DOCS.parent / layer).rglob("*.py")})
     ]
     table = ["| folder | what it is for |", "| --- | --- |", *rows]
-    return "\n".join([before + opening, *table, closing + after])
+    return _between("architecture.md", TREE_BEGINS, TREE_ENDS, table)
+
+
+def scripting_page() -> str:
+    """The page as it stands, with the tables of what is printed written from its schemas."""
+    line = SCHEMAS["line"]()["$defs"]
+    assert isinstance(line, dict)
+    lines = ["| type | fields beside `type` and `schema` | when |", "| --- | --- | --- |"]
+    for name, schema in line.items():
+        match schema:
+            case {"properties": dict(fields), "description": str(told)} if "type" in fields:
+                names = ", ".join(
+                    f"`{field}`" for field in fields if field not in ("type", "schema")
+                )
+                when = told.partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+                lines.append(f"| `{name}` | {names} | {when} |")
+            case _:
+                pass
+    return _between("scripting.md", SCHEMAS_BEGIN, SCHEMAS_END, lines)
+
+
+def _between(name: str, begins: str, ends: str, lines: Sequence[str]) -> str:
+    """A page of docs/ with these lines between two marks."""
+    page = (DOCS / name).read_text(encoding="utf-8")
+    before, opening, rest = page.partition(begins)
+    _, closing, after = rest.partition(ends)
+    assert closing, f"docs/{name} has lost its marks {begins} and {ends}"
+    return "\n".join([before + opening, *lines, closing + after])
 
 
 def _purpose(folder: Path) -> str:
@@ -239,12 +263,17 @@ TREE_BEGINS = (
     "<!-- tree: written by `python -m tests.documentation` from the folders' own docstrings -->"
 )
 TREE_ENDS = "<!-- end of tree -->"
+SCHEMAS_BEGIN = (
+    "<!-- schemas: written by `python -m tests.documentation` from the types that are printed -->"
+)
+SCHEMAS_END = "<!-- end of schemas -->"
 DOCS = Path(__file__).parents[2] / "docs"
 
 PAGES = {
     "architecture.md": architecture_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
+    "scripting.md": scripting_page,
     "settings.md": settings_page,
     "terminal.md": terminal_page,
 }

@@ -20,10 +20,12 @@ from tests.command_line import (
     environment,
     plan,
     script,
+    session_files,
     without_servers,
     write_profile,
 )
 from tests.modules.cli.by_hand import entry
+from tests.processes.forked_terminal import ForkedTerminal
 
 STREAM = ("--output-format", "stream-json")
 
@@ -380,3 +382,62 @@ class TestLimits:
         done = agent(tmp_path, *without_servers(tmp_path), option, value, "hm?")
         assert (done.code, done.out) == (2, "")
         assert f"argument {option}: " in done.err
+
+
+PAID = {
+    "models": {
+        "paid": {
+            "type": "openai",
+            "model": "dear",
+            "base_url": "http://127.0.0.1:1/v1",
+            "price": {"input": 1.0, "output": 1.0},
+        }
+    }
+}
+
+
+class TestALoneWord:
+    @pytest.fixture
+    def options(self, tmp_path: Path) -> list[str]:
+        """A model that costs something, and that nobody serves."""
+        (tmp_path / "config").mkdir()
+        (tmp_path / "config" / "models.json").write_text(json.dumps(PAID), encoding="utf-8")
+        profile = write_profile(tmp_path)
+        with profile.open("a", encoding="utf-8") as file:
+            file.write("llm: {retries: 0}\n")
+        return ["--profile", str(profile), "--model", "paid"]
+
+    def at_a_terminal(self, home: Path, *arguments: str) -> ForkedTerminal:
+        environ = environment(home, OPENAI_API_KEY="sk-0123456789", TERM="xterm")
+        return ForkedTerminal(*arguments, environ=environ, cwd=home, timeout=20)
+
+    @pytest.mark.parametrize("answer", ["\r", "n\r", "\x04"])
+    def test_is_asked_about_at_a_terminal_before_a_paid_model_sees_it(
+        self, tmp_path: Path, options: list[str], answer: str
+    ) -> None:
+        terminal = self.at_a_terminal(tmp_path, *options, "frobnicate")
+        terminal.expect_exact("'frobnicate' is no command. Send it to openai:dear as a request?")
+        terminal.send(answer)
+        terminal.expect_exact("nothing was sent")
+        assert terminal.wait() == 2
+        assert session_files(tmp_path) == []
+
+    @pytest.mark.parametrize("words", [["frobnicate"], ["-p", "frobnicate"], ["17"]])
+    def test_goes_to_the_model_where_that_is_meant(
+        self, tmp_path: Path, options: list[str], words: list[str]
+    ) -> None:
+        terminal = self.at_a_terminal(tmp_path, *options, *words)
+        if words == ["frobnicate"]:
+            terminal.expect_exact("[y/N]")
+            terminal.send("y\r")
+        terminal.expect_exact("127.0.0.1:1")
+        assert terminal.wait() == 1
+
+    def test_is_a_request_in_a_pipe_and_for_a_model_that_costs_nothing(
+        self, tmp_path: Path, options: list[str]
+    ) -> None:
+        env = environment(tmp_path, OPENAI_API_KEY="sk-0123456789")
+        assert agent(tmp_path, *options, "frobnicate", env=env).code == 1
+        terminal = self.at_a_terminal(tmp_path, *options[:2], "--model", "offline", "frobnicate")
+        terminal.expect_exact("does not understand")
+        assert terminal.wait() == 3
