@@ -327,6 +327,13 @@ class TerminalSection(Section):
     """For screen readers: nothing is drawn anew, no line below the prompt, as with TERM=dumb."""
 
 
+class TraceSection(Section):
+    """What a session keeps for `agent.py trace`, beside its items."""
+
+    prompts: StrictBool = False
+    """What models were asked and replied is kept in the session, word for word, secrets masked."""
+
+
 class AgentProfile(Section):
     """The whole of `profiles.yaml`."""
 
@@ -340,6 +347,7 @@ class AgentProfile(Section):
     web: WebSection = WebSection()
     terminal: TerminalSection = TerminalSection()
     security: SecuritySection = SecuritySection()
+    trace: TraceSection = TraceSection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     def memory_folder(self, home: Path) -> Path:

@@ -7,6 +7,7 @@ dealt with it; so what memory has written is always ahead of what happens next.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import field
 from typing import TypeAlias
 
 from core.base.frozen import frozen
@@ -61,7 +62,8 @@ class ModelWriting:
 class ModelAnswered:
     """A model's reply is complete; times are seconds from the request on.
 
-    `first_token_seconds` is None where the reply came in one piece.
+    `first_token_seconds` is None where the reply came in one piece. `prompt` is what the model was
+    asked, empty for a planner that reads none; `reply` is its text.
     """
 
     model: str
@@ -69,6 +71,8 @@ class ModelAnswered:
     usage: Usage
     seconds: float
     first_token_seconds: float | None
+    prompt: str = field(default="", repr=False, compare=False)
+    reply: str = field(default="", repr=False, compare=False)
 
 
 @frozen

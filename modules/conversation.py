@@ -343,7 +343,12 @@ class Conversation:
                 sync=settings.storage.sync,
                 is_new=self._resume_id is None,
             )
-            recorder = SessionRecorder(memory, settings, redactor=self._redactor)
+            recorder = SessionRecorder(
+                memory,
+                settings,
+                redactor=self._redactor,
+                keeps_prompts=self._profile.trace.prompts,
+            )
             self._begun = _Session(memory, recorder)
         return self._begun
 

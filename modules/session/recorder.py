@@ -67,6 +67,12 @@ MAX_FIELD_CHARS = 100_000
 MAX_REPAIRS = 20
 """How many of a plan's repairs are kept with it."""
 
+MAX_MODEL_CALLS = 50
+"""How many calls of models are kept with one plan."""
+
+MODEL_CALLS = "model_calls"
+"""Key of the metadata under which the calls of models stand that led to a plan."""
+
 MAX_FIELD_VALUES = MAX_FIELD_CHARS // 2
 """How many values of a result or of arguments are read; each takes two characters at least."""
 
@@ -92,8 +98,10 @@ class SessionRecorder:
         settings: MemorySection,
         clock: Clock = time.time,
         redactor: Redactor | None = None,
+        *,
+        keeps_prompts: bool = False,
     ) -> None:
-        """Record into `memory`.
+        """Record into `memory`; what models were asked and replied too with `keeps_prompts`.
 
         `clock` gives Unix seconds; `redactor` by default knows this process's environment.
         """
@@ -101,7 +109,9 @@ class SessionRecorder:
         self._settings = settings
         self._clock = clock
         self._redactor = redactor if redactor is not None else Redactor(os.environ)
+        self._keeps_prompts = keeps_prompts
         self._request: str | None = None
+        self._model_calls: list[Json] = []  # since the last item that tells of them
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
@@ -131,6 +141,9 @@ class SessionRecorder:
                 return self._plan_item(event)
             case Clarified():
                 return self._question_item(event)
+            case ModelAnswered():
+                self._note_model_call(event)
+                return None  # told with the plan that it was for, or at the end
             case (
                 Notice()
                 | Perceived()
@@ -142,7 +155,6 @@ class SessionRecorder:
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
-                | ModelAnswered()
                 | ModelRetried()
                 | ModelReplaced()
             ):
@@ -182,6 +194,28 @@ class SessionRecorder:
             case _:
                 assert_never(event)
 
+    def _note_model_call(self, event: ModelAnswered) -> None:
+        if not event.prompt or len(self._model_calls) >= MAX_MODEL_CALLS:
+            return
+        call: JsonObject = {
+            "model": self._clean(event.model),
+            "purpose": event.purpose,
+            "at": round(self._clock() - event.seconds, 6),
+            "seconds": round(event.seconds, 6),
+            "usage": dict(asdict(event.usage)),
+        }
+        if event.first_token_seconds is not None:
+            call["first_token_seconds"] = round(event.first_token_seconds, 6)
+        if self._keeps_prompts:
+            call["prompt"] = self._clean(event.prompt, MAX_FIELD_CHARS)
+            call["reply"] = self._clean(event.reply, MAX_FIELD_CHARS)
+        self._model_calls.append(call)
+
+    def _told_model_calls(self) -> JsonObject:
+        """The calls of models since they were last told, as an item's metadata."""
+        calls, self._model_calls = self._model_calls, []
+        return {MODEL_CALLS: calls} if calls else {}
+
     def _question_item(self, event: Clarified) -> MemoryItem:
         """What a plan asked the user, and the answer: null where there was none."""
         answer = None if event.answer is None else self._clean(event.answer, MAX_FIELD_CHARS)
@@ -199,7 +233,7 @@ class SessionRecorder:
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
-        metadata = self._usage(outcome)
+        metadata = self._usage(outcome) | self._told_model_calls()
         if outcome.answer is not None:
             if not metadata:
                 return None
@@ -279,6 +313,7 @@ class SessionRecorder:
             "attempt": step.attempt,
             "seconds": round(step.seconds, 6),
         }
+        metadata |= self._told_model_calls()
         if isinstance(step.result, PlanFailed):
             metadata["failure"] = step.result.failure.kind
         if step.repairs:

@@ -170,12 +170,13 @@ class RequestWatch:
             await self._telling
             self._telling = None
 
-    async def answered(self, reply: ModelReply) -> None:
-        """Tell that the reply is complete."""
+    async def answered(self, prompt: str, reply: ModelReply) -> None:
+        """Tell that the reply to `prompt` is complete."""
         seconds = self._now() - self._started
         first = None if self._first is None or self._pieces < 2 else self._first - self._started
         await self.told()
-        await self._run.tell(ModelAnswered(self._model, self._purpose, reply.usage, seconds, first))
+        asked = (self._model, self._purpose)
+        await self._run.tell(ModelAnswered(*asked, reply.usage, seconds, first, prompt, reply.text))
 
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""
@@ -281,7 +282,7 @@ class WatchedModel:
             except ModelUnavailable:
                 await watch.told()
                 raise
-            await watch.answered(reply)
+            await watch.answered(request.prompt, reply)
             return reply
 
     async def _read(self, request: ModelRequest, watch: RequestWatch, run: ModelRun) -> ModelReply:

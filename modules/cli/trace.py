@@ -1,0 +1,104 @@
+"""`trace`: what a session's runs did and how long each part took, as a tree, a page or data."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from core.base.files import write_atomically
+from core.base.memory.exchanges import title_of
+from core.errors import ExitCode, StorageError, UsageError
+from modules.cli.parser import command_parser, read_words
+from modules.cli.surroundings import Options, Surroundings
+from modules.session.kept import KeptSessions
+from modules.trace.page import trace_page
+from modules.trace.spans import Span, runs_of
+from modules.trace.text import mermaid_text, tree_text
+
+_HELP: Final = """\
+Show what a session's runs did, as a tree with times: plans, calls of models and of tools, retries.
+SESSION is a session's id, or a part of it that no other has; without one it is the last session.
+
+--html writes one page that needs no network: a timeline with plans, arguments, results and, where
+the profile has trace.prompts, prompts. It is searched with /, and read with the arrow keys.
+
+examples:
+  agent.py trace
+  agent.py trace 4f8a1c --html trace.html
+  agent.py trace --run -1 --json | jq '.runs[].children'"""
+
+
+def parse(words: Sequence[str], program: str) -> Options:
+    """Read the words behind `trace`; raises as `read_words`."""
+    parser = command_parser(program, "trace", _HELP)
+    parser.add_argument("session", metavar="SESSION", nargs="?", help="a session's id, or a part")
+    parser.add_argument(
+        "--last", action="store_true", help="the session that was used last, as without SESSION"
+    )
+    parser.add_argument(
+        "--run",
+        metavar="N",
+        dest="number",
+        type=int,
+        help="only one run: 1 is the first, -1 the last",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--html", metavar="FILE", type=Path, help="write a page")
+    form.add_argument("--mermaid", action="store_true", help="a Gantt chart in Mermaid's language")
+    parser.set_defaults(run=trace)
+    return read_words(parser, words, is_mixed=True)
+
+
+def trace(around: Surroundings) -> ExitCode:
+    """Tell what the session's runs did.
+
+    Raises:
+        UsageError: there is no such session or run.
+        StorageError: the session can't be read, or the page can't be written.
+    """
+    around.redactor.mask(around.profile.memory.mask)
+    kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
+    session_id = _session_id(around, kept)
+    items = kept.items(session_id)
+    runs = _chosen(runs_of(items), around.options.number)
+    title = around.redactor.text(title_of(items) or session_id)
+    told = around.redactor.json([run.document for run in runs])
+    if around.options.html is not None:
+        return _write_page(around, around.options.html, trace_page(told, title))
+    if around.options.json:
+        around.print_json({"id": session_id, "runs": told})
+    elif around.options.mermaid:
+        around.print(around.redactor.text(mermaid_text(runs)))
+    else:
+        width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
+        around.print(f"{title}\n\n{around.redactor.text(tree_text(runs, width))}".rstrip())
+    return ExitCode.ANSWERED
+
+
+def _session_id(around: Surroundings, kept: KeptSessions) -> str:
+    named: str | None = around.options.session
+    if named is not None and around.options.last:
+        raise UsageError("give a SESSION or --last, not both")
+    if named is not None:
+        return kept.find(named)
+    ids = kept.ids()
+    if not ids:
+        raise UsageError(f"no session is kept in {kept.folder} yet; ask something first")
+    return ids[0]
+
+
+def _chosen(runs: tuple[Span, ...], number: int | None) -> tuple[Span, ...]:
+    if number is None:
+        return runs
+    place = number - 1 if number > 0 else number
+    if number == 0 or not -len(runs) <= place < len(runs):
+        raise UsageError(f"the session has {len(runs)} runs: 1 is the first, -1 the last")
+    return (runs[place],)
+
+
+def _write_page(around: Surroundings, file: Path, page: str) -> ExitCode:
+    try:
+        write_atomically(file, page.encode())
+    except OSError as error:
+        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
+    return around.report({"file": str(file)}, f"wrote {file}")

@@ -1,0 +1,255 @@
+"""What happened in a session, as spans: runs, and in them plans, calls of models and of tools.
+
+A session's items say when they were written and how long what they tell of took; so a span begins
+where its item was written, less its seconds. Times are Unix time in seconds, and seconds.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
+from typing import Final, Literal, TypeAlias
+
+from core.base.frozen import frozen
+from core.base.text import one_line
+from core.turn import SANDBOX_STEP, USAGE, MemoryItem
+from core.values import Json, JsonObject
+from modules.session.recorder import MODEL_CALLS
+
+SpanKind: TypeAlias = Literal["run", "plan", "model", "call", "question"]
+SpanState: TypeAlias = Literal["ok", "failed", "kept", "refused", "open"]
+"""`kept` is a call whose earlier result was given again, `open` what never ended."""
+
+NOTE_CHARACTERS: Final = 200
+"""How much of a result or failure stands beside a span's name."""
+
+NUMBER_MAX: Final = 1e12
+"""A file's number that is larger is none of ours."""
+
+NO_ANSWER: Final = "no answer"
+
+
+@frozen
+class Span:
+    """Something that took time; `details` are texts with their headings, `children` lie within.
+
+    `tokens` and `cost` (US dollars) are those of calls of models, and of a run all of its own.
+    """
+
+    kind: SpanKind
+    name: str
+    started_at: float
+    seconds: float
+    state: SpanState = "ok"
+    note: str = ""
+    details: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+    cost: float = 0.0
+    children: tuple["Span", ...] = field(default=())
+
+    @property
+    def ended_at(self) -> float:
+        """When it ended."""
+        return self.started_at + self.seconds
+
+    @property
+    def document(self) -> JsonObject:
+        """The span as JSON."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "started_at": self.started_at,
+            "seconds": round(self.seconds, 6),
+            "state": self.state,
+            "note": self.note,
+            "details": [[head, text] for head, text in self.details],
+            "tokens": self.tokens,
+            "cost": self.cost,
+            "children": [child.document for child in self.children],
+        }
+
+
+def runs_of(items: Iterable[MemoryItem]) -> tuple[Span, ...]:
+    """The runs of a session, in their order; what belongs to none, as a title, is left out."""
+    runs: list[list[MemoryItem]] = []
+    for item in items:
+        if item.type == "run_metadata" and item.user_query is not None:
+            runs.append([item])
+        elif runs:
+            runs[-1].append(item)
+    return tuple(_run(items) for items in runs)
+
+
+def _run(items: Sequence[MemoryItem]) -> Span:
+    """One run, from the item that begins it to the last before the next one."""
+    first = items[0]
+    children: list[Span] = []
+    calls: list[Span] = []  # since the last plan ended
+    open_calls: dict[Json, MemoryItem] = {}
+    answer, ended_at, note, status = None, first.timestamp, "", ""
+    for item in items:
+        match item.type:
+            case "tool_call":
+                open_calls[_hashable(item.metadata.get("call_id"))] = item
+            case "tool_output" if item.tool_name == SANDBOX_STEP:
+                models = _model_calls(item)
+                before = [each for each in models if each.ended_at <= _begin(item)]
+                within = [each for each in models if each not in before]
+                children += [*before, _plan(item, [*within, *calls])]
+                calls = []
+            case "tool_output":
+                open_calls.pop(_hashable(item.metadata.get("call_id")), None)
+                calls.append(_call(item))
+            case "run_metadata" if "question" in item.metadata:
+                children.append(_question(item))
+            case "final_answer":
+                answer = item.final_answer
+            case _:
+                children += _model_calls(item)
+                note = _text(item.metadata.get("message")) or note
+                status = _text(item.metadata.get("status")) or status
+        if not _is_later(item):
+            ended_at = max(ended_at, item.timestamp)
+    calls += [_unfinished(item, ended_at) for item in open_calls.values()]
+    children += sorted(calls, key=lambda span: span.started_at)
+    is_done = answer is not None
+    leaves = [leaf for child in children for leaf in (child, *child.children)]
+    return Span(
+        "run",
+        first.user_query or "",
+        first.timestamp,
+        ended_at - first.timestamp,
+        "ok" if is_done else "failed" if status else "open",
+        one_line(answer or note or NO_ANSWER, NOTE_CHARACTERS),
+        _details(("request", first.user_query), ("answer", answer), ("why it has none", note)),
+        sum(leaf.tokens for leaf in leaves),
+        sum(leaf.cost for leaf in leaves),
+        tuple(sorted(children, key=lambda span: span.started_at)),
+    )
+
+
+def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
+    step, attempt = item.metadata.get("step"), item.metadata.get("attempt")
+    result = _result(item)
+    repairs = item.metadata.get("repairs")
+    return Span(
+        "plan",
+        f"plan {step}.{attempt}",
+        _begin(item),
+        _number(item.metadata.get("seconds")),
+        "ok" if item.success else "failed",
+        one_line(result, NOTE_CHARACTERS),
+        _details(
+            ("plan", _text((item.tool_args or {}).get("plan"))),
+            ("repaired", _lines(repairs)),
+            ("result", result),
+        ),
+        children=tuple(sorted(children, key=lambda span: span.started_at)),
+    )
+
+
+def _call(item: MemoryItem) -> Span:
+    result = _result(item)
+    state: SpanState = "ok" if item.success else "failed"
+    if item.metadata.get("kept"):
+        state = "kept"
+    elif item.metadata.get("refused"):
+        state = "refused"
+    is_instant = state in ("kept", "refused")
+    span = Span(
+        "call",
+        _tool(item),
+        item.timestamp if is_instant else _begin(item),
+        0.0 if is_instant else _number(item.metadata.get("seconds")),
+        state,
+        one_line(result, NOTE_CHARACTERS),
+    )
+    return replace(span, details=_details(("arguments", _json(item.tool_args)), ("result", result)))
+
+
+def _unfinished(item: MemoryItem, ended_at: float) -> Span:
+    """A call that the session tells no end of: it was interrupted."""
+    seconds = max(0.0, ended_at - item.timestamp)
+    details = _details(("arguments", _json(item.tool_args)))
+    return Span("call", _tool(item), item.timestamp, seconds, "open", "it did not end", details)
+
+
+def _question(item: MemoryItem) -> Span:
+    question, reply = _text(item.metadata.get("question")), _text(item.metadata.get("reply"))
+    note = one_line(question or "", NOTE_CHARACTERS)
+    details = _details(("question", question), ("answer", reply))
+    state: SpanState = "open" if reply is None else "ok"
+    return Span("question", "asked back", item.timestamp, 0.0, state, note, details)
+
+
+def _model_calls(item: MemoryItem) -> list[Span]:
+    """The calls of models that an item tells of; what can't be read is left out."""
+    told = item.metadata.get(MODEL_CALLS)
+    calls = told if isinstance(told, list) else []
+    return [_model_call(each) for each in calls if isinstance(each, dict)]
+
+
+def _model_call(call: JsonObject) -> Span:
+    usage = call.get("usage")
+    used = usage if isinstance(usage, dict) else {}
+    read, written = _number(used.get("input_tokens")), _number(used.get("output_tokens"))
+    return Span(
+        "model",
+        f"{_text(call.get('model')) or 'a model'}: {_text(call.get('purpose')) or 'asked'}",
+        _number(call.get("at")),
+        _number(call.get("seconds")),
+        note=f"{read:,.0f} tokens read, {written:,.0f} written" if read or written else "",
+        details=_details(
+            ("prompt", _text(call.get("prompt"))), ("reply", _text(call.get("reply")))
+        ),
+        tokens=int(read + written),
+        cost=_number(used.get("cost")),
+    )
+
+
+def _is_later(item: MemoryItem) -> bool:
+    """Whether an item is about the session, as a title is, and may be of any later day."""
+    of_a_run = {"question", "status", USAGE, MODEL_CALLS}
+    return (
+        item.type == "run_metadata" and item.user_query is None and not of_a_run & {*item.metadata}
+    )
+
+
+def _begin(item: MemoryItem) -> float:
+    return item.timestamp - _number(item.metadata.get("seconds"))
+
+
+def _tool(item: MemoryItem) -> str:
+    server, name = _text(item.metadata.get("server")), item.tool_name or "a tool"
+    return f"{server}.{name}" if server else name
+
+
+def _result(item: MemoryItem) -> str:
+    value = (item.tool_result or {}).get("result")
+    return value if isinstance(value, str) else _json(value)
+
+
+def _details(*given: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((head, text) for head, text in given if text)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _lines(value: Json) -> str:
+    return "\n".join(f"- {each}" for each in value) if isinstance(value, list) else ""
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Json) -> float:
+    """A number that can be one of seconds, tokens or dollars; 0 for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 <= value <= NUMBER_MAX else 0.0
+
+
+def _hashable(value: Json) -> str:
+    return json.dumps(value)
