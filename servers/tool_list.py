@@ -1,4 +1,4 @@
-"""What the documents and the websearch server list, as the text of `servers/tool_lists.json`.
+"""What the documents, websearch and memory servers list, as text of `servers/tool_lists.json`.
 
 The file ships with the program, so that no server has to start before it is needed, not even the
 first time. After a change of tools: `python -m servers.tool_list > servers/tool_lists.json`.
@@ -8,12 +8,16 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
 
 from mcp_types import Tool
 
-from servers import documents_tools, websearch_tools
+from core.base.memory.facts import FactStore
+from core.base.redaction import Redactor
+from servers import documents_tools, memory_tools, websearch_tools
+from servers.memory.options import MemoryOptions
 from servers.rag.library.async_library import AsyncLibrary
-from servers.rag.library.library_protocol import Library
 from servers.web.client import WebClient
 from servers.web.options import WebOptions
 
@@ -21,15 +25,21 @@ from servers.web.options import WebOptions
 async def tool_lists() -> dict[str, list[dict[str, object]]]:
     """The tools by server id; opens no document or connection."""
 
-    def never() -> Library:
+    def never() -> NoReturn:
         raise RuntimeError("nothing is opened to list tools")
 
     web = WebClient(WebOptions(), {})
     documents = documents_tools.server_at(AsyncLibrary(never, ()), web)
     websearch = websearch_tools.server_at(web)
+    nowhere = Path("/nonexistent")
+    tools = memory_tools.MemoryTools(
+        MemoryOptions(folder=nowhere), FactStore(nowhere, Redactor({})), never
+    )
+    memory = memory_tools.server_at(tools)
     return {
         "documents": _entries(await documents.list_tools()),
         "websearch": _entries(await websearch.list_tools()),
+        "memory": _entries(await memory.list_tools()),
     }
 
 

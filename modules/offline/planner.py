@@ -1,8 +1,8 @@
 """The offline planner as a model: no weights, no key, no network.
 
 It perceives what a request is about, and plans it, or says why there is no plan. Both try the same
-readings in the same order: the web where there is an address, arithmetic, documents, other tools,
-everyday.
+readings in the same order: the memory, the web where there is an address, arithmetic, documents,
+other tools, everyday.
 """
 
 import json
@@ -35,6 +35,7 @@ from modules.offline.everyday.plans import (
     write_plan_about_given,
 )
 from modules.offline.history import last_number, repeated
+from modules.offline.past import memory_call, write_memory_plan
 from modules.offline.quotes.asking import bare
 from modules.offline.quotes.document_plans import (
     check_observation,
@@ -139,6 +140,8 @@ def perceive(inputs: PerceptionInputs) -> str:
 
 def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSpec]]:
     """What the request is about, and the tools that its plan may call, the best first."""
+    if (called := memory_call(request, inputs.tools)) is not None:
+        return "use_tool", [called.tool]
     if may_hold_address(request) and (tools := web_tools(request, inputs.tools)):
         return "use_tool", tools
     with suppress(Refusal):
@@ -151,8 +154,8 @@ def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSp
     if candidates := candidates_for(inputs):
         return "use_tool", [candidate.tool for candidate in candidates]
     if write_everyday_plan(inputs) is not None:
-        called = file_call(bare(inputs.user_input), inputs.tools)
-        return ("compute", []) if called is None else ("use_tool", [called[0]])
+        of_file = file_call(bare(inputs.user_input), inputs.tools)
+        return ("compute", []) if of_file is None else ("use_tool", [of_file[0]])
     return ("unknown" if open_question(request) is None else OPEN_QUESTION), []
 
 
@@ -204,6 +207,8 @@ def _plan(inputs: DecisionInputs) -> str:
 
 def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
     """A plan for the request as it stands; `number` is what "that" means in arithmetic."""
+    if (source := write_memory_plan(inputs)) is not None:
+        return source
     if may_hold_address(inputs.user_input) and (source := write_web_plan(inputs)) is not None:
         return source
     try:

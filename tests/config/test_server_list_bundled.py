@@ -203,7 +203,7 @@ def test_what_the_servers_entry_sets_itself_counts_more() -> None:
 
 def test_the_shipped_profile_has_the_bundled_servers() -> None:
     found = specs(load_profile(PROFILE), {})
-    assert list(found) == ["math", "documents", "websearch"]
+    assert list(found) == ["math", "documents", "websearch", "memory"]
     assert all(spec.bundled and spec.start == "lazy" for spec in found.values())
     assert "search_stored_documents" in found["documents"].capabilities
     assert found["websearch"].basic_tools == ("duckduckgo_search_results",)
