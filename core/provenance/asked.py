@@ -113,7 +113,8 @@ _PHRASES: Final = {
 """Verbs of two words, the second not far behind the first."""
 _PLAIN_VERBS: Final = _words(
     "write save keep remember create make add append insert edit compose send forward publish tell "
-    "notify respond submit invite announce delete remove erase clear discard cancel close revoke "
+    "forget notify respond submit invite announce delete remove erase clear discard cancel close "
+    "revoke "
     "modify rename replace adjust alter amend revise reschedule extend increase decrease reset "
     "configure enable disable execute invoke press select push merge buy pay refund reimburse "
     "reserve put give let get generate append store install deploy assign complete "

@@ -8,9 +8,8 @@ from core.base.memory.statements import bare_fact, stated_facts
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from modules.offline.plan_source import AS_IT_IS, call_lines, whole_plan
+from modules.offline.plan_source import AS_IT_IS, call_lines, takes, whole_plan
 from modules.offline.quotes.asking import asks_more, bare, matched
-from modules.offline.tools.schemas import takes
 
 _WHEN: Final = (
     r"(?:\s+(?:last (?:time|week|month|year|night)|yesterday|today|earlier|before|recently|lately"
@@ -71,10 +70,11 @@ def write_memory_plan(inputs: DecisionInputs) -> str | None:
 def _meant(request: str) -> tuple[str, dict[str, str]]:
     """The name of the tool and its arguments; an empty name where none is meant."""
     text = bare(request)
+    whole = bare_fact(text.rstrip("?"))
+    if stated_facts(request) == (whole,):  # nothing is asked beside
+        return "remember", {"text": whole}
     if _REMEMBER.match(text):
-        facts = stated_facts(request)
-        whole = bare_fact(text.rstrip("?"))
-        return ("remember", {"text": whole}) if facts == (whole,) else ("", {})
+        return "", {}
     if matched(_ALL_FACTS, text):
         return "recall", {}
     if found := matched(_SOME_FACTS, text):

@@ -1,0 +1,49 @@
+"""`trace`: a session's runs in each form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import write_profile
+from tests.modules.cli.by_hand import Hand
+from tests.modules.cli.test_sessions import NEW, keep
+
+
+@pytest.fixture
+def traced(hand: Hand) -> Hand:
+    write_profile(hand.home)
+    keep(hand.home, NEW, ("first", "1"), ("second", "2"), age_days=2)
+    keep(hand.home, "notes", ("other", None))
+    return hand
+
+
+def test_the_last_session_is_shown_where_none_is_named(traced: Hand) -> None:
+    assert "other" in traced.run("trace").out
+    assert json.loads(traced.run("trace", "--last", "--json").out)["id"] == "notes"
+
+
+def test_one_run_can_be_chosen(traced: Hand) -> None:
+    def names(*words: str) -> list[str]:
+        found = json.loads(traced.run("trace", "bbbbbb", "--json", *words).out)
+        return [run["name"] for run in found["runs"]]
+
+    assert names() == ["first", "second"]
+    assert names("--run", "1") == names("--run", "-2") == ["first"]
+    done = traced.run("trace", "bbbbbb", "--run", "3")
+    assert (done.code, "the session has 2 runs" in done.err) == (2, True)
+
+
+def test_a_page_and_a_chart_are_written(traced: Hand, tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    assert traced.run("trace", "--html", str(page)).out == f"wrote {page}\n"
+    assert "<title>notes</title>" in page.read_text(encoding="utf-8")
+    assert traced.run("trace", "--mermaid").out.startswith("gantt\n")
+    done = traced.run("trace", "--html", str(tmp_path / "none" / "x.html"))
+    assert (done.code, "can't be written" in done.err) == (1, True)
+
+
+def test_where_nothing_is_kept_that_is_said(hand: Hand) -> None:
+    write_profile(hand.home)
+    done = hand.run("trace")
+    assert (done.code, "no session is kept" in done.err) == (2, True)
