@@ -10,13 +10,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from core.base.files import FileTooLarge
-from core.base.memory.exchanges import read_session
+from core.base.memory.exchanges import DatedExchange, read_session
 from core.base.memory.indexed import PastExchange, chunk_headings, chunk_text
 from servers.rag.chunking.chunker import Cut
 from servers.rag.passages import Chunk
 from servers.reading.source import Extracted, ExtractionError
 
-RECIPE = "exchanges 1"
+OWN_TOOLS = frozenset({"search_memory", "recall", "remember", "forget"})
+
+RECIPE = "exchanges 2"
 """Changes with what is made of a session: all are then read again."""
 
 
@@ -44,7 +46,7 @@ class SessionExtractor:
         starts: list[int] = []
         length = 0
         for exchange in session.exchanges:
-            if not exchange.request.strip():
+            if not exchange.request.strip() or _only_recalls(exchange):
                 continue
             past = PastExchange(session_id, session.title, exchange)
             parts.append(f"{json.dumps(chunk_headings(past))}\n{chunk_text(exchange)}\n")
@@ -54,6 +56,11 @@ class SessionExtractor:
 
     def close(self) -> None:
         """Nothing is to be ended."""
+
+
+def _only_recalls(exchange: DatedExchange) -> bool:
+    """Whether an exchange repeats what is remembered, and would be found in its place."""
+    return bool(exchange.tools) and OWN_TOOLS.issuperset(exchange.tools)
 
 
 def cut_by_exchange(extracted: Extracted) -> Cut:

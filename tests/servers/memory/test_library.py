@@ -89,6 +89,13 @@ def test_the_request_that_is_being_answered_is_not_found(opener: Opener, memory:
     assert sorted(found) == [asked[0].request, LEASE.request]
 
 
+def test_what_only_repeats_a_memory_is_none(opener: Opener, memory: Path) -> None:
+    searched = DatedExchange(NOW - DAY, "what did I ask about gutters?", "Gutters", ("recall",))
+    both = DatedExchange(NOW - DAY, "add the gutters that you know", "3", ("recall", "add"))
+    write_session(memory, "now", [searched, both])
+    assert requests(opener().search("gutters", 5, "words")) == [both.request]
+
+
 def test_other_profiles_facts_and_damaged_files_are_not_looked_into(
     opener: Opener, memory: Path
 ) -> None:
