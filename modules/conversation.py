@@ -128,9 +128,7 @@ class Conversation:
         self._ask_leave = ask_leave
         self._document_folders = tuple(document_folders)
         self._memory_server = memory_server
-        self._earlier = EarlierSessions(
-            memory_folder, None if memory_server is None else self._search_memory
-        )
+        self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
@@ -158,7 +156,8 @@ class Conversation:
         """End servers, sandbox workers and model connections; every wait is bounded."""
         if left := self._model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
-        await self._earlier.aclose()
+        if self._earlier is not None:
+            await self._earlier.aclose()
         await self._stack.aclose()
 
     @property
@@ -385,6 +384,9 @@ class Conversation:
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
         memories: tuple[str, ...] = ()
         if self._profile.memory.memory_service:
+            if self._earlier is None:
+                search = None if self._memory_server is None else self._search_memory
+                self._earlier = EarlierSessions(self._memory_folder, search)
             session_id, share = session.memory.session_id, int(room * MEMORIES_SHARE)
             memories = await self._earlier.find(request, session_id, share)
         if memories and provenance is not None:

@@ -22,13 +22,14 @@ class LongTermMemory:
 
     def __init__(self, folder: Path | None, redactor: Redactor) -> None:
         """Read nothing yet; secrets that `redactor` knows are masked before they are written."""
-        self._facts = FactStore(folder, redactor) if folder is not None else None
+        self._folder = folder
+        self._redactor = redactor
 
     async def learn(self, request: str, session_id: str) -> str:
         """Keep the facts that a request states; what the user should be told of it, if anything."""
-        if self._facts is None:
+        if self._folder is None:
             return ""
-        return await asyncio.to_thread(self._learn, self._facts, request, session_id)
+        return await asyncio.to_thread(self._learn, self._folder, request, session_id)
 
     async def facts(self, request: str, room: int) -> tuple[str, ...]:
         """What the user has stated, with its date, in so many characters.
@@ -36,10 +37,10 @@ class LongTermMemory:
         What shares words with the request is told first, then what is newest. An unreadable file
         tells nothing here: who asks for the facts hears why.
         """
-        if self._facts is None:
+        if self._folder is None:
             return ()
         try:
-            facts = await asyncio.to_thread(self._facts.all)
+            facts = await asyncio.to_thread(FactStore(self._folder, self._redactor).all)
         except (OSError, FactError):
             return ()
         asked = frozenset(stems(request))
@@ -52,10 +53,11 @@ class LongTermMemory:
             told.append(line)
         return tuple(told)
 
-    @staticmethod
-    def _learn(store: FactStore, request: str, session_id: str) -> str:
-        told: list[str] = []
-        for stated in stated_facts(request):
+    def _learn(self, folder: Path, request: str, session_id: str) -> str:
+        if not (facts := stated_facts(request)):
+            return ""
+        store, told = FactStore(folder, self._redactor), list[str]()
+        for stated in facts:
             try:
                 before = {fact.fact_id: fact.text for fact in store.all()}
                 kept = store.keep(stated, session_id)
