@@ -51,11 +51,15 @@ class ModelAsked:
 
 @frozen
 class ModelWriting:
-    """A model is writing: how many characters of its reply, and of its thinking, have come."""
+    """A model is writing: how many characters of its reply, and of its thinking, have come.
+
+    `text` is the end of the reply as far as it has come.
+    """
 
     model: str
     characters: int
     thinking_characters: int
+    text: str = ""
 
 
 @frozen

@@ -15,7 +15,7 @@ from modules.models.choosing.names import resolve
 from modules.models.credentials import KeyringStore, find_key
 from modules.models.ollama.facts import PullProgress
 from modules.models.ollama.model import ollama_errors
-from modules.terminal.waits import LiveLine
+from modules.terminal.display.region import Region, row
 
 STAGE = "models"
 LINE_EVERY_PERCENT = 10
@@ -97,7 +97,7 @@ def _entry(name: str, models: ModelsFile) -> ModelEntry:
 class PullReport:
     """Tells a download's progress: as a line that is written over, or in a few lines for a log."""
 
-    def __init__(self, live: LiveLine, log: Callable[[str], None]) -> None:
+    def __init__(self, live: Region, log: Callable[[str], None]) -> None:
         self._live = live
         self._log = log
         self._sizes: dict[str, int] = {}
@@ -112,13 +112,13 @@ class PullReport:
         """Tell one report of the server."""
         total, done = progress.total_bytes, progress.completed_bytes
         if not total:
-            self._live.show(progress.status)
+            self._live.show([row(progress.status)])
             self._tell_once(progress.status, 0, progress.status)
             return
         self._sizes[progress.digest] = total
         percent = min(100, 100 * (done or 0) // total)
         text = f"{progress.status}: {percent}% of {size_text(total)}"
-        self._live.show(text)
+        self._live.show([row(text)])
         if total >= MIN_LOGGED_BYTES:
             self._tell_once(progress.digest, percent // LINE_EVERY_PERCENT, text)
 
@@ -136,5 +136,5 @@ def _report_for(around: Surroundings) -> PullReport:
     """A terminal gets the live line, a log the other lines, and who wants quiet neither."""
     stream = around.stderr
     if stream is not None and stream.isatty():
-        return PullReport(LiveLine(None if around.options.quiet else stream), lambda text: None)
-    return PullReport(LiveLine(None), lambda text: around.remark(STAGE, text))
+        return PullReport(Region(None if around.options.quiet else stream), lambda text: None)
+    return PullReport(Region(None), lambda text: around.remark(STAGE, text))

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, Literal, TypeAlias
 
@@ -10,6 +10,7 @@ from core.base.clock import Clock
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.events import (
+    Clarified,
     Event,
     ModelAnswered,
     ModelAsked,
@@ -17,6 +18,7 @@ from core.events import (
     ModelRetried,
     ModelWriting,
     Notice,
+    Observed,
     Perceived,
     PlanWritten,
     Retrying,
@@ -29,6 +31,8 @@ from core.events import (
     ToolCallStarted,
 )
 from core.turn import ModelPurpose, ToolCall
+from modules.terminal.display.region import DIM, RED, Region, Row, columns_of
+from modules.terminal.display.run_view import RunView, ended_row
 from modules.terminal.printing import printable, shown_name
 from modules.terminal.streams import TextSink
 from modules.terminal.waits import Schedule, Waits, scheduled
@@ -38,6 +42,7 @@ from modules.terminal.wording import (
     call_line,
     normal_lines,
     progress_line,
+    run_line,
     server_log_line,
     verbose_lines,
     writing_line,
@@ -95,6 +100,7 @@ class Progress:
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
+        self._view = RunView(self._harmless_lines, clock)
         self._waits = Waits(
             stream,
             self.say,
@@ -103,6 +109,7 @@ class Progress:
             is_held=is_held,
             clock=clock,
             schedule=schedule,
+            rows=self._rows,
         )
 
     async def __call__(self, event: Event) -> None:
@@ -111,19 +118,54 @@ class Progress:
 
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
-        self._follow(event)
-        for stage, text in self._lines(event):
-            self.say(stage, text)
+        with self._waits.lock, self._waits.live.frame():
+            if self._has_trail:
+                self._tell_ended_calls(event)
+            self._view.follow(event)
+            for stage, text in self._lines(event):
+                self.say(stage, text)
+            self._follow(event)
+
+    @property
+    def _has_trail(self) -> bool:
+        """Whether calls are shown while they run, and told when all beside them have ended."""
+        return self._waits.live.is_live and self._loudness == "normal"
+
+    def _rows(self, now: float) -> Sequence[Row]:
+        return self._view.rows(now, self._waits.live.columns)
+
+    def _tell_ended_calls(self, event: Event) -> None:
+        """Tell calls that have ended, before what comes after them; a reason is told once."""
+        match event:
+            case ToolCallStarted() if not self._view.is_calling:
+                following = ""
+            case Retrying(failure=failure):
+                following = str(failure)
+            case RunFinished(outcome):
+                following = outcome.message
+            case Observed() | Clarified() | RunStarted():
+                following = ""
+            case _:
+                return
+        for call in self._view.settled():
+            if call.ok:
+                columns = self._waits.live.columns
+                self._write_row(ended_row(call, self._harmless_lines, columns))
+            else:
+                line = call_line(call, with_reason=not _is_told(call, following))
+                self.say("tool", f"✗ {line}")
 
     def _follow(self, event: Event) -> None:
         """Name what is waited for from now on, and no more what has come."""
         match event:
+            case RunStarted():
+                self._waits.begin_run()
             case PlanWritten():
-                self._wait("plan", "sandbox", "the plan to run")
+                self._wait("plan", "sandbox", "the plan to run", has_row=False)
             case StepFinished():
                 self._waits.end("plan")
             case ToolCallStarted(call_id, tool):
-                self._wait(("tool", call_id), "tool", shown_name(tool))
+                self._wait(("tool", call_id), "tool", shown_name(tool), has_row=False)
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
             case RunFinished():
@@ -146,12 +188,17 @@ class Progress:
             case _:
                 pass
 
-    def _wait(self, key: Hashable, stage: str, text: str, *, at_once: bool = False) -> None:
-        self._waits.begin(key, stage, self._harmless(text), at_once=at_once)
+    def _wait(
+        self, key: Hashable, stage: str, text: str, *, at_once: bool = False, has_row: bool = True
+    ) -> None:
+        self._waits.begin(key, stage, self._harmless(text), at_once=at_once, has_row=has_row)
 
     def _harmless(self, text: str) -> str:
-        """For the line that is written over, whoever wrote it."""
+        """For a row that is written over, whoever wrote it."""
         return printable(self._redactor.text(one_line(text, VALUE_CHARACTERS)))
+
+    def _harmless_lines(self, text: str) -> str:
+        return printable(self._redactor.text(text))
 
     def during(self, stage: str, text: str) -> AbstractContextManager[None]:
         """Name the wait inside."""
@@ -163,7 +210,7 @@ class Progress:
 
     def make_room(self) -> None:
         """Empty the terminal's line for somebody else, who has the terminal next."""
-        self._waits.live.clear()
+        self._waits.make_room()
 
     async def notice(self, text: str) -> None:
         """Tell something that did not come up in a run, such as a server that can't start."""
@@ -175,18 +222,36 @@ class Progress:
             self.say("loop", text)
 
     def say(self, stage: str, text: str) -> None:
-        """Write one line, control characters made visible; a closed stderr is no reason to fail."""
+        """Write one line, control characters made visible; a closed stderr is no reason to fail.
+
+        On a terminal it is broken at words, and its stage is dim.
+        """
+        line = f"[{stage}] {printable(self._redactor.text(text))}"
+        live = self._waits.live
+        if live.is_live:
+            line = "\n".join(_said(line, live))
+        self._write(f"{line}\n")
+
+    def _write_row(self, told: Row) -> None:
+        live = self._waits.live
+        self._write("".join(live.styled(text, style) for text, style in told.pieces) + "\n")
+
+    def _write(self, text: str) -> None:
         if self._stream is None:
             return
-        with self._waits.lock:
-            self._waits.live.clear()
+        live = self._waits.live
+        with self._waits.lock, live.frame():
             try:
-                self._stream.write(f"[{stage}] {printable(self._redactor.text(text))}\n")
-                self._stream.flush()
+                if live.is_live:
+                    was_shown = live.is_shown
+                    live.write_above(text)
+                    if was_shown:
+                        self._waits.redraw()
+                else:
+                    self._stream.write(text)
+                    self._stream.flush()
             except (OSError, ValueError):
                 self._loudness = "quiet"
-            if self._waits.live.is_live:
-                self._waits.tick()
 
     def _lines(self, event: Event) -> Lines:
         """The (stage, text) pairs that an event is worth at this loudness."""
@@ -198,7 +263,15 @@ class Progress:
             return verbose_lines(event)
         if isinstance(event, RunStarted):
             self._told.clear()
-        return [*self._failed_call(event), *self._limited(event)]
+        if not self._has_trail:
+            return [*self._failed_call(event), *self._limited(event)]
+        match event:
+            case ToolCallFinished() | ToolCallProgress():
+                return []  # in rows, and told by `_tell_ended_calls`
+            case RunFinished(outcome):
+                return [("loop", run_line(outcome))] if outcome.steps else []
+            case _:
+                return self._limited(event)
 
     def _failed_call(self, event: Event) -> Lines:
         """The line of a call that failed, once it is known whether the next line has its reason."""
@@ -210,15 +283,14 @@ class Progress:
             self._failed = event.call
         if call is None:
             return []
-        reason = clause(" ".join(call.error_text.split()))[:REASON_RECOGNISED_CHARACTERS]
         match event:
             case RunFinished(outcome):
-                is_told = reason in " ".join(outcome.message.split())
+                following = outcome.message
             case Retrying(failure=failure):
-                is_told = reason in " ".join(str(failure).split())
+                following = str(failure)
             case _:
-                is_told = False
-        return [("tool", call_line(call, with_reason=not is_told))]
+                following = ""
+        return [("tool", call_line(call, with_reason=not _is_told(call, following)))]
 
     def _limited(self, event: Event) -> Lines:
         """What an event is worth, until one server's log, or one call, has told too much."""
@@ -238,3 +310,30 @@ class Progress:
             return []
         more = [(stage, f"{who} {does} more than is shown; --verbose shows all")]
         return [(stage, line), *(more if self._told[key] == most else [])]
+
+
+def _is_told(call: ToolCall, following: str) -> bool:
+    """Whether the reason why a call failed stands in what is told next."""
+    reason = clause(" ".join(call.error_text.split()))[:REASON_RECOGNISED_CHARACTERS]
+    return reason in " ".join(following.split())
+
+
+def _said(line: str, live: Region) -> Iterator[str]:
+    """A line broken at words, behind the width of its stage."""
+    stage, _, _ = line.partition("] ")
+    indent = " " * (len(stage) + 2)
+    for number, written in enumerate(line.split("\n")):
+        for piece in _broken(written, live.columns, "" if number else indent):
+            has_stage = not number and piece.startswith(f"{stage}] ")
+            tag = piece[: len(indent) - 1] if has_stage else ""
+            mark = "✗" if piece[len(indent) :].startswith("✗") and has_stage else ""
+            rest = piece[len(tag) :].removeprefix(f" {mark}") if mark else piece[len(tag) :]
+            yield live.styled(tag, DIM) + (f" {live.styled(mark, RED)}" if mark else "") + rest
+
+
+def _broken(line: str, columns: int, indent: str) -> list[str]:
+    if columns_of(line) <= columns and "\t" not in line:
+        return [line]
+    from modules.terminal.screen import wrapped  # late: rich takes 0.06 s
+
+    return wrapped(line, columns, indent)

@@ -1,122 +1,44 @@
 """What is being waited for, by name and with the time that it has taken.
 
-On a terminal it stands in a line that is written over, once it has taken 0.3 s. Elsewhere a
+On a terminal it stands in rows that are written over, once it has taken 0.3 s. Elsewhere a
 verbose run gets a line every 10 s. The event loop's clock drives it; where no loop runs yet, a
 thread's does. `interrupting` says what Ctrl-C does meanwhile.
 """
 
 import asyncio
+import math
 import os
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import seconds_text
+from modules.terminal.display.keyboard import Keyboard
+from modules.terminal.display.region import DIM, Region, Row, can_erase, row
 from modules.terminal.streams import TextSink
 
 SHOWN_AFTER_SECONDS: Final = 0.3
 """What takes less is no wait."""
 
-SHOWN_EVERY_SECONDS: Final = 1.0
+SHOWN_EVERY_SECONDS: Final = 0.2
+"""How often times and marks of what is waited for move on."""
+
+FRAME_SECONDS: Final = 0.1
+"""Rows are drawn no oftener, however much happens."""
+
+_MARKS: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 LOGGED_EVERY_SECONDS: Final = 10.0
 
 _LATE_SECONDS: Final = 0.001
 """A timer that rings a little early would show the time before."""
 
-_ERASE: Final = "\r\x1b[K"
-"""Back to the first column, and erase to the end of the line (ECMA-48, EL)."""
-
-_ERASE_BELOW: Final = "\x1b[J"
-"""Erase to the end of the screen (ED)."""
-
-_FREE_COLUMNS: Final = 3
-"""At the end of a line: some terminals go on to the next behind the last, and ^C is echoed."""
-
 Schedule: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls back after so many seconds, and gives what prevents it."""
-
-
-def can_erase(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal may be sent escape sequences: Emacs' shell and the like show them."""
-    return environ.get("TERM", "") not in ("", "dumb")
-
-
-def breaks_lines(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal breaks its lines anew when it is made narrower; xterm cuts them off."""
-    return "XTERM_VERSION" not in environ or "TMUX" in environ
-
-
-def terminal_columns() -> int:
-    """The width of the terminal."""
-    return _screen().screen_on(sys.stderr).width
-
-
-def _screen():
-    """What measures and cuts, imported when there is something to show: rich takes 0.06 s."""
-    from modules.terminal import screen
-
-    return screen
-
-
-class LiveLine:
-    """Shows one text at a time at the foot of a terminal; without one, nothing."""
-
-    def __init__(
-        self,
-        terminal: TextSink | None,
-        columns: Callable[[], int] = terminal_columns,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._terminal = terminal
-        self._columns = columns
-        self._breaks_lines = breaks_lines(environ)
-        self._shown_columns = 0
-
-    @property
-    def is_live(self) -> bool:
-        """Whether there is a terminal to show it."""
-        return self._terminal is not None
-
-    def show(self, text: str, end: str = "") -> None:
-        """Write `text` over what is shown; it is printable, and cut to the terminal's width.
-
-        The `end` is not cut before all of the text is.
-        """
-        if self._terminal is None:
-            return
-        screen, columns = _screen(), self._columns() - _FREE_COLUMNS
-        begun = screen.fitting(text, columns - screen.columns_of(end))
-        shown = screen.fitting(begun + end, columns)
-        erasure, self._shown_columns = self._erasure(), screen.columns_of(shown)
-        self._write(f"{erasure}{shown}")
-
-    def clear(self) -> None:
-        """Erase what is shown, so that a line of text can take its place."""
-        if self._shown_columns:
-            erasure, self._shown_columns = self._erasure(), 0
-            self._write(erasure)
-
-    def _erasure(self) -> str:
-        """What erases the line. A terminal that was made narrower has broken it into rows."""
-        if not (self._shown_columns and self._breaks_lines):
-            return _ERASE
-        rows = -(-self._shown_columns // max(1, self._columns()))
-        return _ERASE if rows == 1 else f"\r\x1b[{rows - 1}A{_ERASE_BELOW}"
-
-    def _write(self, text: str) -> None:
-        if self._terminal is None:
-            return
-        try:
-            self._terminal.write(text)
-            self._terminal.flush()
-        except (OSError, ValueError):
-            self._terminal = None
 
 
 def scheduled(seconds: float, action: Callable[[], None]) -> Callable[[], None]:
@@ -138,6 +60,14 @@ class _Wait:
     at_once: bool = False
     """Shown before its time, and as it is: the text says how far it has come."""
 
+    has_row: bool = True
+    """False where other rows tell of it."""
+
+
+def mark_at(seconds: float) -> str:
+    """What turns while something goes on."""
+    return _MARKS[int(seconds / SHOWN_EVERY_SECONDS) % len(_MARKS)]
+
 
 class Waits:
     """All that is waited for at a moment; the newest that has taken long enough is named."""
@@ -153,35 +83,46 @@ class Waits:
         is_held: Callable[[], bool] = lambda: False,
         clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
+        rows: Callable[[float], Sequence[Row]] = lambda now: (),
     ) -> None:
         """Wait for nothing yet.
+
+        `rows` are shown above what is waited for, as they are at a time of the `clock`.
 
         `log` writes a line under a stage: every 10 s where it is wanted, or where the terminal
         can't erase. While `is_held` somebody else has the terminal, and nothing is written.
         """
         is_watched = stream is not None and stream.isatty() and not quiet
-        self.live = LiveLine(stream if is_watched and can_erase(environ) else None, environ=environ)
+        self.live = Region(stream if is_watched and can_erase(environ) else None, environ=environ)
         is_logged = (verbose or is_watched) and not self.live.is_live and not quiet
         self._log = log if is_logged and stream is not None else None
         self._is_held = is_held
         self._clock = clock
         self._schedule = schedule
+        self._rows = rows
         self._waits: dict[Hashable, _Wait] = {}
         self._logged: dict[Hashable, int] = {}
+        self._drawn = -math.inf
+        self._in_run = False
+        self._keyboard = Keyboard(self.live.clear, self._go_on)
         self._cancel: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
         """Held while anything is written; a thread may tick."""
 
-    def begin(self, key: Hashable, stage: str, text: str, *, at_once: bool = False) -> None:
+    def begin_run(self) -> None:
+        """Rows that are shown stay from now on until `end_all`, or a run would seem to jump."""
+        self._in_run = True
+
+    def begin(
+        self, key: Hashable, stage: str, text: str, *, at_once: bool = False, has_row: bool = True
+    ) -> None:
         """Something is waited for from now on; under a key that is there, only its text changes."""
         if self._log is None and not self.live.is_live:
             return
         with self.lock:
             known = self._waits.get(key)
             began = known.began if known is not None else self._clock()
-            self._waits[key] = wait = _Wait(stage, text, began, at_once)
-            if at_once and not self._is_held():
-                self._show(wait, self._clock())
+            self._waits[key] = _Wait(stage, text, began, at_once, has_row)
             self._go_on()
 
     def end(self, key: Hashable) -> None:
@@ -196,7 +137,19 @@ class Waits:
         with self.lock:
             self._waits.clear()
             self._logged.clear()
+            self._in_run = False
             self._go_on()
+
+    def make_room(self) -> None:
+        """Take the rows away, and let the terminal do as it does by itself."""
+        with self.lock:
+            self.live.clear()
+            self._keyboard.give_back()
+
+    def redraw(self) -> None:
+        """Show the rows as they are now, if any are shown, whenever that was done before."""
+        self._drawn = -math.inf
+        self._go_on()
 
     @contextmanager
     def during(self, stage: str, text: str) -> Generator[None]:
@@ -222,24 +175,34 @@ class Waits:
 
     def _on_terminal(self) -> float | None:
         now = self._clock()
-        if not self._waits:
-            self.live.clear()
+        if not self._waits and not (self._in_run and self.live.is_shown):
+            self.make_room()
             return None
         if self._is_held():
             return SHOWN_EVERY_SECONDS
-        shown = [w for w in self._waits.values() if now - w.began >= SHOWN_AFTER_SECONDS]
-        if shown:
-            self._show(shown[-1], now)
-        newest = now - next(reversed(self._waits.values())).began
-        if newest < SHOWN_AFTER_SECONDS:
-            return SHOWN_AFTER_SECONDS - newest + _LATE_SECONDS
+        oldest = max((now - wait.began for wait in self._waits.values()), default=0.0)
+        at_once = any(wait.at_once for wait in self._waits.values())
+        if not (at_once or self.live.is_shown or oldest >= SHOWN_AFTER_SECONDS):
+            return SHOWN_AFTER_SECONDS - oldest + _LATE_SECONDS
+        if (due := self._drawn + FRAME_SECONDS - now) > 0:
+            return due + _LATE_SECONDS
+        self._draw(now)
+        newest = now - next(reversed(self._waits.values())).began if self._waits else 0.0
         return SHOWN_EVERY_SECONDS - newest % SHOWN_EVERY_SECONDS + _LATE_SECONDS
 
-    def _show(self, wait: _Wait, now: float) -> None:
-        elapsed = now - wait.began
-        text = wait.text if wait.at_once else f"waiting for {wait.text}"
-        end = f" · {seconds_text(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
-        self.live.show(f"[{wait.stage}] {text}", end)
+    def _draw(self, now: float) -> None:
+        self._drawn = now
+        if self._in_run:
+            self._keyboard.take()
+        rows = [*self._rows(now)]
+        named = [
+            wait
+            for wait in self._waits.values()
+            if wait.has_row and (wait.at_once or now - wait.began >= SHOWN_AFTER_SECONDS)
+        ]
+        if named:
+            rows.append(_row_of(named[-1], now))
+        self.live.show(rows)
 
     def _in_log(self) -> float | None:
         if self._log is None or not self._waits:
@@ -252,6 +215,13 @@ class Waits:
             text = f"still waiting for {newest.text}, {seconds_text(seconds)} so far"
             self._log(newest.stage, text)
         return LOGGED_EVERY_SECONDS - seconds % LOGGED_EVERY_SECONDS + _LATE_SECONDS
+
+
+def _row_of(wait: _Wait, now: float) -> Row:
+    elapsed = now - wait.began
+    text = wait.text if wait.at_once else f"waiting for {wait.text}"
+    end = f" · {seconds_text(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
+    return row((f"[{wait.stage}]", DIM), f" {mark_at(elapsed)} {text}", end=end)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
-from core.turn import PlanFailed, ToolCall, Usage
+from core.turn import PlanFailed, RunOutcome, ToolCall, Usage
 from core.values import Json
 from modules.session.history import Activity
 from modules.terminal.printing import shown_name
@@ -62,7 +62,7 @@ def normal_lines(event: Event) -> Lines:
         case ToolCallProgress():
             return [("tool", progress_line(event))]
         case ToolCallRefused(tool, arguments, reason):
-            refused = f"refused {shown_name(tool)}({_arguments(arguments)})"
+            refused = f"refused {shown_name(tool)}({arguments_text(arguments)})"
             return [("tool", f"{refused}: {one_line(reason, REASON_CHARACTERS)}")]
         case Observed(step, text):
             return [
@@ -98,7 +98,7 @@ def verbose_lines(event: Event) -> Lines:
         case PlanWritten() | PlanRepaired():
             return _plan_lines(event)
         case ToolCallStarted(_, tool, arguments):
-            return [("tool", f"calls {shown_name(tool)}({_arguments(arguments)})")]
+            return [("tool", f"calls {shown_name(tool)}({arguments_text(arguments)})")]
         case StepFinished(step):
             outcome = "failed" if isinstance(step.result, PlanFailed) else "worked"
             return [("sandbox", f"plan {step.attempt} {outcome} in {step.seconds * 1000:.0f} ms")]
@@ -120,11 +120,22 @@ def call_line(call: ToolCall, *, with_reason: bool = True) -> str:
 
     The reason of a failure is left out where it is told elsewhere.
     """
-    result = f"→ {json_start(call.result, VALUE_CHARACTERS)}" if call.ok else "failed"
-    if not call.ok and with_reason:
-        result += f": {one_line(call.error_text, VALUE_CHARACTERS)}"
-    took = "kept from the failed plan" if call.kept else f"{call.seconds * 1000:.0f} ms"
-    return f"{shown_name(call.tool)}({_arguments(call.arguments)}) {result} ({took})"
+    result = result_text(call, with_reason=with_reason)
+    return f"{shown_name(call.tool)}({arguments_text(call.arguments)}) {result} ({took_text(call)})"
+
+
+def result_text(call: ToolCall, *, with_reason: bool) -> str:
+    """`→ 2`, or that it failed, and why where that is wanted."""
+    if call.ok:
+        return f"→ {json_start(call.result, VALUE_CHARACTERS)}"
+    return f"failed: {one_line(call.error_text, VALUE_CHARACTERS)}" if with_reason else "failed"
+
+
+def took_text(call: ToolCall) -> str:
+    """How long a call took, or that nothing was sent."""
+    if call.kept:
+        return "kept from the failed plan"
+    return f"{call.seconds:.1f} s" if call.seconds >= 1 else f"{call.seconds * 1000:.0f} ms"
 
 
 def _plan_lines(event: PlanWritten | PlanRepaired) -> Lines:
@@ -171,7 +182,8 @@ def _retry_line(event: Retrying) -> str:
             return f"{failed}; planning again, {left} lifelines left"
 
 
-def _arguments(arguments: dict[str, Json]) -> str:
+def arguments_text(arguments: dict[str, Json]) -> str:
+    """`a=1, b=[2]`, without the object that wraps all of them."""
     inner = arguments.get("input")
     fields = inner if len(arguments) == 1 and isinstance(inner, dict) else arguments
     shown = [
@@ -199,6 +211,15 @@ def _model_line(event: ModelAsked | ModelAnswered) -> str:
     began = f", first token after {first:.2f} s" if first is not None else ""
     used = f"; {usage_text(event.usage)}" if event.usage.tokens else ""
     return f"{event.model}: {event.purpose} in {event.seconds:.2f} s{began}{used}"
+
+
+def run_line(outcome: RunOutcome) -> str:
+    """`3 tool calls, 1.2 s; 2,103 tokens read, 54 written, $0.0012`."""
+    calls = sum(len(step.result.calls) for step in outcome.steps)
+    text = f"{counted(calls, 'tool call')}, {outcome.durations.get('total', 0.0):.1f} s"
+    plans = len(outcome.steps)
+    text = f"{counted(plans, 'plan')}, {text}" if plans > 1 else text
+    return f"{text}; {usage_text(outcome.usage)}" if outcome.usage.tokens else text
 
 
 def usage_text(usage: Usage) -> str:

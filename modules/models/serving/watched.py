@@ -40,6 +40,9 @@ from modules.models.serving.budget import NO_LIMITS, Budget, RunLimits, priced
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
 
+WRITTEN_CHARACTERS_TOLD = 8_000
+"""How much of the end of a reply that is being written is told."""
+
 RETRIES = 3
 """Further tries of a request that failed for a reason that may pass."""
 
@@ -122,6 +125,7 @@ class RequestWatch:
         self._due = 0.0  # the first piece is told at once
         self._first: float | None = None
         self._pieces = self._characters = self._thinking = 0
+        self._written = ""
         self._end: Usage | None = None
         self._pending = False
         self._telling: asyncio.Task[None] | None = None
@@ -144,6 +148,7 @@ class RequestWatch:
         match delta:
             case TextDelta(text):
                 self._characters += len(text)
+                self._written = f"{self._written}{text}"[-WRITTEN_CHARACTERS_TOLD:]
             case ThinkingDelta(text):
                 self._thinking += len(text)
             case NativeToolCall():
@@ -194,7 +199,8 @@ class RequestWatch:
     async def _tell_counts(self) -> None:
         while self._pending:
             self._pending = False
-            await self._run.tell(ModelWriting(self._model, self._characters, self._thinking))
+            told = ModelWriting(self._model, self._characters, self._thinking, self._written)
+            await self._run.tell(told)
 
 
 class WatchedModel:

@@ -38,6 +38,7 @@ class HeldStream:
         self.before_held: Callable[[], None] = lambda: None
         """Called when a question is about to be put, so that the line is empty."""
         self._held: deque[str] | None = None
+        self._is_reserved = False
         self._dropped = 0
 
     def write(self, text: str) -> int:
@@ -60,7 +61,12 @@ class HeldStream:
 
     def is_held(self) -> bool:
         """Whether a question or a prompt is open: no place for a line that is written over."""
-        return self._held is not None or _is_prompt_open()
+        return (
+            self._held is not None
+            or self._is_reserved
+            or _is_prompt_open()
+            or _is_in_background(self.stream)
+        )
 
     def flush(self) -> None:
         """As of any stream."""
@@ -71,6 +77,16 @@ class HeldStream:
         with contextlib.suppress(OSError, ValueError):
             self.stream.write(text)
             self.stream.flush()
+
+    @contextlib.contextmanager
+    def reserved(self) -> Generator[None]:
+        """While inside, nobody draws: the terminal's modes are about to be changed and restored."""
+        self._is_reserved = True
+        self.before_held()
+        try:
+            yield
+        finally:
+            self._is_reserved = False
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
@@ -108,9 +124,10 @@ class Dialogue:
     async def opened(self) -> AsyncGenerator[None]:
         """Take the terminal, from an open prompt too, and give it back as it was."""
         try:
-            async with _prompt().prompt_aside(self._stdin):
-                with self._output.held():
-                    yield
+            with self._output.reserved():
+                async with _prompt().prompt_aside(self._stdin):
+                    with self._output.held():
+                        yield
         except (OSError, ValueError) as error:  # the terminal was closed
             raise Cancelled from error
 
@@ -149,6 +166,14 @@ class Dialogue:
         if len(line) > LINE_CHARACTERS_MAX:
             raise Cancelled
         return line
+
+
+def _is_in_background(stream: TextIO) -> bool:
+    """Whether another program has the terminal; a stream that is none is nobody's."""
+    try:
+        return os.tcgetpgrp(stream.fileno()) != os.getpgrp()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_prompt_open() -> bool:

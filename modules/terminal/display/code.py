@@ -3,6 +3,7 @@
 from typing import Final
 
 from pygments.token import Comment, Keyword, Name, Number, String
+from rich.console import Console
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
@@ -25,6 +26,9 @@ _COLOURS: Final = ANSISyntaxTheme(
     }
 )
 
+_ANY_SCREEN: Final = Console()
+"""Styles are named in the same way on all of them."""
+
 
 def coloured(code: str, language: str) -> Text:
     """Printable code with its colours; a language that nobody knows has none."""
@@ -33,3 +37,25 @@ def coloured(code: str, language: str) -> Text:
     text = Syntax("", language[:LANGUAGE_CHARACTERS_MAX], theme=_COLOURS).highlight(code)
     text.rstrip()
     return text
+
+
+def coloured_pieces(code: str, language: str) -> list[list[tuple[str, str]]]:
+    """The lines of printable code, each in pieces with their SGR numbers."""
+    lines: list[list[tuple[str, str]]] = []
+    for line in coloured(code, language).split("\n", allow_blank=True):
+        pieces: list[tuple[str, str]] = []
+        for segment in line.render(_ANY_SCREEN):
+            style = segment.style
+            numbers = "" if style is None else _sgr(style)
+            pieces.append((segment.text.rstrip("\n"), numbers))
+        lines.append(pieces)
+    return lines
+
+
+def _sgr(style: Style) -> str:
+    """The numbers of a style that has a colour of its own or none."""
+    colour = style.color
+    numbers = ["2"] if style.dim else []
+    if colour is not None and colour.number is not None:
+        numbers.append(str(30 + colour.number))
+    return ";".join(numbers)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final, TextIO
 
 from modules.terminal.display.markdown import Layout, NotLaidOut, laid_out
+from modules.terminal.display.region import has_colours
 from modules.terminal.screen import screen_on
-from modules.terminal.waits import can_erase
 
 VTE_WITH_LINKS: Final = 5000
 """From this version on the terminals of GNOME and its kin know OSC 8."""
@@ -25,7 +25,7 @@ def page_text(markdown: str, stream: TextIO, label: str, environ: Mapping[str, s
     Without colours (NO_COLOR, TERM=dumb) no escape sequence is in it.
     """
     screen = screen_on(stream)
-    is_plain = bool(environ.get("NO_COLOR")) or not can_erase(environ)
+    is_plain = not has_colours(environ)
     try:
         page = laid_out(
             markdown, Layout(screen.width, not is_plain and knows_links(environ)), label

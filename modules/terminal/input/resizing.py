@@ -7,7 +7,7 @@ import signal
 from prompt_toolkit.application import Application
 from prompt_toolkit.layout.screen import Screen
 
-from modules.terminal.waits import breaks_lines
+from modules.terminal.display.region import breaks_lines
 
 
 def redraw_when_resized(prompt: "Application[str]") -> None:

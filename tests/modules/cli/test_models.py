@@ -16,11 +16,12 @@ from modules.cli.models import list_models
 from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials import LIST_FILE
 from modules.models.ollama.facts import PullProgress
-from modules.terminal.waits import LiveLine
+from modules.terminal.display.region import Region, Size
 from tests.command_line import Finished, write_profile
 from tests.modules.cli.by_hand import prepared, said
 from tests.modules.models.ollama.server import listed, ollama_server
 from tests.modules.models.service import Exchange
+from tests.screens import screen_lines
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1", "LLAMA_SERVER_URL": "http://127.0.0.1:1"}
 
@@ -321,15 +322,19 @@ async def test_a_pull_that_is_interrupted_stops_the_download(desk: Desk) -> None
 
 def test_a_terminal_has_one_line_of_progress_that_is_gone_in_the_end() -> None:
     screen, told = io.StringIO(), list[str]()
-    report = PullReport(LiveLine(screen, columns=lambda: 80), told.append)
-    report.tell(PullProgress("pulling manifest"))
-    report.tell(PullProgress("pulling a", "a", 2_000_000_000, None))
-    report.tell(PullProgress("pulling a", "a", 2_000_000_000, 500_000_000))
-    report.tell(PullProgress("pulling a", "a", 2_000_000_000, 500_000_001))
+    report = PullReport(Region(screen, lambda: Size(80, 24), {"TERM": "xterm"}), told.append)
+    shown = list[str]()
+    for progress in (
+        PullProgress("pulling manifest"),
+        PullProgress("pulling a", "a", 2_000_000_000, None),
+        PullProgress("pulling a", "a", 2_000_000_000, 500_000_000),
+        PullProgress("pulling a", "a", 2_000_000_000, 500_000_001),
+    ):
+        report.tell(progress)
+        shown.append(screen_lines(screen.getvalue())[-1])
     report.end()
     report.end()
-    erase = "\r\x1b[K"
-    shown = screen.getvalue().removesuffix(erase).split(erase)
-    assert shown[1:4] == ["pulling manifest", "pulling a: 0% of 2.0 GB", "pulling a: 25% of 2.0 GB"]
+    assert shown[:3] == ["pulling manifest", "pulling a: 0% of 2.0 GB", "pulling a: 25% of 2.0 GB"]
+    assert screen_lines(screen.getvalue()) == []
     assert told == ["pulling manifest", "pulling a: 0% of 2.0 GB", "pulling a: 25% of 2.0 GB"]
     assert report.size_bytes == 2_000_000_000

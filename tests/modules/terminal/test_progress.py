@@ -291,7 +291,7 @@ class TestServerLogs:
 
 class TestCallLines:
     def test_the_wrapper_is_not_shown_and_plain_arguments_are(self) -> None:
-        assert call_line(ToolCall("t", {"a": "x"}, True, None, 1.5)) == 't(a="x") → null (1500 ms)'
+        assert call_line(ToolCall("t", {"a": "x"}, True, None, 1.5)) == 't(a="x") → null (1.5 s)'
         assert call_line(ToolCall("t", {"input": 5}, True, None, 0)) == "t(input=5) → null (0 ms)"
         both: dict[str, Json] = {"input": {"a": 1}, "b": 2}
         assert call_line(ToolCall("t", both, True, 1, 0)) == 't(input={"a": 1}, b=2) → 1 (0 ms)'

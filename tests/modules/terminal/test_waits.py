@@ -5,6 +5,7 @@ And the line that is written over: what fits a terminal, and which terminals can
 
 import asyncio
 import io
+import re
 import threading
 from collections.abc import Callable
 
@@ -36,12 +37,16 @@ from core.turn import (
     Usage,
 )
 from modules.terminal.asking.dialogue import HeldStream
+from modules.terminal.display.region import (
+    can_erase,
+)
 from modules.terminal.progress import Loudness, Progress
 from modules.terminal.screen import fitting
-from modules.terminal.waits import LiveLine, Waits, breaks_lines, can_erase
+from modules.terminal.waits import Waits
 from tests.doubles import Terminal
+from tests.screens import screen_lines
 
-ERASE = "\r\x1b[K"
+MARK = re.compile("[\u2800-\u28ff] ")
 
 
 class Time:
@@ -93,8 +98,9 @@ class Screen:
 
     @property
     def line(self) -> str:
-        """What stands in the last line."""
-        return self.stream.getvalue().rpartition("\n")[2].rpartition(ERASE)[2]
+        """What stands in the last line, without the mark that turns."""
+        lines = screen_lines(self.stream.getvalue())
+        return MARK.sub("", lines[-1]) if lines else ""
 
 
 @pytest.fixture(autouse=True)
@@ -118,11 +124,11 @@ def test_a_call_is_named_once_it_has_taken_a_third_of_a_second_and_its_seconds_c
     screen.time.go_on(0.29)
     assert screen.stream.getvalue() == ""
     screen.time.go_on(0.02)
-    assert screen.line == "[tool] waiting for web.read · 0.3 s"
+    assert screen.line == "[tool] web.read() · 0.3 s"
     screen.time.go_on(0.7)
-    assert screen.line == "[tool] waiting for web.read · 1 s"
+    assert screen.line == "[tool] web.read() · 1 s"
     screen.time.go_on(64)
-    assert screen.line == "[tool] waiting for web.read · 1 min 5 s"
+    assert screen.line == "[tool] web.read() · 1 min 5 s"
     screen.tell(ToolCallFinished(1, CALL))
     assert screen.line == ""
     written = screen.stream.getvalue()
@@ -163,10 +169,10 @@ def test_what_is_quick_is_never_shown() -> None:
         ),
         (
             PlanWritten(1, 1, Plan("p"), "path"),
-            "[sandbox] waiting for the plan to run · 2 s",
+            "[plan] p · 2 s",
             StepFinished(STEP),
         ),
-        (STARTED, "[tool] waiting for web.read · 2 s", RunFinished(RunOutcome("failed", None, ""))),
+        (STARTED, "[tool] web.read() · 2 s", RunFinished(RunOutcome("failed", None, ""))),
     ],
 )
 def test_every_wait_of_a_run_has_a_name(begun: Event, named: str, ended: Event) -> None:
@@ -175,7 +181,7 @@ def test_every_wait_of_a_run_has_a_name(begun: Event, named: str, ended: Event) 
     screen.time.go_on(2)
     assert screen.line == named
     screen.tell(ended)
-    assert screen.line == ""
+    assert "·" not in screen.line
 
 
 def test_the_newest_wait_is_named_and_then_the_one_before_again() -> None:
@@ -184,10 +190,11 @@ def test_the_newest_wait_is_named_and_then_the_one_before_again() -> None:
     screen.time.go_on(5)
     with screen.progress.during("mcp", "server 'web' to start"):
         screen.time.go_on(0.1)
-        assert screen.line == "[tool] waiting for web.read · 5 s"
+        assert screen.line == "[tool] web.read() · 5 s"
         screen.time.go_on(1)
         assert screen.line == "[mcp] waiting for server 'web' to start · 1 s"
-    assert screen.line == "[tool] waiting for web.read · 6 s"
+    screen.time.go_on(0.1)
+    assert screen.line == "[tool] web.read() · 6 s"
 
 
 def test_a_line_in_between_stands_above_the_wait() -> None:
@@ -195,16 +202,15 @@ def test_a_line_in_between_stands_above_the_wait() -> None:
     screen.tell(STARTED)
     screen.time.go_on(1)
     screen.tell(Notice("loop", "hello"))
-    assert screen.stream.getvalue().endswith(
-        f"{ERASE}[loop] hello\n{ERASE}[tool] waiting for web.read · 1 s"
-    )
+    lines = screen_lines(screen.stream.getvalue())
+    assert [MARK.sub("", line) for line in lines] == ["[loop] hello", "[tool] web.read() · 1 s"]
 
 
 def test_a_name_drives_no_terminal_and_takes_one_line() -> None:
     screen = Screen()
     screen.tell(ToolCallStarted(1, "a\n\x1b[2J", {}))
     screen.time.go_on(1)
-    assert screen.line == "[tool] waiting for a \\x1b[2J · 1 s"
+    assert screen.line == "[tool] a \\x1b[2J() · 1 s"
 
 
 def test_while_somebody_else_has_the_terminal_nothing_is_written() -> None:
@@ -215,7 +221,7 @@ def test_while_somebody_else_has_the_terminal_nothing_is_written() -> None:
     assert screen.stream.getvalue() == ""
     screen.held = False
     screen.time.go_on(1)
-    assert screen.line == "[tool] waiting for web.read · 11 s"
+    assert screen.line == "[tool] web.read() · 11 s"
 
 
 def test_a_question_finds_an_empty_line() -> None:
@@ -274,7 +280,7 @@ def test_before_there_is_an_event_loop_a_thread_names_the_wait() -> None:
     stream = Stream()
     with Waits(stream, no_log).during("model", "the keyring"):
         assert shown.wait(timeout=10)
-    assert stream.getvalue().endswith(ERASE)
+    assert screen_lines(stream.getvalue()) == []
 
 
 async def test_on_an_event_loop_the_loop_does() -> None:
@@ -313,44 +319,6 @@ def test_a_line_takes_no_more_columns_than_there_are(text: str, columns: int, sh
     assert fitting(text, columns) == shown
 
 
-def test_the_last_columns_stay_free_for_what_a_terminal_puts_there_itself() -> None:
-    stream = io.StringIO()
-    line = LiveLine(stream, columns=lambda: 20)
-    line.show("x" * 100)
-    line.clear()
-    line.clear()
-    assert stream.getvalue() == f"{ERASE}{'x' * 17}{ERASE}"
-
-
-def test_the_end_of_a_line_stays_where_its_text_does_not_fit() -> None:
-    stream = io.StringIO()
-    LiveLine(stream, columns=lambda: 20).show("waiting for everybody", " · 9 s")
-    assert stream.getvalue() == f"{ERASE}waiting for · 9 s"
-
-
-def test_a_terminal_that_was_made_narrower_keeps_nothing_of_the_line() -> None:
-    stream, columns = io.StringIO(), [40]
-    line = LiveLine(stream, columns=lambda: columns[0], environ={})
-    line.show("x" * 35)
-    columns[0] = 10
-    line.show("y")
-    assert stream.getvalue().endswith("x\r\x1b[3A\x1b[Jy"), "it had been broken into four rows"
-    columns[0] = 40
-    line.clear()
-    assert stream.getvalue().endswith(f"y{ERASE}")
-
-
-def test_an_xterm_cuts_lines_off_and_the_one_above_stays() -> None:
-    stream, columns = io.StringIO(), [40]
-    environ = {"XTERM_VERSION": "XTerm(390)"}
-    line = LiveLine(stream, columns=lambda: columns[0], environ=environ)
-    line.show("x" * 35)
-    columns[0] = 10
-    line.clear()
-    assert stream.getvalue().endswith(f"x{ERASE}")
-    assert breaks_lines({**environ, "TMUX": "socket"})
-
-
 @pytest.mark.parametrize(("term", "can"), [("xterm-256color", True), ("dumb", False), ("", False)])
 def test_only_terminals_that_know_how_are_told_to_erase(term: str, can: bool) -> None:
     assert can_erase({"TERM": term}) == can
@@ -376,8 +344,10 @@ def test_a_line_in_between_stands_alone_and_a_models_name_drives_no_terminal(
     progress.tell(ModelWriting("m\x1b[2J", 12, 3))
     progress.tell(Notice("loop", "x"))
     shown = "[model] m\N{REPLACEMENT CHARACTER}[2J: 12 characters written, 3 characters thought"
-    assert stream.getvalue() == f"{ERASE}{shown}{ERASE}[loop] x\n"
+    lines = screen_lines(stream.getvalue())
+    assert [MARK.sub("", line) for line in lines] == ["[loop] x", shown]
     progress.end_waits()
+    assert screen_lines(stream.getvalue()) == ["[loop] x"]
 
 
 def test_what_a_service_or_tool_says_of_its_trouble_stays_on_our_line() -> None:

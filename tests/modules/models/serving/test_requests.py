@@ -169,7 +169,7 @@ async def test_a_request_is_told_from_asking_to_the_answer_with_its_times() -> N
             await task
     assert heard.events[1:] == [
         ModelWriting("held", 0, 4),
-        ModelWriting("held", 4, 4),
+        ModelWriting("held", 4, 4, "four"),
         ModelAnswered("held", "decision", Usage(1, 7, 3), 4.0, 2.0),
     ]
 
@@ -217,7 +217,7 @@ async def test_the_stream_does_not_wait_for_a_listener_and_counts_do_not_pile_up
             assert heard.names == ["ModelAsked"]
             heard.idle.set()
             await settle()
-            assert heard.events[1:] == [ModelWriting("held", 5, 0)]
+            assert heard.events[1:] == [ModelWriting("held", 5, 0, "xxxxx")]
             model.put(ReplyEnd(), None)
             await task
     assert heard.names == ["ModelAsked", "ModelWriting", "ModelAnswered"]
