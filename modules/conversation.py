@@ -236,9 +236,11 @@ class Conversation:
         if (schema := self._demands.answer_schema) is not None:
             may_repair = self._model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        limit = RequestTimeout(self._demands.timeout_seconds, self.interrupt)
-        with limit:
-            outcome = limit.settle(await self._ask(request, texts))
+        if (seconds := self._demands.timeout_seconds) is None:
+            outcome = await self._ask(request, texts)
+        else:
+            with RequestTimeout(seconds, self.interrupt) as limit:
+                outcome = limit.settle(await self._ask(request, texts))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:

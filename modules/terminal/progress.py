@@ -100,7 +100,6 @@ class Progress:
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
-        self._view = RunView(self._harmless_lines, clock)
         self._waits = Waits(
             stream,
             self.say,
@@ -111,6 +110,8 @@ class Progress:
             schedule=schedule,
             rows=self._rows,
         )
+        is_live = self._waits.live.is_live
+        self._view = RunView(self._harmless_lines, clock) if is_live else None
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -119,9 +120,10 @@ class Progress:
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
         with self._waits.lock, self._waits.live.frame():
-            if self._has_trail:
-                self._tell_ended_calls(event)
-            self._view.follow(event)
+            if self._view is not None:
+                if self._has_trail:
+                    self._tell_ended_calls(event, self._view)
+                self._view.follow(event)
             for stage, text in self._lines(event):
                 self.say(stage, text)
             self._follow(event)
@@ -132,12 +134,12 @@ class Progress:
         return self._waits.live.is_live and self._loudness == "normal"
 
     def _rows(self, now: float) -> Sequence[Row]:
-        return self._view.rows(now, self._waits.live.columns)
+        return () if self._view is None else self._view.rows(now, self._waits.live.columns)
 
-    def _tell_ended_calls(self, event: Event) -> None:
+    def _tell_ended_calls(self, event: Event, view: RunView) -> None:
         """Tell calls that have ended, before what comes after them; a reason is told once."""
         match event:
-            case ToolCallStarted() if not self._view.is_calling:
+            case ToolCallStarted() if not view.is_calling:
                 following = ""
             case Retrying(failure=failure):
                 following = str(failure)
@@ -147,7 +149,7 @@ class Progress:
                 following = ""
             case _:
                 return
-        for call in self._view.settled():
+        for call in view.settled():
             if call.ok:
                 columns = self._waits.live.columns
                 self._write_row(ended_row(call, self._harmless_lines, columns))
