@@ -13,6 +13,7 @@ from typing import Self
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
+from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
@@ -283,8 +284,10 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if learnt := await self._long_term.learn(request, memory.session_id):
-            await self._listener(Notice("memory", learnt))
+        if may_state_facts(request):
+            learnt = await self._long_term.learn(request, memory.session_id)
+            if learnt:
+                await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
