@@ -46,7 +46,7 @@ class ServerList:
     specs: tuple[ServerSpec, ...]
     disabled: tuple[ServerSpec, ...]
     notes: tuple[str, ...]
-    files: tuple[tuple[Path, FileState], ...] = ()
+    files: tuple[tuple[Path, FileState], ...] = field(default=(), compare=False)
 
     @property
     def everyone(self) -> tuple[ServerSpec, ...]:
