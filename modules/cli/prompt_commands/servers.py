@@ -55,7 +55,8 @@ def _status_table(at: AtPrompt) -> str:
 async def _list(at: AtPrompt, words: str) -> ExitCode:
     """Every configured server, with nothing started."""
     rows, problems = await asyncio.to_thread(server_table, _around(at))
-    at.say("mcp", "\n".join([table_for(rows) if rows[1:] else NOTHING_CONFIGURED, *problems]))
+    told = f"{counted(len(rows) - 1, 'server')}\n{table_for(rows)}"
+    at.say("mcp", "\n".join([told if rows[1:] else NOTHING_CONFIGURED, *problems]))
     return ExitCode.ANSWERED
 
 

@@ -116,7 +116,8 @@ async def _strategy(at: AtPrompt, words: str) -> ExitCode:
         at.say("config", f"{key} is {_text(shown[key])} from the next request on")
         return ExitCode.ANSWERED
     rows = [(name, _text(value), _allowed(name)) for name, value in shown.items()]
-    at.say("config", table_for([("KEY", "VALUE", "ALLOWED"), *rows]))
+    table = table_for([("KEY", "VALUE", "ALLOWED"), *rows])
+    at.say("config", f"/strategy KEY VALUE sets one for this session\n{table}")
     return ExitCode.ANSWERED
 
 
