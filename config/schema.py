@@ -325,6 +325,9 @@ class TerminalSection(Section):
     """The keys that edit a line."""
     plain: StrictBool = False
     """For screen readers: nothing is drawn anew, no line below the prompt, as with TERM=dumb."""
+    shell: StrictBool = False
+    """A line that begins with `!` is run by your shell, with the terminal to itself; its output
+    stays out of prompts, and our keys out of its environment."""
 
 
 class TraceSection(Section):

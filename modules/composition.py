@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from config.schema import AgentProfile, SandboxSection
-from config.server_list import is_documents_server
+from config.server_list import is_documents_server, is_memory_server
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
@@ -119,7 +119,7 @@ def build_dispatcher(
         # An entry that can't be used stays so, and is met anew by each request of a session.
         if text not in told:
             await progress.notice(text)
-        if text in unusable:
+        if any(text == spec.problem for spec in dispatcher.specs):
             told.add(text)
 
     async def ask(question: Question) -> Reply:
@@ -134,15 +134,12 @@ def build_dispatcher(
         with access.while_asking():
             return await questions.approve(changes)
 
-    unusable, told = {spec.problem for spec in specs}, set[str]()
+    told = set[str]()
     kind = ToolCache if access.use_cached_tools else _FreshListings
-    pins = None
-    if not all(spec.bundled for spec in specs):  # which change with this program, and are not held
-        pins = ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes)
-    return MultiMCP(
+    dispatcher = MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=pins,
+        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
         start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
@@ -155,6 +152,17 @@ def build_dispatcher(
             approve=approve,
         ),
     )
+    return dispatcher
+
+
+def document_folders(profile: AgentProfile, home: Path) -> list[Path]:
+    """The folders of documents, with absolute paths."""
+    return [home / Path(folder).expanduser() for folder in profile.documents.folders]
+
+
+def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
+    """The id of the server that finds earlier sessions, if there is one."""
+    return next((spec.id for spec in specs if is_memory_server(spec, root)), None)
 
 
 def asking_leave(

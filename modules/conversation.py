@@ -18,7 +18,7 @@ from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, OnRepaired, TextInput
+from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.run.chosen_tools import ChosenTools, is_known
@@ -145,7 +145,7 @@ class Conversation:
         """Open the sandbox and the dispatcher; servers start when they are needed."""
         await self._stack.enter_async_context(self._sandbox)
         await self._stack.enter_async_context(self._dispatcher)
-        self._stack.push_async_callback(self._model.aclose)
+        self._stack.push_async_callback(self._close_model)
         return self
 
     async def __aexit__(
@@ -157,8 +157,7 @@ class Conversation:
         """End servers, sandbox workers and model connections; every wait is bounded."""
         if left := self._model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
-        if self._earlier is not None:
-            await self._earlier.aclose()
+        await self._close_earlier()
         await self._stack.aclose()
 
     @property
@@ -186,6 +185,57 @@ class Conversation:
     def items(self) -> list[MemoryItem]:
         """What the session has kept, as far as this process has looked."""
         return self._begun.memory.get_session_items() if self._begun is not None else []
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where plans run."""
+        return self._sandbox
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What the model can do."""
+        return self._model.traits
+
+    async def use_model(self, model: ModelManager) -> None:
+        """Let the next request be answered by another model; the one before is closed."""
+        before, self._model = self._model, model
+        await before.aclose()
+
+    async def use_profile(
+        self,
+        profile: AgentProfile,
+        memory_folder: Path,
+        policy: ProvenancePolicy | None,
+        document_folders: Sequence[Path],
+        memory_server: str | None,
+    ) -> bool:
+        """Go by another profile, and other servers, from the next request on; as `__init__` does.
+
+        False: what is kept, or where, is another thing there, so that a new session begins.
+        """
+        before, folder_before = self._profile, self._memory_folder
+        self._profile, self._memory_folder = profile, memory_folder
+        self._policy, self._document_folders = policy, tuple(document_folders)
+        if self._known is not None and policy is not None:
+            self._known.use(policy)
+        else:
+            self._known = None
+        if self._earlier is not None and memory_server != self._memory_server:
+            await self._close_earlier()
+        self._memory_server = memory_server
+        kept = (before.memory, before.trace, folder_before)
+        if kept == (profile.memory, profile.trace, memory_folder):
+            return True
+        await self._close_earlier()
+        is_kept = profile.memory.memory_service
+        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
+        place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
+        goes_on = place == (profile.memory.storage.structure, True, memory_folder)
+        session_id = self.session_id
+        self.new_session()
+        if goes_on:
+            self._resume_id = session_id  # read anew, and kept by the new settings
+        return goes_on or session_id is None
 
     async def loaded_items(self) -> list[MemoryItem]:
         """All that the session has kept so far, in earlier processes too.
@@ -369,6 +419,14 @@ class Conversation:
                 await self._listener(notice)
 
         return record
+
+    async def _close_earlier(self) -> None:
+        earlier, self._earlier = self._earlier, None
+        if earlier is not None:
+            await earlier.aclose()
+
+    async def _close_model(self) -> None:
+        await self._model.aclose()
 
     async def _search_memory(self, arguments: JsonObject) -> ToolResult:
         return await search_memory(self._dispatcher, self._memory_server or "", arguments)

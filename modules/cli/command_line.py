@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
+from config.schema import AgentProfile
 from config.settings import Places
 from core.base.text import edit_distance
 from core.errors import ExitCode, UsageError
@@ -152,6 +153,12 @@ class Arguments(Options):
     no_memory: bool
     approve: list[str]
     stdin: StdinUse
+
+    def adapted(self, profile: AgentProfile) -> AgentProfile:
+        """The profile, but for what the command line says instead."""
+        if self.max_steps is not None:
+            profile = profile.with_steps(self.max_steps)
+        return profile.without_memory() if self.no_memory else profile
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:

@@ -100,6 +100,7 @@ class _Requests:
         # Late: prompt_toolkit takes 0.1 s.
         from modules.terminal.input.prompt import Typing, typed_lines
 
+        self._at.is_typed = True
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
             self._say("loop", GREETING)
