@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.cli.command_line import COMMANDS, Arguments, parse_arguments
+from modules.cli.command_line import COMMANDS, Arguments, parse_arguments, wanted_output
 
 
 def parse(*argv: str) -> Arguments:
@@ -14,6 +14,7 @@ def parse(*argv: str) -> Arguments:
 
 def test_no_arguments_at_all_mean_the_interactive_prompt() -> None:
     assert parse().request is None
+    assert wanted_output([]) == "text"
 
 
 @pytest.mark.parametrize(
