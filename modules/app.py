@@ -101,6 +101,8 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = load_profile(profile_file)
+    if profile.terminal.plain:
+        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     if arguments.max_steps is not None:
         profile = profile.with_steps(arguments.max_steps)
     if arguments.no_memory:

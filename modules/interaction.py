@@ -139,7 +139,11 @@ class Interaction:
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         redactor.mask(profile.memory.mask)
         display = open_display(
-            sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
+            sys.stderr,
+            redactor,
+            verbose=arguments.verbose,
+            quiet=arguments.quiet,
+            notify=profile.terminal.notify,
         )
         self.progress = display.progress
         demands = self._demands()

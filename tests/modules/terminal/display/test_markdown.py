@@ -12,7 +12,7 @@ from modules.terminal.display.markdown import (
     NotLaidOut,
     laid_out,
 )
-from modules.terminal.display.page import knows_links, page_text
+from modules.terminal.display.page import page_text
 from tests.doubles import Terminal
 
 LABEL = "Answer:"
@@ -130,22 +130,6 @@ class TestLinks:
     def test_only_addresses_of_the_web_and_mail_become_links(self, address: str) -> None:
         text = laid_out(f"[a]({address})", Layout(80, has_links=True))
         assert links(text) == set()
-
-    @pytest.mark.parametrize(
-        ("environ", "known"),
-        [
-            ({"TERM_PROGRAM": "iTerm.app"}, True),
-            ({"VTE_VERSION": "7200"}, True),
-            ({"VTE_VERSION": "4000"}, False),
-            ({"TERM": "xterm-kitty"}, True),
-            ({"TERM": "xterm-kitty", "TMUX": "socket"}, False),
-            ({"TERM": "xterm"}, False),
-        ],
-    )
-    def test_terminals_that_know_links_are_known(
-        self, environ: dict[str, str], *, known: bool
-    ) -> None:
-        assert knows_links(environ) == known
 
 
 class TestHostileText:
