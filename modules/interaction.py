@@ -161,6 +161,9 @@ class Interaction:
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
+        self._document_folders = [
+            places.home / Path(folder).expanduser() for folder in profile.documents.folders
+        ]
         self.conversation = Conversation(
             profile,
             model,
@@ -173,7 +176,7 @@ class Interaction:
             questions.ask_back if questions is not None and questions.is_attended() else None,
             provenance_policy(profile, servers.specs, places, arguments.approve),
             asking_leave(questions, sandbox.standing_still),
-            [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
+            self._document_folders,
             next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
             demands,
         )
@@ -201,7 +204,7 @@ class Interaction:
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
-                print_answer(text, sys.stdout)
+                print_answer(text, sys.stdout, self._document_folders)
             elif is_line:
                 print_failure_line(complaints.redactor.text(outcome.message), sys.stdout)
         if outcome.answer is None:

@@ -1,6 +1,7 @@
 """Markdown as the text that is written to one terminal: its width, its colours, its links."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from modules.terminal.display.markdown import Layout, NotLaidOut, laid_out
@@ -9,17 +10,24 @@ from modules.terminal.display.terminals import knows_links
 from modules.terminal.screen import screen_on
 
 
-def page_text(markdown: str, stream: TextIO, label: str, environ: Mapping[str, str]) -> str | None:
+def page_text(
+    markdown: str,
+    stream: TextIO,
+    label: str,
+    environ: Mapping[str, str],
+    folders: Sequence[Path] = (),
+) -> str | None:
     """The markdown laid out for the terminal behind a stream; None if it is to stay as it is.
+
+    Sources are looked for in `folders`.
 
     Without colours (NO_COLOR, TERM=dumb) no escape sequence is in it.
     """
     screen = screen_on(stream)
     is_plain = not has_colours(environ)
     try:
-        page = laid_out(
-            markdown, Layout(screen.width, not is_plain and knows_links(environ)), label
-        )
+        has_links = not is_plain and knows_links(environ)
+        page = laid_out(markdown, Layout(screen.width, has_links, folders), label)
     except NotLaidOut:
         return None
     if is_plain:

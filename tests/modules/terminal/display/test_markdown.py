@@ -1,6 +1,7 @@
 """Answers laid out: what each kind of block becomes, whole words, and nothing hostile."""
 
 import time
+from pathlib import Path
 
 import pytest
 from rich.text import Text
@@ -114,6 +115,29 @@ class TestSources:
     def test_a_page_is_a_link_where_the_terminal_knows_links(self) -> None:
         text = laid_out("x\n\nSources: https://e.org/a; b.md", Layout(80, has_links=True))
         assert links(text) == {"https://e.org/a"}
+
+    def test_marks_that_end_the_text_stand_behind_its_last_word_each_source_once(self) -> None:
+        marks = "[Source: a.md, ID: a_1]\n\n[Source: b.md, ID: b_7]\n[Source: a.md, ID: a_2]"
+        assert lines(f"One.\n\nTwo.\n\n{marks}\n") == [
+            "One.",
+            "",
+            "Two. [1] [2]",
+            "",
+            "Sources",
+            "[1] a.md",
+            "[2] b.md",
+        ]
+        assert "  code()" in lines(f"```\ncode()\n```\n{marks}")
+
+    def test_a_file_is_a_link_if_it_is_there_and_below_a_folder(self, tmp_path: Path) -> None:
+        folder = tmp_path / "documents"
+        folder.mkdir()
+        for file in (folder / "my notes.md", tmp_path / "secret.md"):
+            file.touch()
+        named = "x\n\nSources: my notes.md; gone.md; ../secret.md; \0"
+        text = laid_out(named, Layout(80, has_links=True, folders=[folder]))
+        assert links(text) == {(folder / "my notes.md").as_uri()}
+        assert links(laid_out(named, Layout(80, has_links=False, folders=[folder]))) == set()
 
 
 class TestLinks:
