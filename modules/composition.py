@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, SandboxSection
+from config.schema import AgentProfile, NotifyMode, SandboxSection
 from config.server_list import is_documents_server, is_memory_server
 from config.servers import ServerSpec
 from config.settings import Places
@@ -28,6 +28,7 @@ from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.questions import Questions, unanswered
+from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
 PINS_FILE: Final = "tool_pins.json"
@@ -40,6 +41,9 @@ MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 
+QUESTION_WAITS: Final = "Cortex-R: a question waits for you"
+
+
 @frozen
 class Display:
     """What a run tells on stderr, and asks there; no `questions` where nobody can type answers."""
@@ -48,17 +52,33 @@ class Display:
     questions: Questions | None
 
 
+_CALLS: Final[Mapping[NotifyMode, Callable[[str], str] | None]] = {
+    "auto": partial(notification, environ=os.environ),
+    "bell": lambda _: "\a",
+    "off": None,
+}
+
+
 def open_display(
-    stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
+    stderr: TextIO | None,
+    redactor: Redactor,
+    *,
+    verbose: bool,
+    quiet: bool,
+    notify: NotifyMode = "off",
 ) -> Display:
-    """A display on `stderr`, which is None where the process began without one."""
+    """A display on `stderr`, which is None where the process began without one.
+
+    `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    """
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor), None)
+        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
     stream.before_held = progress.make_room
-    return Display(progress, Questions(Dialogue(sys.stdin, stream), progress.say))
+    dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
+    return Display(progress, Questions(dialogue, progress.say))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:

@@ -87,6 +87,9 @@ class Conversation:
     """Answers requests one after the other; `async with` bounds servers and sandbox.
 
     `listener` gets every event of every run, and notices that arise between runs.
+
+    Attributes:
+        document_folders: where the documents lie that answers name as their sources.
     """
 
     def __init__(
@@ -127,7 +130,7 @@ class Conversation:
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
-        self._document_folders = tuple(document_folders)
+        self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
@@ -215,7 +218,7 @@ class Conversation:
         """
         before, folder_before = self._profile, self._memory_folder
         self._profile, self._memory_folder = profile, memory_folder
-        self._policy, self._document_folders = policy, tuple(document_folders)
+        self._policy, self.document_folders = policy, tuple(document_folders)
         if self._known is not None and policy is not None:
             self._known.use(policy)
         else:
@@ -319,7 +322,7 @@ class Conversation:
             self._model.name,
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
-            await asyncio.to_thread(count_files, self._document_folders),
+            await asyncio.to_thread(count_files, self.document_folders),
         )
         return RunOutcome("done", answer=help_page(here), message="")
 

@@ -177,7 +177,11 @@ class Interaction:
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         redactor.mask(profile.memory.mask)
         display = open_display(
-            sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
+            sys.stderr,
+            redactor,
+            verbose=arguments.verbose,
+            quiet=arguments.quiet,
+            notify=profile.terminal.notify,
         )
         self.progress = display.progress
         demands = self._demands()
@@ -235,7 +239,7 @@ class Interaction:
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
-                print_answer(text, sys.stdout)
+                print_answer(text, sys.stdout, self.conversation.document_folders)
             elif is_line:
                 print_failure_line(complaints.redactor.text(outcome.message), sys.stdout)
         if outcome.answer is None:

@@ -7,6 +7,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
@@ -187,7 +188,7 @@ def wanted_output(argv: Sequence[str]) -> OutputFormat:
     """The format that a command line asks for, as far as that shows in one that can't be read."""
     words, _ = _parted(argv)
     found: OutputFormat = "text"
-    for word, following in zip(words, [*words[1:], ""], strict=False):  # of no word, no pair
+    for word, following in pairwise((*words, "")):
         option, sign, value = word.partition("=")
         value = value if sign else following
         if word == "--json":

@@ -1,5 +1,6 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, one_line
+from core.base.text import clause, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
@@ -47,6 +48,9 @@ from modules.terminal.wording import (
     verbose_lines,
     writing_line,
 )
+
+CALLED_AFTER_SECONDS: Final = 10.0
+"""Who waits longer for a run may be looking elsewhere when it ends."""
 
 _PURPOSES: Final[Mapping[ModelPurpose, str]] = {
     "perception": "perception",
@@ -89,17 +93,22 @@ class Progress:
         is_held: Callable[[], bool] = lambda: False,
         clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
+        call: Callable[[str], str] | None = None,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.
 
         While `is_held`, somebody else has the terminal: nothing is written over there. `clock`
-        gives seconds, and `schedule` calls back, for what is waited for.
+        gives seconds, and `schedule` calls back, for what is waited for. `call` gives what makes
+        a terminal tell a text to a person who looks elsewhere.
         """
         self._stream = stream
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
+        self._call = call
+        self._clock = clock
+        self._run_began = math.inf
         self._waits = Waits(
             stream,
             self.say,
@@ -161,6 +170,7 @@ class Progress:
         """Name what is waited for from now on, and no more what has come."""
         match event:
             case RunStarted():
+                self._run_began = self._clock()
                 self._waits.begin_run()
             case PlanWritten():
                 self._wait("plan", "sandbox", "the plan to run", has_row=False)
@@ -170,8 +180,12 @@ class Progress:
                 self._wait(("tool", call_id), "tool", shown_name(tool), has_row=False)
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
-            case RunFinished():
+            case RunFinished(outcome):
                 self._waits.end_all()
+                took = self._clock() - self._run_began
+                if took > CALLED_AFTER_SECONDS and outcome.status != "interrupted":
+                    ended = "done" if outcome.answer is not None else "no answer"
+                    self.call_user(f"Cortex-R: {ended} after {seconds_text(took)}")
             case _:
                 self._follow_model(event)
 
@@ -209,6 +223,12 @@ class Progress:
     def end_waits(self) -> None:
         """Leave the terminal's line empty: somebody else writes, or the run is over."""
         self._waits.end_all()
+
+    def call_user(self, text: str) -> None:
+        """Have the terminal tell who looks elsewhere, by a notification or a bell."""
+        is_watched = self._stream is not None and self._stream.isatty()
+        if self._call is not None and is_watched and self._loudness != "quiet":
+            self._write(self._call(text))
 
     def make_room(self) -> None:
         """Empty the terminal's line for somebody else, who has the terminal next."""
