@@ -1,56 +1,11 @@
 """Spans of a session's runs, from its items: what lies in what, when, and how it went."""
 
-import base64
-import hashlib
 import json
-import re
 
-from core.turn import MemoryItem
 from core.values import Json, JsonObject
-from modules.trace.page import trace_page
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import mermaid_text, time_text, tree_text
-
-HOSTILE = "</script><script>alert(1)</script><!-- é"
-
-
-def item(at: float, kind: str, **more: Json) -> MemoryItem:
-    return MemoryItem.model_validate({"timestamp": at, "type": kind, "text": "", **more})
-
-
-def call(at: float, number: int, seconds: float, *, ok: bool = True) -> list[MemoryItem]:
-    metadata: JsonObject = {"server": "math", "call_id": number}
-    fields: JsonObject = {"tool_name": "add", "tool_args": {"a": number}}
-    ended: JsonObject = {"success": ok, "tool_result": {"result": "12" if ok else "boom"}}
-    return [
-        item(at, "tool_call", metadata={**metadata}, **fields),
-        item(
-            at + seconds,
-            "tool_output",
-            metadata={**metadata, "seconds": seconds},
-            **fields,
-            **ended,
-        ),
-    ]
-
-
-def plan(at: float, seconds: float, attempt: int, *, ok: bool, **more: Json) -> MemoryItem:
-    return item(
-        at + seconds,
-        "tool_output",
-        tool_name="solve_sandbox",
-        tool_args={"plan": "async def solve(): ..."},
-        tool_result={"result": "FINAL_ANSWER: 12" if ok else "error: ZeroDivisionError"},
-        success=ok,
-        metadata={"step": 1, "attempt": attempt, "seconds": seconds, **more},
-    )
-
-
-def model_call(at: float, seconds: float, **more: Json) -> JsonObject:
-    usage: Json = {"input_tokens": 900, "output_tokens": 100, "cost": 0.25}
-    told: JsonObject = {"model": "m", "purpose": "decision", "at": at, "seconds": seconds}
-    return {**told, "usage": usage, **more}
-
+from tests.modules.trace.session_items import call, item, model_call, plan
 
 SESSION = [
     item(0, "run_metadata", metadata={"title": "before all"}),
@@ -82,7 +37,7 @@ def test_plans_hold_the_calls_of_models_and_tools_that_they_made() -> None:
                 ["call", "math.add", "ok", []],
                 ["call", "math.add", "failed", []],
             ]],
-            ["plan", "plan 1.2", "ok", [
+            ["plan", "plan 1.2, retry", "ok", [
                 ["call", "add", "kept", []],
                 ["call", "add", "refused", []],
             ]],
@@ -133,18 +88,3 @@ def test_times_are_told_as_people_say_them() -> None:
     assert [time_text(s) for s in (0.0064, 0.25, 9.999, 12.34, 200)] == [
         *("6 ms", "0.25 s", "10.00 s", "12.3 s", "3 min 20 s")
     ]
-
-
-def test_a_page_runs_its_own_script_alone_and_holds_what_it_shows_as_data() -> None:
-    page = trace_page([{"name": HOSTILE}], HOSTILE)
-    assert "<script>alert" not in page
-    assert page.count("<script") == page.count("</script>") == 2
-    data = page.split('id="data">')[1].split("</script>")[0]
-    assert json.loads(data) == {"title": HOSTILE, "runs": [{"name": HOSTILE}]}
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-    assert policy is not None
-    for tag in ("style", "script"):
-        text = page.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{tag}-src &#x27;sha256-{digest}&#x27;" in policy[1]
-    assert "http" not in re.sub(r"http-equiv", "", page), "no address to load from"
