@@ -356,11 +356,10 @@ examples:
         _add_prune,
     ),
     "stats": Action(
-        "the same as agent.py stats",
+        "the older name of the command stats, which does the same",
         """\
 examples:
-  agent.py stats --days 365
-  agent.py stats --html stats.html""",
+  agent.py sessions stats --days 365""",
         show_statistics,
         add_arguments,
     ),

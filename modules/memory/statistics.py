@@ -75,7 +75,11 @@ class MemoryStatistics:
 
 
 def memory_statistics(
-    kept: KeptSessions, days: int, now: datetime | None = None, clock: Clock = time.monotonic
+    kept: KeptSessions,
+    days: int,
+    now: datetime | None = None,
+    clock: Clock = time.monotonic,
+    sessions_max: int = SESSIONS_MAX,
 ) -> MemoryStatistics:
     """Read the sessions that were used in the last `days`, today's included.
 
@@ -91,7 +95,7 @@ def memory_statistics(
             status = path.stat()
             if status.st_mtime < since.timestamp():
                 older += 1
-            elif sums.sessions == SESSIONS_MAX or sums.size_bytes >= BYTES_MAX:
+            elif sums.sessions == sessions_max or sums.size_bytes >= BYTES_MAX:
                 beyond += 1
             elif status.st_size > MAX_FILE_BYTES:
                 raise StorageError(f"it has over {MAX_FILE_BYTES:,} bytes")
