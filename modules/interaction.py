@@ -250,7 +250,12 @@ class Interaction:
         """Who hears of a run's events: the display, and before it stdout where that wants them."""
         if self.setting.arguments.output != "stream-json":
             return self.progress
-        written = EventWriter(sys.stdout, self.setting.complaints.redactor)
+        setting = self.setting
+        written = EventWriter(
+            sys.stdout,
+            setting.complaints.redactor,
+            tells_prompts=setting.profile.trace.prompts,
+        )
 
         async def both(event: Event) -> None:
             await written(event)

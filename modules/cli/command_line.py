@@ -50,6 +50,7 @@ COMMANDS = {
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export what was asked before",
+    "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
