@@ -30,6 +30,7 @@ from modules.composition import (
     asking_leave,
     build_dispatcher,
     open_display,
+    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -157,6 +158,7 @@ class Interaction:
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
+        policy = provenance_policy(profile, servers.specs, places, arguments.approve)
         self.conversation = Conversation(
             profile,
             model,
@@ -167,11 +169,12 @@ class Interaction:
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
-            provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(questions, sandbox.standing_still),
+            policy,
+            asking_leave(questions, sandbox.standing_still, policy, redactor),
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
             next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
             demands,
+            permissions_of(profile, places, redactor, self.progress),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
