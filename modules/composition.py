@@ -1,9 +1,11 @@
 """Parts that requests and commands both need, built from what is configured."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
@@ -22,12 +24,15 @@ from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
 from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave
+from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
+from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.file_changes import file_change
 from modules.terminal.asking.questions import Questions, unanswered
+from modules.terminal.asking.quoting import call_arguments
 from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
@@ -186,17 +191,38 @@ def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
 
 
 def asking_leave(
-    questions: Questions | None, while_asking: Callable[[], AbstractContextManager[None]]
+    questions: Questions | None,
+    while_asking: Callable[[], AbstractContextManager[None]],
+    policy: ProvenancePolicy,
+    redactor: Redactor,
 ) -> AskLeave | None:
-    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
+    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
+
+    No secret is shown; of a file that is written, only what the tool's server may reach.
+    """
     if questions is None:
         return None
 
-    async def ask(tool: str, doubt: Doubt) -> bool | None:
+    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy)
+        if change is not None:
+            change = change.redacted(redactor)
+        shown = replace(
+            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
+        )
+        meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, doubt)
+            return await questions.allow(tool, shown, meant, change)
 
     return ask
+
+
+def permissions_of(
+    profile: AgentProfile, places: Places, redactor: Redactor, progress: Progress
+) -> Permissions:
+    """What the user has allowed this profile's agent for good."""
+    file, tell = places.permissions_file, partial(progress.say, "tool")
+    return Permissions(file, profile.agent.id, redactor, tell)
 
 
 def provenance_policy(
@@ -223,7 +249,7 @@ def provenance_policy(
         folders=folders,
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
-        home=_home(),
+        home=home_folder(),
         approvals=profile.security.approvals,
         approved=tuple(approved),
     )
@@ -251,8 +277,9 @@ def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
         yield str(spec.cwd)
 
 
-def _home() -> str:
+def home_folder() -> str:
+    """What `~` stands for; nothing where nobody knows."""
     try:
         return str(Path.home())
-    except RuntimeError:  # nobody knows
+    except RuntimeError:
         return ""

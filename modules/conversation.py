@@ -21,6 +21,7 @@ from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, is_known
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
@@ -108,6 +109,7 @@ class Conversation:
         document_folders: Sequence[Path] = (),
         memory_server: str | None = None,
         demands: Demands | None = None,
+        permissions: Permissions | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -115,7 +117,7 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request.
+        `demands` hold for each request, and so do the user's `permissions`.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -130,6 +132,7 @@ class Conversation:
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
+        self.permissions = permissions or Permissions()
         self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
@@ -256,6 +259,7 @@ class Conversation:
     def new_session(self) -> None:
         """Let the next request begin a new session."""
         self._begun = self._resume_id = self._known = None
+        self.permissions.begin_session()
 
     def resume(self, session_id: str) -> None:
         """Let the next request go on with a session that is kept.
@@ -386,7 +390,7 @@ class Conversation:
         if self._known is None:
             self._known = Known(self._policy)
         self._known.recall(memory.get_session_items())
-        return Provenance(self._known, self._ask_leave)
+        return Provenance(self._known, self._ask_leave, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""

@@ -32,6 +32,7 @@ from modules.composition import (
     document_folders,
     memory_server_id,
     open_display,
+    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -199,6 +200,7 @@ class Interaction:
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
+        policy = provenance_policy(profile, servers.specs, places, arguments.approve)
         self.conversation = Conversation(
             profile,
             model,
@@ -209,11 +211,12 @@ class Interaction:
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
-            provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(questions, sandbox.standing_still),
+            policy,
+            asking_leave(questions, sandbox.standing_still, policy, redactor),
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,
+            permissions_of(profile, places, redactor, self.progress),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
