@@ -69,7 +69,7 @@ class _Sums:
     def add(self, items: list[MemoryItem], size_bytes: int) -> None:
         self.sessions += 1
         self.size_bytes += size_bytes
-        for each in dated_exchanges(items):
+        for each in dated_exchanges(items, with_undone=True):
             self.answered += each.answer is not None
             self.asked_at.append(each.asked_at)
             if (when := local_time(each.asked_at)) is not None:

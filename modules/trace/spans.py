@@ -13,6 +13,7 @@ from core.base.frozen import frozen
 from core.base.text import one_line
 from core.turn import SANDBOX_STEP, USAGE, MemoryItem
 from core.values import Json, JsonObject
+from modules.session.history import BESIDE
 from modules.session.recorder import MODEL_CALLS
 
 SpanKind: TypeAlias = Literal["run", "plan", "model", "call", "question"]
@@ -209,9 +210,8 @@ def _model_call(call: JsonObject) -> Span:
 def _is_later(item: MemoryItem) -> bool:
     """Whether an item is about the session, as a title is, and may be of any later day."""
     of_a_run = {"question", "status", USAGE, MODEL_CALLS}
-    return (
-        item.type == "run_metadata" and item.user_query is None and not of_a_run & {*item.metadata}
-    )
+    is_none = BESIDE in item.metadata or not of_a_run & {*item.metadata}
+    return item.type == "run_metadata" and item.user_query is None and is_none
 
 
 def _begin(item: MemoryItem) -> float:

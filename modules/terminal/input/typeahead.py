@@ -20,14 +20,30 @@ def keeping_typeahead(stdin: TextIO | None = None) -> Generator[None]:
     is a new line at the prompt. Ctrl-C and Ctrl-Z do what they do. The terminal keeps some 4,000
     characters.
     """
-    terminal = sys.stdin if stdin is None else stdin
+    with _changed(sys.stdin if stdin is None else stdin, is_typed=False):
+        yield
+
+
+@contextlib.contextmanager
+def as_typed(stdin: TextIO | None = None) -> Generator[None]:
+    """While inside `keeping_typeahead`, the terminal as another program expects it."""
+    with _changed(sys.stdin if stdin is None else stdin, is_typed=True):
+        yield
+
+
+@contextlib.contextmanager
+def _changed(terminal: TextIO, *, is_typed: bool) -> Generator[None]:
     try:
         before, mode = termios.tcgetattr(terminal), termios.tcgetattr(terminal)
     except termios.error:  # it is gone
         yield
         return
-    mode[_INPUT] &= ~termios.ICRNL
-    mode[_LOCAL] &= ~_AS_TYPED
+    if is_typed:
+        mode[_INPUT] |= termios.ICRNL
+        mode[_LOCAL] |= _AS_TYPED
+    else:
+        mode[_INPUT] &= ~termios.ICRNL
+        mode[_LOCAL] &= ~_AS_TYPED
     with contextlib.suppress(termios.error):
         termios.tcsetattr(terminal, termios.TCSANOW, mode)
     try:
