@@ -468,7 +468,7 @@ class Conversation:
         room = room_characters(prompt_tokens, self._model.traits)
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
         memories: tuple[str, ...] = ()
-        if self._profile.memory.memory_service:
+        if request and self._profile.memory.memory_service:
             if self._earlier is None:
                 search = None if self._memory_server is None else self._search_memory
                 self._earlier = EarlierSessions(self._memory_folder, search)

@@ -158,6 +158,7 @@ class _Requests:
             return self.interaction.report(await self._asked(done))
         finally:
             self._is_interrupted = False
+            self.interaction.progress.end_waits()  # what goes on has no row beside a prompt
             await self._bottom.look()
 
     async def _asked(self, ask: Ask) -> RunOutcome:

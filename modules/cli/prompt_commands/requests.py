@@ -188,16 +188,12 @@ async def _context(at: AtPrompt, words: str) -> ExitCode:
         return ExitCode.ANSWERED
     rows = [(part, f"{sizes.tokens(size):,}") for part, size in sizes.parts.items() if size]
     total, room = sizes.tokens(sum(sizes.parts.values())), sizes.context_tokens
-    rows.append(("in all", f"{total:,}"))
-    window = f"{total / room:.0%} of the {room:,}" if room else "nobody says of how many"
+    part = f"{total / room:.0%} of the {room:,} tokens" if room else "an unknown part of those"
     ratio = sizes.characters_per_token
-    told = (
-        f"{ratio:.2f}, as it counted" if ratio else f"{CHARACTERS_PER_TOKEN}, for it has read none"
-    )
-    measure = f"characters a token: {told}"
+    told = f"{ratio:.2f}, as it has counted" if ratio else f"{CHARACTERS_PER_TOKEN}, as a guess"
     lines = [
-        table_for([("next prompt", "tokens"), *rows]),
-        f"{window} that {model.name} takes; {measure}",
+        table_for([("next prompt", "tokens"), *rows, ("in all", f"{total:,}")]),
+        f"{part} that {model.name} has room for; characters a token: {told}",
     ]
     if sizes.images:
         lines.append(f"and {counted(sizes.images, 'picture')}, which each service counts otherwise")

@@ -21,7 +21,7 @@ def copy_text(text: str, stream: TextIO, environ: Mapping[str, str] = os.environ
         ValueError: there is no terminal that could, or the text is longer than one takes.
     """
     if not (stream.isatty() and can_erase(environ)):
-        raise ValueError("no terminal is there that could")
+        raise ValueError("no terminal is there")
     data = text.encode("utf-8", "replace")
     if len(data) > COPIED_BYTES_MAX:
         raise ValueError(f"of its {len(data):,} bytes, a terminal takes {COPIED_BYTES_MAX:,}")

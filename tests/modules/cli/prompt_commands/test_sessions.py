@@ -148,7 +148,7 @@ async def test_without_a_terminal_nothing_is_copied(tmp_path: Path) -> None:
     keep(tmp_path, "notes", *exchange("how many?", "two"))
     async with Typed(tmp_path) as typed:
         await typed.run("/resume notes")
-        with pytest.raises(UsageError, match=r"no terminal is there that could; /save FILE"):
+        with pytest.raises(UsageError, match=r"no terminal is there; /save FILE"):
             await typed.run("/copy")
 
 
