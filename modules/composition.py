@@ -25,6 +25,9 @@ from core.provenance.checks import Doubt
 from core.provenance.guard import AskLeave
 from core.provenance.known import ProvenancePolicy
 from core.session import MultiMCP
+from modules.guidance.guide import Guide
+from modules.guidance.project import GuidanceText
+from modules.guidance.trust import FILE_NAME, TrustStore
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.questions import Questions, unanswered
@@ -169,6 +172,18 @@ def asking_leave(
             return await questions.allow(tool, doubt)
 
     return ask
+
+
+def guide_for(profile: AgentProfile, places: Places, questions: Questions | None) -> Guide:
+    """What user and project have written for the agent, around the folder that we are in."""
+
+    async def confirm(text: GuidanceText) -> bool | None:
+        if questions is None or not questions.is_attended():
+            return None
+        return await questions.trust(text.kind, str(text.path), text.size_bytes, text.text)
+
+    trust = TrustStore(places.home / FILE_NAME)
+    return Guide(places.home, Path.cwd(), profile.guidance, trust, confirm)
 
 
 def provenance_policy(

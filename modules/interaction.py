@@ -29,6 +29,7 @@ from modules.composition import (
     ServerAccess,
     asking_leave,
     build_dispatcher,
+    guide_for,
     open_display,
     provenance_policy,
     sandbox_limits,
@@ -172,6 +173,7 @@ class Interaction:
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
             next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
             demands,
+            None if arguments.no_instructions else guide_for(profile, places, questions),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

@@ -20,6 +20,7 @@ from modules.cli.parser import (
     OptionsParser,
     ParserBuilt,
     add_approve_option,
+    add_instructions_option,
     add_loudness_options,
     add_source_options,
     looks_like_option,
@@ -49,6 +50,7 @@ COMMANDS = {
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export what was asked before",
     "trace": "show what runs did, with times, or as a page",
+    "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
@@ -150,6 +152,7 @@ class Arguments(Options):
     resume: str | None
     goes_on: bool
     no_memory: bool
+    no_instructions: bool
     approve: list[str]
     stdin: StdinUse
 
@@ -347,6 +350,7 @@ def _add_options(parser: OptionsParser) -> None:
     parser.add_argument(
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
+    add_instructions_option(parser)
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument(
         "--output-format",

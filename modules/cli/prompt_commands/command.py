@@ -15,7 +15,9 @@ from modules.interaction import Setting
 from modules.session.kept import KeptSessions
 from modules.terminal.input.candidates import Candidate
 
-Group: TypeAlias = Literal["Requests", "Sessions", "Servers and documents", "Settings", "Terminal"]
+Group: TypeAlias = Literal[
+    "Requests", "Sessions", "Servers and documents", "Settings", "Terminal", "Yours"
+]
 
 GROUPS: Final[tuple[Group, ...]] = (
     "Requests",
@@ -23,6 +25,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     "Servers and documents",
     "Settings",
     "Terminal",
+    "Yours",
 )
 """In the order in which `/help` lists them."""
 

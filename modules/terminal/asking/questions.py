@@ -12,7 +12,7 @@ import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from urllib.parse import urlsplit
 
-from core.base.text import shorten
+from core.base.text import shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
@@ -42,6 +42,10 @@ URL_CHARACTERS_MAX = 4_000
 
 WAITING_MAX = 8
 """So many questions wait for their turn; further ones are declined."""
+
+FIRST_LINES = 15
+FIRST_CHARACTERS = 2_000
+"""How much of a text is shown that is to be trusted."""
 
 MESSAGE_CHARACTERS_TOLD = 120
 """How much of a declined question is told."""
@@ -116,6 +120,21 @@ class Questions:
         if too_long or not self.is_attended():
             return None
         return await self._agreed(leave_text(tool, doubt), "Let it? [y/N] ")
+
+    async def trust(self, kind: str, path: str, size_bytes: int, text: str) -> bool | None:
+        """Whether the user trusts a project's text for the agent; None if there is no answer.
+
+        Its first lines are shown.
+        """
+        first = "\n".join(text.split("\n")[:FIRST_LINES])
+        more = "…\n" if len(first) < len(text) else ""
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
+                dialogue.write(f"\n── {kind} of this project: {on_one_line(path)} ──\n")
+                dialogue.write(f"{quoted(first[:FIRST_CHARACTERS])}{more}{size_text(size_bytes)}; ")
+                prompt = "follow it, now and while it stays as it is? [y/N] "
+                return await is_confirmed(dialogue, prompt, default=False)
+        return None
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
