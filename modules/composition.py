@@ -14,6 +14,7 @@ from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import listed
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
@@ -39,6 +40,9 @@ PINS_FILE: Final = "tool_pins.json"
 
 MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 """The one server whose results hold nobody's text."""
+
+FILES_NAMED: Final = 5
+"""So many files of a skill are named where it is asked about."""
 
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
@@ -180,7 +184,10 @@ def guide_for(profile: AgentProfile, places: Places, questions: Questions | None
     async def confirm(text: GuidanceText) -> bool | None:
         if questions is None or not questions.is_attended():
             return None
-        return await questions.trust(text.kind, str(text.path), text.size_bytes, text.text)
+        beside = listed((name for name, _ in text.files[:FILES_NAMED]), len(text.files))
+        parts = (text.description, text.text, f"Beside it: {beside}" if beside else "")
+        heading = f"{text.kind} of this project: {text.path}"
+        return await questions.trust(heading, "\n\n".join(filter(None, parts)), text.size_bytes)
 
     trust = TrustStore(places.home / FILE_NAME)
     return Guide(places.home, Path.cwd(), profile.guidance, trust, confirm)

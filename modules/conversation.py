@@ -67,7 +67,7 @@ class Demands:
     tools: tuple[str, ...] | None = None
 
 
-INTERRUPTED_EARLY = "interrupted while the servers were starting"
+INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
 
 
@@ -183,6 +183,11 @@ class Conversation:
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
+
+    @property
+    def guide(self) -> Guide | None:
+        """What user and project have written for the model, where it reads."""
+        return self._guide
 
     @property
     def items(self) -> list[MemoryItem]:

@@ -35,6 +35,7 @@ from modules.composition import (
     sandbox_limits,
 )
 from modules.conversation import Conversation, Demands
+from modules.guidance.guide import Guide
 from modules.model_manager import ModelManager, choose_model
 from modules.models.serving.budget import FREE
 from modules.offline.welcome import asks_for_help
@@ -43,6 +44,7 @@ from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
+from modules.terminal.asking.questions import Questions
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits, interrupting
 
@@ -173,7 +175,7 @@ class Interaction:
             [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
             next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
             demands,
-            None if arguments.no_instructions else guide_for(profile, places, questions),
+            self._guide(model, questions),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -261,6 +263,12 @@ class Interaction:
             elif arguments.session is None:
                 self.progress.say("memory", f"continues the session {session_id}")
         return session_id
+
+    def _guide(self, model: ModelManager, questions: Questions | None) -> Guide | None:
+        """What finds texts for the model; None where it reads none, or is to have none."""
+        if self.setting.arguments.no_instructions or not model.traits.reads_text:
+            return None
+        return guide_for(self.setting.profile, self.setting.places, questions)
 
     def _without_seed(self, model: ModelManager) -> str | None:
         """Which of the models take no seed, where one was asked for."""

@@ -183,7 +183,7 @@ def wanted_output(argv: Sequence[str]) -> OutputFormat:
     """The format that a command line asks for, as far as that shows in one that can't be read."""
     words, _ = _parted(argv)
     found: OutputFormat = "text"
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in zip(words, (*words[1:], ""), strict=False):  # there may be none
         option, sign, value = word.partition("=")
         value = value if sign else following
         if word == "--json":

@@ -91,7 +91,7 @@ def _texts_at(around: Surroundings, path: Path) -> list[GuidanceText]:
     for problem in (problem for each in found for problem in each.problems):
         around.complaints.say("guidance", problem)
     texts = [text for each in found for text in each.texts if not text.is_own]
-    if above:
+    if above or not given.is_dir():  # which a name has that is not there
         texts = [text for text in texts if text.path == Path(os.path.realpath(given))]
     if not texts:
         raise UsageError(

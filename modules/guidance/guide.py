@@ -162,8 +162,8 @@ class Guide:
         verdict, key = self.verdict(text), (text.path, text.sha256)
         if verdict is not None or key in self._left_out:
             return bool(verdict)
-        self._left_out.add(key)
         said = await self._confirm(text) if self._confirm is not None else None
+        self._left_out.add(key)
         if said is None:
             how = f"agent.py trust {shlex.quote(str(text.path))}"
             self._tell(f"{text.kind} {text.name} left out, not trusted yet; to trust: {how}")

@@ -22,7 +22,10 @@ TEXT_BYTES_MAX: Final = 256 * 1024
 FRONT_CHARACTERS_MAX: Final = 16 * 1024
 
 _BORDER: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
-_PLAIN_VALUE: Final = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(?!['\"|>&*])(\S.*)$", re.MULTILINE)
+_PLAIN_VALUE: Final = re.compile(
+    r"^(name|description|argument-hint|allowed-tools|model):[ \t]+(?!['\"|>&*])(\S.*)$",
+    re.MULTILINE,
+)
 
 
 @frozen

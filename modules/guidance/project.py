@@ -209,10 +209,10 @@ def _inside(path: Path, root: Path | None) -> Path:
 
 
 def _entries(shelf: Path) -> list[Path]:
-    """The folders in a folder of skills, in order, links to folders too."""
+    """What lies in a folder of skills, in order."""
     try:
         with os.scandir(shelf) as found:
-            names = [entry.name for entry in islice(found, SKILLS_MAX) if entry.is_dir()]
+            names = [entry.name for entry in islice(found, SKILLS_MAX)]
     except OSError:
         return []
     return [shelf / name for name in sorted(names) if not name.startswith(".")]

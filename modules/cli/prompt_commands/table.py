@@ -7,10 +7,17 @@ from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
 from modules.cli.prompt_commands.servers import SERVER_COMMANDS
 from modules.cli.prompt_commands.sessions import SESSION_COMMANDS
 from modules.cli.prompt_commands.terminal import TERMINAL_COMMANDS
+from modules.cli.prompt_commands.user_commands import SKILL_COMMANDS
 
 COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
     sorted(
-        (*SESSION_COMMANDS, *MEMORY_COMMANDS, *SERVER_COMMANDS, *TERMINAL_COMMANDS),
+        (
+            *SESSION_COMMANDS,
+            *MEMORY_COMMANDS,
+            *SERVER_COMMANDS,
+            *SKILL_COMMANDS,
+            *TERMINAL_COMMANDS,
+        ),
         key=lambda command: GROUPS.index(command.group),
     )
 )

@@ -1,14 +1,23 @@
 """Commands of the user's own at the prompt: seen at once, and told of where broken."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from config.settings import SettingsError
-from core.errors import ExitCode
+from core.base.text import one_line
+from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
-from modules.guidance.commands import COMMANDS_MAX, UserCommand, command_files, read_command
+from modules.guidance.commands import (
+    COMMANDS_MAX,
+    TOLD_CHARACTERS,
+    UserCommand,
+    command_files,
+    read_command,
+)
+from modules.terminal.tables import table_for
 
 _Seen: TypeAlias = tuple[int, int, int]
 """Changes with a file's content: when it was written, its size, which file it is."""
@@ -73,6 +82,36 @@ def _prompt_command(command: UserCommand) -> PromptCommand:
     return PromptCommand(command.name, "Yours", command.description, run, hint)
 
 
+async def _skills(at: AtPrompt, words: str) -> ExitCode:
+    """Each skill, what it is for, and whether it may be used."""
+    guide = at.conversation.guide
+    if guide is None:
+        raise UsageError("no skill is used: --no-instructions, or the planner reads none")
+    _, found = await asyncio.to_thread(guide.find)
+    states = {True: "trusted", False: "refused", None: "not trusted yet: agent.py trust"}
+    rows = [
+        (
+            skill.name,
+            one_line(skill.description, TOLD_CHARACTERS),
+            "yours" if skill.is_own else states[guide.verdict(skill)],
+        )
+        for skill in found.texts
+    ]
+    table = table_for([("skill", "for", "state"), *rows]) if rows else "there is no skill"
+    at.say("guidance", "\n".join((table, *found.problems)))
+    return ExitCode.ANSWERED
+
+
 async def _ask(command: UserCommand, at: AtPrompt, words: str) -> ExitCode | Ask:
     """What is typed behind the command goes where its text says."""
     return Ask(command.request(words))
+
+
+SKILL_COMMANDS: Final = (
+    PromptCommand(
+        "skills",
+        "Servers and documents",
+        "the skills that may be used, and what for",
+        _skills,
+    ),
+)

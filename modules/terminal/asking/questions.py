@@ -12,7 +12,7 @@ import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from urllib.parse import urlsplit
 
-from core.base.text import shorten, size_text
+from core.base.text import counted, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
@@ -121,20 +121,27 @@ class Questions:
             return None
         return await self._agreed(leave_text(tool, doubt), "Let it? [y/N] ")
 
-    async def trust(self, kind: str, path: str, size_bytes: int, text: str) -> bool | None:
-        """Whether the user trusts a project's text for the agent; None if there is no answer.
+    async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:
+        """Whether the user trusts a project's text, of which the first lines are shown.
 
-        Its first lines are shown.
+        None: there is no answer.
+
+        Raises:
+            CancelledError: Ctrl-C; what asks ends with the run.
         """
-        first = "\n".join(text.split("\n")[:FIRST_LINES])
-        more = "…\n" if len(first) < len(text) else ""
-        with contextlib.suppress(Declined, Cancelled):
+        lines = text.split("\n")
+        left = max(len(lines) - FIRST_LINES, 0)
+        more = f"({counted(left, 'more line')}; look into it first)\n" if left else ""
+        first = shorten("\n".join(lines[:FIRST_LINES]), FIRST_CHARACTERS)
+        try:
             async with self._asking() as dialogue:
-                dialogue.write(f"\n── {kind} of this project: {on_one_line(path)} ──\n")
-                dialogue.write(f"{quoted(first[:FIRST_CHARACTERS])}{more}{size_text(size_bytes)}; ")
-                prompt = "follow it, now and while it stays as it is? [y/N] "
+                dialogue.write(f"\n── {on_one_line(heading)} ──\n{quoted(first)}{more}")
+                prompt = f"{size_text(size_bytes)}. Follow it, while it stays as it is? [y/N] "
                 return await is_confirmed(dialogue, prompt, default=False)
-        return None
+        except Interrupted:
+            raise asyncio.CancelledError from None
+        except (Declined, Cancelled):
+            return None
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
