@@ -327,6 +327,9 @@ class GuidanceSection(Section):
     """Folders with a `SKILL.md`: under CORTEX_HOME, and of the project."""
 
 
+NotifyMode: TypeAlias = Literal["auto", "bell", "off"]
+
+
 class TerminalSection(Section):
     """How the prompt behaves."""
 
@@ -334,6 +337,12 @@ class TerminalSection(Section):
     """The keys that edit a line."""
     plain: StrictBool = False
     """For screen readers: nothing is drawn anew, no line below the prompt, as with TERM=dumb."""
+    shell: StrictBool = False
+    """A line that begins with `!` is run by your shell, with the terminal to itself; its output
+    stays out of prompts, and our keys out of its environment."""
+    notify: Annotated[NotifyMode, BeforeValidator(_as_written)] = "auto"
+    """What calls you when a run of over 10 s ends, or a question waits: `auto`: a notification
+    where the terminal is known to make one (OSC 9), else a bell."""
 
 
 class TraceSection(Section):

@@ -87,7 +87,7 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
             display.progress,
             guide=None
             if around.options.no_instructions
-            else guide_for(profile, around.places, display.questions),
+            else guide_for(around.places, display.questions),
         )
         async with conversation:
             await dispatcher.initialize()  # a model has them from the second request on, at least

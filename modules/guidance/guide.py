@@ -31,7 +31,7 @@ from modules.guidance.project import (
     find_skills,
     read_beside,
 )
-from modules.guidance.trust import TrustStore
+from modules.guidance.trust import FILE_NAME, TrustStore
 from modules.session.text_file import variable_name
 
 CHARACTERS_MAX: Final = 32 * 1024
@@ -106,27 +106,20 @@ UNGUIDED: Final = Guided()
 class Guide:
     """The texts around one working folder, for the requests of one process."""
 
-    def __init__(
-        self,
-        home: Path,
-        folder: Path,
-        wanted: GuidanceSection,
-        trust: TrustStore,
-        confirm: Confirm | None = None,
-    ) -> None:
+    def __init__(self, home: Path, folder: Path, confirm: Confirm | None = None) -> None:
         """Read nothing yet; `home` is CORTEX_HOME. Without `confirm` nobody can be asked."""
         self._home = home
         self._folder = folder
-        self._wanted = wanted
-        self._trust = trust
         self._confirm = confirm
         self._left_out: set[tuple[Path, str]] = set()
         self._told: set[str] = set()
         self._notices: list[str] = []
 
-    async def for_request(self, request: str, context_tokens: int | None) -> Guided:
+    async def for_request(
+        self, request: str, wanted: GuidanceSection, context_tokens: int | None
+    ) -> Guided:
         """What prompts are given; asks where a text is new or has changed."""
-        instructions, skills = await asyncio.to_thread(self.find)
+        instructions, skills = await asyncio.to_thread(self.find, wanted)
         for problem in (*instructions.problems, *skills.problems):
             self._tell(problem)
         used = [text for text in instructions.texts if await self._is_trusted(text)]
@@ -145,9 +138,9 @@ class Guide:
             notices,
         )
 
-    def find(self) -> tuple[Found, Found]:
+    def find(self, wanted: GuidanceSection) -> tuple[Found, Found]:
         """Instructions and skills, trusted or not; reads the disk."""
-        wanted, nothing = self._wanted, Found(())
+        nothing = Found(())
         return (
             find_instructions(self._home, self._folder) if wanted.instructions else nothing,
             find_skills(self._home, self._folder) if wanted.skills else nothing,
@@ -155,7 +148,7 @@ class Guide:
 
     def verdict(self, text: GuidanceText) -> bool | None:
         """Whether a text is trusted, as far as the user has said."""
-        return text.is_own or self._trust.verdict(text.path, text.sha256)
+        return text.is_own or TrustStore(self._home / FILE_NAME).verdict(text.path, text.sha256)
 
     async def _is_trusted(self, text: GuidanceText) -> bool:
         """The same; asks where nothing was said, once in this process."""
@@ -169,7 +162,7 @@ class Guide:
             self._tell(f"{text.kind} {text.name} left out, not trusted yet; to trust: {how}")
             return False
         try:
-            self._trust.decide(text.path, text.sha256, is_trusted=said)
+            TrustStore(self._home / FILE_NAME).decide(text.path, text.sha256, is_trusted=said)
         except OSError as error:
             self._tell(f"not remembered for the next time: {error.strerror or error}")
         return said

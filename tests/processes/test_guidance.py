@@ -8,7 +8,7 @@ import pytest
 
 from tests.command_line import agent, environment, plan, script, without_servers, write_profile
 from tests.modules.guidance.places import put, put_skill
-from tests.processes.screens import ScreenTerminal
+from tests.screens import ScreenTerminal
 
 PROMPT = "cortex-r>"
 CTRL_C, CTRL_D = "\x03", "\x04"

@@ -87,7 +87,7 @@ async def _skills(at: AtPrompt, words: str) -> ExitCode:
     guide = at.conversation.guide
     if guide is None:
         raise UsageError("no skill is used: --no-instructions, or the planner reads none")
-    _, found = await asyncio.to_thread(guide.find)
+    _, found = await asyncio.to_thread(guide.find, at.conversation.profile.guidance)
     states = {True: "trusted", False: "refused", None: "not trusted yet: agent.py trust"}
     rows = [
         (

@@ -7,7 +7,6 @@ import pytest
 from config.schema import GuidanceSection
 from modules.guidance.guide import CHARACTERS_MAX, Guide, Guided
 from modules.guidance.project import GuidanceText
-from modules.guidance.trust import TrustStore
 from tests.modules.guidance.places import project, put, put_skill
 
 
@@ -31,10 +30,9 @@ class Around:
         self.home, self.root, self.inner = project(folder)
         self.shelf = self.root / ".agents" / "skills"
 
-    def guide(self, person: Person | None = None, wanted: GuidanceSection | None = None) -> Guide:
+    def guide(self, person: Person | None = None) -> Guide:
         """One process, with somebody to be asked or nobody."""
-        store = TrustStore(self.home / "trusted.json")
-        return Guide(self.home, self.inner, wanted or GuidanceSection(), store, person)
+        return Guide(self.home, self.inner, person)
 
 
 @pytest.fixture
@@ -42,8 +40,10 @@ def around(tmp_path: Path) -> Around:
     return Around(tmp_path)
 
 
-async def guided(guide: Guide, request: str = "hello", context: int | None = None) -> Guided:
-    return await guide.for_request(request, context)
+async def guided(
+    guide: Guide, request: str = "hello", context: int | None = None, **wanted: bool
+) -> Guided:
+    return await guide.for_request(request, GuidanceSection(**wanted), context)
 
 
 async def test_where_there_is_nothing_nothing_is_said(around: Around) -> None:
@@ -159,7 +159,7 @@ async def test_what_nobody_sees_does_not_reach_the_model(around: Around) -> None
 async def test_each_kind_can_be_left_out(wanted: str, has: tuple[str, str], around: Around) -> None:
     put(around.home / "CORTEX.md", "say so")
     put_skill(around.home / "skills", "pdf-forms", "box", "Fill PDF forms")
-    found = await guided(around.guide(wanted=GuidanceSection(**{wanted: False})), "fill PDF forms")
+    found = await guided(around.guide(), "fill PDF forms", None, **{wanted: False})
     instructions, skill = has
     assert instructions in found.section
     assert skill in found.note
