@@ -112,10 +112,10 @@ class ToolIndex:
         """Whether some tool shares more with the request than one word of its description."""
         return bool(self.near(request, 1))
 
-    def near(self, request: str, limit: int) -> list[ToolSpec]:
-        """The tools that do, the best first."""
+    def near(self, request: str, limit: int, share: float = PASSING_MATCH) -> list[ToolSpec]:
+        """The tools that do, the best first; `share` says what else is passing."""
         sums = self._sums(request)
-        least = PASSING_MATCH * _telling(len(self._tools), 1)
+        least = share * _telling(len(self._tools), 1)
         near = [position for position in sums if sums[position] >= least]
         return [self._tools[p] for p in sorted(near, key=lambda p: (-sums[p], p))[:limit]]
 

@@ -22,7 +22,7 @@ from core.base.text import one_line
 from core.ports import TextInput
 from core.provenance.borders import harmless
 from core.run.observation import CHARACTERS_PER_TOKEN, shorten
-from core.tools.ranking import ToolIndex
+from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
 from core.tools.spec import ToolSpec
 from modules.guidance.project import (
     Found,
@@ -42,6 +42,10 @@ CONTEXT_SHARE: Final = 4
 
 SKILLS_SHOWN: Final = 2
 """So many skills stand whole in a prompt."""
+
+FITTING_MATCH: Final = 2.2
+"""As `core.tools.ranking.PASSING_MATCH`, for descriptions of up to 1,024 characters: of the 16
+skills at github.com/anthropics/skills, those meant had 2.5 and more, others up to 2.1."""
 
 LISTED_CHARACTERS: Final = 8 * 1024
 """What the list of skills takes at most."""
@@ -175,13 +179,16 @@ class Guide:
 
 
 def _near(skills: Sequence[GuidanceText], request: str) -> list[GuidanceText]:
-    """The skills that fit a request by its words, ranked as tools are; the best first."""
+    """The skills that fit a request by its words: it names them, or they rank high as tools do."""
+    asked = {*stems(request[:REQUEST_CHARACTERS_MAX])}
+    named = [skill for skill in skills if (name := {*stems(skill.name)}) and name <= asked]
     by_name = {skill.name: skill for skill in skills}
     index = ToolIndex(
         ToolSpec(server="", name=skill.name, description=_telling(skill), input_schema={})
         for skill in skills
     )
-    return [by_name[spec.name] for spec in index.near(request, SKILLS_SHOWN)]
+    near = [by_name[spec.name] for spec in index.near(request, SKILLS_SHOWN, FITTING_MATCH)]
+    return [*named, *(skill for skill in near if skill not in named)][:SKILLS_SHOWN]
 
 
 def _telling(skill: GuidanceText) -> str:

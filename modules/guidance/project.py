@@ -32,8 +32,8 @@ FOLDERS_MAX: Final = 32
 SKILLS_MAX: Final = 100
 """Of one folder of skills."""
 
-SKILL_FILES_MAX: Final = 100
-SKILL_BYTES_MAX: Final = 4 * 1024 * 1024
+SKILL_FILES_MAX: Final = 200
+SKILL_BYTES_MAX: Final = 16 * 1024 * 1024
 """A skill with more files, or more in them, is not used."""
 
 SKILL_FOLDERS_MAX: Final = 100
@@ -49,7 +49,8 @@ class GuidanceText:
     """A text for the agent: its content and a digest of all that belongs to it.
 
     `path` is resolved, and what is trusted: a file, or a skill's folder. `name` is how it is told
-    of. A skill has a `description`, and `files` beside it by relative path, with their digests.
+    of. A skill has a `description`, and `files` beside it by relative path; those of a project
+    with their digests.
     """
 
     path: Path
@@ -144,11 +145,13 @@ def read_skill(place: Path, root: Path | None) -> GuidanceText:
     for relative, path in _files_beside(folder):
         if len(files) == SKILL_FILES_MAX:
             raise SettingsError.at(place, None, f"it has more than {SKILL_FILES_MAX} files")
-        content = read_data(path, SKILL_BYTES_MAX)
-        size_bytes += len(content)
+        digest = ""
+        if root is not None:
+            content = read_data(path, SKILL_BYTES_MAX)
+            size_bytes += len(content)
+            digest = sha256_of(content)
         if size_bytes > SKILL_BYTES_MAX:
             raise SettingsError.at(place, None, f"its files have over {SKILL_BYTES_MAX:,} bytes")
-        digest = sha256_of(content)
         files.append((relative, digest))
         whole.update(f"\n{relative}\0{digest}".encode("utf-8", "surrogateescape"))
     return GuidanceText(
@@ -164,14 +167,17 @@ def read_skill(place: Path, root: Path | None) -> GuidanceText:
 
 
 def read_beside(skill: GuidanceText, relative: str) -> str:
-    """The text of a file of a skill, if it is still what it was when the skill was read.
+    """The text of a file of a skill; of a project's, if it is still what it was.
 
     Raises:
         SettingsError: it is not, lies elsewhere, or is no text.
     """
     path = _inside(skill.path / relative, skill.path)
     data = read_data(path)
-    if sha256_of(data) != dict(skill.files).get(relative):
+    digest = dict(skill.files).get(relative)
+    if digest is None:
+        raise SettingsError.at(path, None, "it is no file of the skill")
+    if digest and sha256_of(data) != digest:
         raise SettingsError.at(path, None, "it has changed since the skill was read")
     return as_text(data, path)
 

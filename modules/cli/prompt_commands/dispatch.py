@@ -59,7 +59,7 @@ class PromptCommands:
         first, *rest = line.split(None, 1) or [""]
         words = rest[0].strip() if rest else ""
         if first.startswith("/"):
-            self._at.commands = (*self._own, *self._users.current(tells=True))
+            self._at.commands = (*self._own, *self._users.current(first[1:].lower()))
         command = self._meant(first.lower(), words)
         if command is None:
             return Ask(line.strip())

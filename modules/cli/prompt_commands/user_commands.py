@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from config.settings import SettingsError
-from core.base.text import one_line
+from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
 from modules.guidance.commands import (
@@ -36,8 +36,14 @@ class UserCommands:
         self._read: dict[Path, tuple[_Seen, UserCommand | str]] = {}
         self._told: set[str] = set()
 
-    def current(self, *, tells: bool = False) -> Sequence[PromptCommand]:
-        """The commands that are there now; with `tells`, what can't be used is told, each once."""
+    def current(self, typed: str | None = None) -> Sequence[PromptCommand]:
+        """The commands that are there now.
+
+        Where one was `typed`, what can't be used is told, each once.
+
+        Raises:
+            UsageError: what was typed can't be used.
+        """
         found: dict[str, PromptCommand] = {}
         problems: list[str] = []
         for name, path in command_files(self._folder):
@@ -46,12 +52,14 @@ class UserCommands:
                 continue
             command = self._command(name, path)
             if isinstance(command, str):
+                if name == typed:
+                    raise UsageError(command)
                 problems.append(command)
             elif len(found) < COMMANDS_MAX:
                 found.setdefault(name, _prompt_command(command))
             else:
                 problems.append(f"{self._folder}: only {COMMANDS_MAX} commands are read")
-        for problem in problems if tells else ():
+        for problem in problems if typed is not None else ():
             if problem not in self._told:
                 self._told.add(problem)
                 self._say("config", problem)
@@ -97,8 +105,8 @@ async def _skills(at: AtPrompt, words: str) -> ExitCode:
         )
         for skill in found.texts
     ]
-    table = table_for([("skill", "for", "state"), *rows]) if rows else "there is no skill"
-    at.say("guidance", "\n".join((table, *found.problems)))
+    table = (table_for([("skill", "for", "state"), *rows]),) if rows else ()
+    at.say("guidance", "\n".join((counted(len(rows), "skill"), *table, *found.problems)))
     return ExitCode.ANSWERED
 
 

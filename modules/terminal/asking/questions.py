@@ -151,7 +151,7 @@ class Questions:
         try:
             async with self._asking() as dialogue:
                 dialogue.write(f"\n── {on_one_line(heading)} ──\n{quoted(first)}{more}")
-                prompt = f"{size_text(size_bytes)}. Follow it, while it stays as it is? [y/N] "
+                prompt = f"{size_text(size_bytes)}. Follow it, while it stays as it is?"
                 return await is_confirmed(dialogue, prompt, default=False)
         except Interrupted:
             raise asyncio.CancelledError from None

@@ -108,6 +108,8 @@ async def test_only_a_skill_that_fits_is_asked_about(around: Around) -> None:
     assert person.asked == ["pdf-forms"]
     assert "use the box" in found.note
     assert "brand" not in found.section
+    assert "use the box" in (await guided(guide, "what do pdf-forms do?")).note
+    assert (await guided(guide, "the colours of a rainbow")).note == ""
     later = await guided(guide, "add 5 and 7")
     assert (later.note, later.section) == ("", found.section)
 
@@ -127,7 +129,7 @@ async def test_a_plan_has_skills_and_their_files_as_variables(around: Around) ->
     assert given["skill_pdf_forms_deep_more_md"] == "about boxes"
     assert given["skill_pdf_forms"].startswith("use the box\nFiles beside it")
     assert found.given("return 'nothing of the kind'") == ()
-    put(folder / "deep" / "more.md", "changed meanwhile")
+    (folder / "deep" / "more.md").unlink()
     (text,) = (t for t in found.given("skill_pdf_forms_deep_more_md") if t.name.endswith("md"))
     assert text.text.startswith("[the file can't be read: ")
 

@@ -154,7 +154,7 @@ def test_skills_of_any_size_or_place_are_bounded(tmp_path: Path) -> None:
     large_told, main_told, many_told, outside_told = sorted(found.problems)
     assert "bytes" in large_told
     assert "leads out of" in main_told
-    assert "more than 100 files" in many_told
+    assert f"more than {SKILL_FILES_MAX} files" in many_told
     assert "leads out of" in outside_told
 
 

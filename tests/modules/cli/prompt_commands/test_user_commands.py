@@ -70,6 +70,9 @@ async def test_a_broken_file_is_told_once_and_the_others_work(tmp_path: Path) ->
         assert typed.said == [], "nothing is told while one types"
         assert await typed.run("/good") == Ask("add 5 and 7")
         assert await typed.run("/good") == Ask("add 5 and 7")
+        for _ in range(2):
+            with pytest.raises(UsageError, match="key 'description' stands twice"):
+                await typed.run("/broken x")
     broken = f"config: {folder}/broken.md:3: front matter: key 'description' stands twice"
     assert sum(said.startswith(broken) for said in typed.said) == 1
     assert len(typed.said) == 4

@@ -386,6 +386,7 @@ class TestTrust:
         assert await self.asked(person) is said
         heading = "── instructions of this project: /p/AGENTS.md ──\n│ be brief\n1.2 kB. Follow it"
         assert heading in person.shown
+        assert person.shown.count("[y/N]") == 1
 
     async def test_its_first_lines_are_quoted_and_the_others_counted(self) -> None:
         person = Person("n")
