@@ -43,6 +43,7 @@ from core.turn import (
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.guidance.guide import UNGUIDED, Guide, Guided
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -80,7 +81,7 @@ class Demands:
     tools: tuple[str, ...] | None = None
 
 
-INTERRUPTED_EARLY = "interrupted while the servers were starting"
+INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
 
 
@@ -122,6 +123,7 @@ class Conversation:
         memory_server: str | None = None,
         demands: Demands | None = None,
         permissions: Permissions | None = None,
+        guide: Guide | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -129,7 +131,8 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request, and so do the user's `permissions`.
+        `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
+        and project say to models that read.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -149,6 +152,7 @@ class Conversation:
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
+        self._guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -208,6 +212,11 @@ class Conversation:
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
+
+    @property
+    def guide(self) -> Guide | None:
+        """What user and project have written for the model, where it reads."""
+        return self._guide
 
     @property
     def items(self) -> list[MemoryItem]:
@@ -437,6 +446,7 @@ class Conversation:
                 provenance.known.user_said(by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
+        guided = await self._guided(request)
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         dispatcher: Dispatcher = self._dispatcher
@@ -457,13 +467,26 @@ class Conversation:
             memory=memory,
             model=self._model,
             parts=self._parts(
-                texts, await self._remembering(session, request, provenance), by_hand
+                texts, await self._remembering(session, request, provenance), by_hand, guided
             ),
             history=history,
             images=attached.images,
             texts=texts,
             provenance=provenance,
+            readable=guided.variables,
         )
+
+    async def _guided(self, request: str) -> Guided:
+        """What user and project have written for the model; nothing for one that reads none."""
+        traits = self._model.traits
+        if self._guide is None or not traits.reads_text:
+            return UNGUIDED
+        guided = await self._guide.for_request(
+            request, self._profile.guidance, traits.context_tokens
+        )
+        for notice in guided.notices:
+            await self._listener(Notice("guidance", notice))
+        return guided
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -558,6 +581,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         remember: Remembering | None,
         by_hand: ByHand | None,
+        guided: Guided,
     ) -> Parts:
         # Slips are what people and language models make: of a planner of ours they are bugs.
         is_ours = by_hand is None and not self._model.traits.reads_text
@@ -573,13 +597,16 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            more = (on_repaired, texts, prepare, memory)
+            given = texts
+            if any(name in plan.source for name in guided.variables):
+                given = (*await asyncio.to_thread(guided.given, plan.source), *texts)
+            more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
         parts = Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile, remember, note),
+            generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,
