@@ -1,9 +1,11 @@
 """`stats` on a narrow screen."""
 
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 from core.turn import USAGE
+from core.values import Json
 from modules.session.records import MemoryRecord, array_of
 from tests.command_line import environment, write_profile
 from tests.modules.trace.session_items import call, item
@@ -17,7 +19,7 @@ def test_in_40_columns_a_day_takes_a_line_and_no_word_is_broken_outside_of_a_cel
 ) -> None:
     profile = write_profile(tmp_path)
     noon = datetime.now().replace(hour=0, minute=0, second=0).timestamp()
-    used = {"gemini": {"model_calls": 1, "input_tokens": 123_456, "cost": 12.3}}
+    used: Json = {"gemini": {"model_calls": 1, "input_tokens": 123_456, "cost": 12.3}}
     items = [
         item(noon, "run_metadata", user_query="x", metadata={"start_time": "x"}),
         *call(noon + 1, 1, 0.5),
@@ -30,7 +32,8 @@ def test_in_40_columns_a_day_takes_a_line_and_no_word_is_broken_outside_of_a_cel
     (tmp_path / "memory" / "notes.json").write_bytes(records)
     options = ["stats", "--profile", str(profile)]
     environ = environment(tmp_path, TERM="xterm-256color", NO_COLOR="1")
-    with ScreenTerminal(*options, environ=environ, cwd=tmp_path, columns=40) as terminal:
+    opened = ScreenTerminal(*options, environ=environ, cwd=tmp_path, columns=40)
+    with closing(opened) as terminal:
         shown = terminal.shows("read 1 session,")
         assert terminal.ends() == 0
     lines = shown.splitlines()
