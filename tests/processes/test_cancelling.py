@@ -57,12 +57,14 @@ def in_phase(terminal: ScreenTerminal, phase: str) -> None:
 
 
 def left_of(home: Path) -> list[str]:
-    """The command lines of processes that this home's program has started and that still run."""
+    """The command lines of processes that run in this home, or were told of it."""
     found: list[str] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"CORTEX_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_text().replace("\0", " "))
+            line = (process / "cmdline").read_bytes()
+            told = line + (process / "environ").read_bytes()
+            if str(home).encode() in told or (process / "cwd").readlink() == home:
+                found.append(line.decode().replace("\0", " "))
         except OSError:
             continue
     return found
@@ -92,6 +94,7 @@ class TestCtrlC:
     ) -> None:
         terminal = open_screen(*options)
         in_phase(terminal, phase)
+        assert left_of(tmp_path) != []
         with suppress(pexpect.EOF, OSError):  # two that come at once are one signal
             terminal.until(lambda text: not terminal.send(CTRL_C))
         assert terminal.ends() in (0, 130)
