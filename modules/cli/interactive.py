@@ -161,6 +161,8 @@ class _Requests:
             await self._bottom.look()
 
     def _next_text(self) -> str:
+        """What the prompt that is about to open begins with; a server may be waited for still."""
+        self.interaction.progress.make_room()
         text, self._at.next_text = self._at.next_text, ""
         return text
 

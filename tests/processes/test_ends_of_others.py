@@ -35,7 +35,7 @@ def test_ctrl_z_in_a_run_suspends_it_and_fg_goes_on(
     # Only a program that a shell watches can be stopped; the shell goes on when it is.
     line = 'set -m; "$@"; echo "suspended by $?"; read gone; fg'
     options = [*AGENT, *gated, "--model", script(tmp_path, [HELD]), "open the door"]
-    terminal = pexpect.spawn(
+    terminal: pexpect.spawn[str] = pexpect.spawn(
         "/bin/sh",
         ["-c", line, "sh", *options],
         env=environment(tmp_path, TERM="xterm", NO_COLOR="1"),
@@ -47,8 +47,8 @@ def test_ctrl_z_in_a_run_suspends_it_and_fg_goes_on(
     terminal.expect_exact("gate.hold(")
     terminal.send("\x1a")
     terminal.expect_exact(f"suspended by {128 + signal.SIGTSTP}")
-    rows_gone = (terminal.before or "").rpartition("\x1b[?2026h")[2]
-    assert "gate.hold" not in rows_gone
+    before: str = terminal.before or ""
+    assert "gate.hold" not in before.rpartition("\x1b[?2026h")[2], "the rows are gone"
     terminal.sendline("typed to the shell")
     terminal.expect_exact("typed to the shell")
     (gates / "door").touch()
