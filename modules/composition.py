@@ -36,6 +36,7 @@ from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import file_change
 from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.asking.quoting import call_arguments
+from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
@@ -77,16 +78,21 @@ def open_display(
     verbose: bool,
     quiet: bool,
     notify: NotifyMode = "off",
+    pictures: Pictures | None = None,
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one.
 
     `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    `pictures` keeps those that tools give.
     """
+    call = _CALLS[notify]
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
+        return Display(Progress(stderr, loudness, redactor, call=call, pictures=pictures), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
+    progress = Progress(
+        stream, loudness, redactor, is_held=stream.is_held, call=call, pictures=pictures
+    )
     stream.before_held = progress.make_room
     dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
     return Display(progress, Questions(dialogue, progress.say))

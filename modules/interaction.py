@@ -46,6 +46,7 @@ from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
+from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits, interrupting
 
@@ -184,6 +185,7 @@ class Interaction:
             verbose=arguments.verbose,
             quiet=arguments.quiet,
             notify=profile.terminal.notify,
+            pictures=Pictures(places.cache / "pictures", os.environ),
         )
         self.progress = display.progress
         demands = self._demands()
