@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT, environment, plan, script, write_profile
+from tests.command_line import ROOT, agent, environment, plan, script, write_profile
 from tests.processes.screens import ScreenTerminal
 
 SERVER = ROOT / "tests" / "fixtures" / "servers" / "writing_server.py"
@@ -188,6 +188,12 @@ def test_always_is_kept_and_holds_where_nobody_can_be_asked(scene: Scene) -> Non
     assert again.ends() == 0
     assert OPEN not in again.text
     assert scene.text == "new"
+    profile, model = (
+        str(scene.home / "profile.yaml"),
+        script(scene.home, [plan(scene.write("newer"))]),
+    )
+    done = agent(scene.home, "--profile", profile, "--model", model, "go on")
+    assert (done.code, done.out) == (0, "written\n")
     other = scene.run(*[scene.write("new", "b.txt")] * 4)
     other.shows(OPEN)
     other.send("\r")
