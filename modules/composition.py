@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, SandboxSection
-from config.server_list import is_documents_server
+from config.schema import AgentProfile, NotifyMode, SandboxSection
+from config.server_list import is_documents_server, is_memory_server
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
@@ -33,6 +33,7 @@ from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import file_change
 from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.asking.quoting import call_arguments
+from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
 PINS_FILE: Final = "tool_pins.json"
@@ -45,6 +46,9 @@ MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 
+QUESTION_WAITS: Final = "Cortex-R: a question waits for you"
+
+
 @frozen
 class Display:
     """What a run tells on stderr, and asks there; no `questions` where nobody can type answers."""
@@ -53,17 +57,33 @@ class Display:
     questions: Questions | None
 
 
+_CALLS: Final[Mapping[NotifyMode, Callable[[str], str] | None]] = {
+    "auto": partial(notification, environ=os.environ),
+    "bell": lambda _: "\a",
+    "off": None,
+}
+
+
 def open_display(
-    stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
+    stderr: TextIO | None,
+    redactor: Redactor,
+    *,
+    verbose: bool,
+    quiet: bool,
+    notify: NotifyMode = "off",
 ) -> Display:
-    """A display on `stderr`, which is None where the process began without one."""
+    """A display on `stderr`, which is None where the process began without one.
+
+    `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    """
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor), None)
+        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
     stream.before_held = progress.make_room
-    return Display(progress, Questions(Dialogue(sys.stdin, stream), progress.say))
+    dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
+    return Display(progress, Questions(dialogue, progress.say))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:
@@ -124,7 +144,7 @@ def build_dispatcher(
         # An entry that can't be used stays so, and is met anew by each request of a session.
         if text not in told:
             await progress.notice(text)
-        if text in unusable:
+        if any(text == spec.problem for spec in dispatcher.specs):
             told.add(text)
 
     async def ask(question: Question) -> Reply:
@@ -139,15 +159,12 @@ def build_dispatcher(
         with access.while_asking():
             return await questions.approve(changes)
 
-    unusable, told = {spec.problem for spec in specs}, set[str]()
+    told = set[str]()
     kind = ToolCache if access.use_cached_tools else _FreshListings
-    pins = None
-    if not all(spec.bundled for spec in specs):  # which change with this program, and are not held
-        pins = ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes)
-    return MultiMCP(
+    dispatcher = MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=pins,
+        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
         start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
@@ -160,23 +177,35 @@ def build_dispatcher(
             approve=approve,
         ),
     )
+    return dispatcher
+
+
+def document_folders(profile: AgentProfile, home: Path) -> list[Path]:
+    """The folders of documents, with absolute paths."""
+    return [home / Path(folder).expanduser() for folder in profile.documents.folders]
+
+
+def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
+    """The id of the server that finds earlier sessions, if there is one."""
+    return next((spec.id for spec in specs if is_memory_server(spec, root)), None)
 
 
 def asking_leave(
     questions: Questions | None,
     while_asking: Callable[[], AbstractContextManager[None]],
-    policy: ProvenancePolicy,
+    policy: Callable[[], ProvenancePolicy],
     redactor: Redactor,
 ) -> AskLeave | None:
     """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
 
-    No secret is shown; of a file that is written, only what the tool's server may reach.
+    No secret is shown; of a file that is written, only what the tool's server may reach by the
+    `policy` of that moment.
     """
     if questions is None:
         return None
 
     async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy)
+        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy())
         if change is not None:
             change = change.redacted(redactor)
         shown = replace(

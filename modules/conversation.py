@@ -13,11 +13,12 @@ from typing import Self
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
+from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, OnRepaired, TextInput
+from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
@@ -87,6 +88,9 @@ class Conversation:
     """Answers requests one after the other; `async with` bounds servers and sandbox.
 
     `listener` gets every event of every run, and notices that arise between runs.
+
+    Attributes:
+        document_folders: where the documents lie that answers name as their sources.
     """
 
     def __init__(
@@ -129,7 +133,7 @@ class Conversation:
         self._policy = policy
         self._ask_leave = ask_leave
         self.permissions = permissions or Permissions()
-        self._document_folders = tuple(document_folders)
+        self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
@@ -147,7 +151,7 @@ class Conversation:
         """Open the sandbox and the dispatcher; servers start when they are needed."""
         await self._stack.enter_async_context(self._sandbox)
         await self._stack.enter_async_context(self._dispatcher)
-        self._stack.push_async_callback(self._model.aclose)
+        self._stack.push_async_callback(self._close_model)
         return self
 
     async def __aexit__(
@@ -159,8 +163,7 @@ class Conversation:
         """End servers, sandbox workers and model connections; every wait is bounded."""
         if left := self._model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
-        if self._earlier is not None:
-            await self._earlier.aclose()
+        await self._close_earlier()
         await self._stack.aclose()
 
     @property
@@ -185,9 +188,66 @@ class Conversation:
         return self._profile
 
     @property
+    def policy(self) -> ProvenancePolicy:
+        """What is trusted beside the user's words."""
+        return self._policy or ProvenancePolicy()
+
+    @property
     def items(self) -> list[MemoryItem]:
         """What the session has kept, as far as this process has looked."""
         return self._begun.memory.get_session_items() if self._begun is not None else []
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where plans run."""
+        return self._sandbox
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What the model can do."""
+        return self._model.traits
+
+    async def use_model(self, model: ModelManager) -> None:
+        """Let the next request be answered by another model; the one before is closed."""
+        before, self._model = self._model, model
+        await before.aclose()
+
+    async def use_profile(
+        self,
+        profile: AgentProfile,
+        memory_folder: Path,
+        policy: ProvenancePolicy | None,
+        document_folders: Sequence[Path],
+        memory_server: str | None,
+    ) -> bool:
+        """Go by another profile, and other servers, from the next request on; as `__init__` does.
+
+        False: what is kept, or where, is another thing there, so that a new session begins.
+        """
+        before, folder_before = self._profile, self._memory_folder
+        self._profile, self._memory_folder = profile, memory_folder
+        self._policy, self.document_folders = policy, tuple(document_folders)
+        self.permissions.use(profile.agent.id)
+        if self._known is not None and policy is not None:
+            self._known.use(policy)
+        else:
+            self._known = None
+        if self._earlier is not None and memory_server != self._memory_server:
+            await self._close_earlier()
+        self._memory_server = memory_server
+        kept = (before.memory, before.trace, folder_before)
+        if kept == (profile.memory, profile.trace, memory_folder):
+            return True
+        await self._close_earlier()
+        is_kept = profile.memory.memory_service
+        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
+        place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
+        goes_on = place == (profile.memory.storage.structure, True, memory_folder)
+        session_id = self.session_id
+        self.new_session()
+        if goes_on:
+            self._resume_id = session_id  # read anew, and kept by the new settings
+        return goes_on or session_id is None
 
     async def loaded_items(self) -> list[MemoryItem]:
         """All that the session has kept so far, in earlier processes too.
@@ -240,9 +300,11 @@ class Conversation:
         if (schema := self._demands.answer_schema) is not None:
             may_repair = self._model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        limit = RequestTimeout(self._demands.timeout_seconds, self.interrupt)
-        with limit:
-            outcome = limit.settle(await self._ask(request, texts))
+        if (seconds := self._demands.timeout_seconds) is None:
+            outcome = await self._ask(request, texts)
+        else:
+            with RequestTimeout(seconds, self.interrupt) as limit:
+                outcome = limit.settle(await self._ask(request, texts))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:
@@ -270,7 +332,7 @@ class Conversation:
             self._model.name,
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
-            await asyncio.to_thread(count_files, self._document_folders),
+            await asyncio.to_thread(count_files, self.document_folders),
         )
         return RunOutcome("done", answer=help_page(here), message="")
 
@@ -285,8 +347,10 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if learnt := await self._long_term.learn(request, memory.session_id):
-            await self._listener(Notice("memory", learnt))
+        if may_state_facts(request):
+            learnt = await self._long_term.learn(request, memory.session_id)
+            if learnt:
+                await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
@@ -368,6 +432,14 @@ class Conversation:
                 await self._listener(notice)
 
         return record
+
+    async def _close_earlier(self) -> None:
+        earlier, self._earlier = self._earlier, None
+        if earlier is not None:
+            await earlier.aclose()
+
+    async def _close_model(self) -> None:
+        await self._model.aclose()
 
     async def _search_memory(self, arguments: JsonObject) -> ToolResult:
         return await search_memory(self._dispatcher, self._memory_server or "", arguments)

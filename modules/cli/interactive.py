@@ -27,8 +27,6 @@ from modules.terminal.waits import can_erase, interrupting
 
 def converse(setting: Setting) -> ExitCode:
     """Answer whatever is typed or piped in, until it ends."""
-    if setting.profile.terminal.plain:
-        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     requests = _Requests(Interaction(setting))
     return requests.interaction.run(requests.answer_all())
 
@@ -100,6 +98,7 @@ class _Requests:
         # Late: prompt_toolkit takes 0.1 s.
         from modules.terminal.input.prompt import Typing, typed_lines
 
+        self._at.is_typed = True
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
             self._say("loop", GREETING)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from modules.terminal.display.region import FREE_COLUMNS
 from modules.terminal.printing import printable, write
 
 COLUMN_GAP = "  "
@@ -22,14 +23,21 @@ def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
 
 
 def table_for(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> str:
-    """The table as `print_table` writes it to a stream, by default to stderr."""
+    """The table as `print_table` writes it to a stream.
+
+    Without one it is to be said on stderr: free of styles, which would be told as characters.
+    """
     target = sys.stderr if stream is None else stream
     if not target.isatty():
         return table(rows)
     from modules.terminal.screen import screen_on, table_text  # late: rich takes 0.06 s
 
     safe = [[printable(cell) for cell in row] for row in rows]
-    return table_text(safe, screen_on(target)).rstrip("\n")
+    if stream is not None:
+        return table_text(safe, screen_on(target)).rstrip("\n")
+    narrower = screen_on(target, screen_on(target).width - FREE_COLUMNS)
+    lines = table_text(safe, narrower, head_style="").splitlines()
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

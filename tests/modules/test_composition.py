@@ -96,7 +96,7 @@ def asking(person: Person, folder: Path) -> AskLeave:
     asked = asking_leave(
         Questions(person, lambda stage, text: None),
         nullcontext,
-        ProvenancePolicy(texts={"files": (str(folder),)}),
+        lambda: ProvenancePolicy(texts={"files": (str(folder),)}),
         Redactor({"API_KEY": "s3cr3t-of-mine"}),
     )
     assert asked is not None

@@ -1,6 +1,6 @@
 """What a command at the prompt is: a row of the one table, and what its handler works with."""
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -42,6 +42,7 @@ class AtPrompt:
         commands: the table itself, for those that tell of it.
         last_request: what was asked last in this process, as it was typed.
         next_text: what stands in the next prompt from the beginning.
+        is_typed: whether somebody types at a terminal; else lines come from a pipe.
     """
 
     setting: Setting
@@ -54,6 +55,12 @@ class AtPrompt:
     commands: Sequence["PromptCommand"] = ()
     last_request: str | None = None
     next_text: str = ""
+    is_typed: bool = False
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that keys and variables come from."""
+        return self.documents.environ
 
     def redact(self, text: str) -> str:
         """The text without secrets."""

@@ -9,11 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from config.settings import SettingsError
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import COMMANDS
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.terminal import find_command
+from modules.cli.shell_command import SHELL_MARK, run_shell
+from modules.cli.switching import look_at_server_files
 from modules.terminal.input.candidates import Candidate
 
 _COMMAND: Final = re.compile(r"/([a-z?][a-z-]*)")
@@ -34,10 +37,21 @@ class PromptCommands:
     async def run(self, line: str) -> ExitCode | Ask:
         """Do what a line says; what is no command is a request to be asked.
 
+        Servers that were added or taken away meanwhile are taken over before.
+
         Raises:
-            UsageError: a command that is not there, or is used wrongly.
+            UsageError: a command that is not there, or is used wrongly, or a file that is wrong.
             Leaving: the user has enough.
         """
+        try:
+            await look_at_server_files(self._at)
+            return await self._run(line)
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
+
+    async def _run(self, line: str) -> ExitCode | Ask:
+        if (shell := line.strip()).startswith(SHELL_MARK):
+            return await run_shell(self._at, shell.removeprefix(SHELL_MARK).strip())
         first, *rest = line.split(None, 1) or [""]
         words = rest[0].strip() if rest else ""
         command = self._meant(first.lower(), words)

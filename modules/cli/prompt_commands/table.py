@@ -7,6 +7,7 @@ from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
 from modules.cli.prompt_commands.permissions import PERMISSION_COMMANDS
 from modules.cli.prompt_commands.servers import SERVER_COMMANDS
 from modules.cli.prompt_commands.sessions import SESSION_COMMANDS
+from modules.cli.prompt_commands.settings import SETTING_COMMANDS
 from modules.cli.prompt_commands.terminal import TERMINAL_COMMANDS
 
 COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
@@ -15,6 +16,7 @@ COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
             *SESSION_COMMANDS,
             *MEMORY_COMMANDS,
             *SERVER_COMMANDS,
+            *SETTING_COMMANDS,
             *PERMISSION_COMMANDS,
             *TERMINAL_COMMANDS,
         ),

@@ -13,7 +13,8 @@ from modules.terminal.input.repl import Leaving
 
 _KEYS: Final = """\
 Tab completes; Ctrl-R searches what was typed before; Alt-Enter, Ctrl-J or a \\ at the end begins a
-new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; @file goes along."""
+new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; @file goes along.
+!COMMAND runs in your shell, where terminal.shell of the profile is true."""
 
 
 async def _help(at: AtPrompt, words: str) -> ExitCode:

@@ -23,7 +23,7 @@ _TO_LINE_END: Final = "\x1b[K"
 _BELOW: Final = "\x1b[J"
 """Erase to the end of the screen (ED)."""
 
-_FREE_COLUMNS: Final = 3
+FREE_COLUMNS: Final = 3
 """At the end of a line: some terminals go on to the next behind the last, and ^C is echoed."""
 
 _FREE_ROWS: Final = 2
@@ -137,7 +137,7 @@ class Region:
     @property
     def columns(self) -> int:
         """How many columns a row may take."""
-        return max(self._size().columns - _FREE_COLUMNS, 1)
+        return max(self._size().columns - FREE_COLUMNS, 1)
 
     @property
     def rows(self) -> int:
@@ -156,7 +156,7 @@ class Region:
             return
         with self.frame():
             size = self._size()
-            columns = max(size.columns - _FREE_COLUMNS, 1)
+            columns = max(size.columns - FREE_COLUMNS, 1)
             fitted = [self._fitted(one, columns) for one in rows[-max(size.rows - _FREE_ROWS, 1) :]]
             erasure = self._erasure(size.columns)
             self._shown = [width for _, width in fitted]

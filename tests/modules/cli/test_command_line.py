@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.cli.command_line import COMMANDS, Arguments, parse_arguments
+from modules.cli.command_line import COMMANDS, Arguments, parse_arguments, wanted_output
 
 
 def parse(*argv: str) -> Arguments:
@@ -14,6 +14,7 @@ def parse(*argv: str) -> Arguments:
 
 def test_no_arguments_at_all_mean_the_interactive_prompt() -> None:
     assert parse().request is None
+    assert wanted_output([]) == "text"
 
 
 @pytest.mark.parametrize(
@@ -149,3 +150,29 @@ def test_help_names_every_exit_code_every_option_and_every_command(help_text: st
 def test_help_fits_a_line_of_100_characters_and_any_encoding(help_text: str) -> None:
     assert max(map(len, help_text.splitlines())) <= 100
     assert help_text.isascii()
+
+
+@pytest.mark.parametrize(
+    ("argv", "output"),
+    [
+        ([], "text"),
+        (["hi"], "text"),
+        (["--json"], "json"),
+        (["--output-format"], "text"),
+        (["hi", "--output-format=stream-json"], "stream-json"),
+    ],
+)
+def test_the_output_that_is_wanted_shows_before_the_line_is_read(
+    argv: list[str], output: str
+) -> None:
+    assert wanted_output(argv) == output
+
+
+def test_a_mistake_is_not_hidden_below_a_usage_of_many_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        parse("--outptu-format", "json", "hi")
+    told = capsys.readouterr().err
+    assert "did you mean --output-format?" in told.splitlines()[0]
+    assert "agent.py --help" in told
