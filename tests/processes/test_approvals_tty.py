@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT, agent, environment, plan, script, write_profile
-from tests.processes.screens import ScreenTerminal
+from tests.screens import ScreenTerminal
 
 SERVER = ROOT / "tests" / "fixtures" / "servers" / "writing_server.py"
 BEFORE = "".join(f"line {number}\n" for number in range(1, 60))
