@@ -30,7 +30,7 @@ from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
-from modules.terminal.asking.file_changes import file_change
+from modules.terminal.asking.file_changes import FileChange, file_change
 from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.asking.quoting import call_arguments
 from modules.terminal.display.terminals import notification
@@ -204,16 +204,17 @@ def asking_leave(
     if questions is None:
         return None
 
+    def shown(tool: str, doubt: Doubt) -> tuple[Doubt, FileChange | None]:
+        change = file_change(tool, call_arguments(doubt), policy())
+        value, arguments = redactor.text(doubt.value), redactor.object(doubt.arguments)
+        harmless = replace(doubt, value=value, arguments=arguments)
+        return harmless, change and change.redacted(redactor)
+
     async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy())
-        if change is not None:
-            change = change.redacted(redactor)
-        shown = replace(
-            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
-        )
+        harmless, change = await asyncio.to_thread(shown, tool, doubt)
         meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, shown, meant, change)
+            return await questions.allow(tool, harmless, meant, change)
 
     return ask
 

@@ -1,5 +1,6 @@
 """The answer to a doubt about a call: yes, for once or always, or no, with words for the model."""
 
+import asyncio
 from typing import Final
 
 from core.provenance.asked import is_assent
@@ -30,7 +31,10 @@ async def leave_given(
     Raises:
         Declined, Cancelled: nothing is.
     """
-    folded, whole = (leave_text(tool, doubt, change, is_whole=each) for each in (False, True))
+    folded, whole = [  # a difference takes up to half a second
+        await asyncio.to_thread(leave_text, tool, doubt, change, is_whole=each)
+        for each in (False, True)
+    ]
     may_unfold = folded != whole
     dialogue.write(folded + _keys(always, may_unfold))
     while (answer := await typed(dialogue, _prompt(may_unfold), _meant)) is None:
