@@ -33,7 +33,7 @@ from modules.guidance.guide import Guide
 from modules.guidance.project import GuidanceText
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
-from modules.terminal.asking.file_changes import file_change
+from modules.terminal.asking.file_changes import FileChange, file_change
 from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.asking.quoting import call_arguments
 from modules.terminal.display.pictures import Pictures
@@ -205,26 +205,28 @@ def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
 def asking_leave(
     questions: Questions | None,
     while_asking: Callable[[], AbstractContextManager[None]],
-    policy: ProvenancePolicy,
+    policy: Callable[[], ProvenancePolicy],
     redactor: Redactor,
 ) -> AskLeave | None:
     """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
 
-    No secret is shown; of a file that is written, only what the tool's server may reach.
+    No secret is shown; of a file that is written, only what the tool's server may reach by the
+    `policy` of that moment.
     """
     if questions is None:
         return None
 
+    def shown(tool: str, doubt: Doubt) -> tuple[Doubt, FileChange | None]:
+        change = file_change(tool, call_arguments(doubt), policy())
+        value, arguments = redactor.text(doubt.value), redactor.object(doubt.arguments)
+        harmless = replace(doubt, value=value, arguments=arguments)
+        return harmless, change and change.redacted(redactor)
+
     async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy)
-        if change is not None:
-            change = change.redacted(redactor)
-        shown = replace(
-            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
-        )
+        harmless, change = await asyncio.to_thread(shown, tool, doubt)
         meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, shown, meant, change)
+            return await questions.allow(tool, harmless, meant, change)
 
     return ask
 

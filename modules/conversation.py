@@ -214,6 +214,11 @@ class Conversation:
         return self._profile
 
     @property
+    def policy(self) -> ProvenancePolicy:
+        """What is trusted beside the user's words."""
+        return self._policy or ProvenancePolicy()
+
+    @property
     def guide(self) -> Guide | None:
         """What user and project have written for the model, where it reads."""
         return self._guide
@@ -253,6 +258,7 @@ class Conversation:
         before, folder_before = self._profile, self._memory_folder
         self._profile, self._memory_folder = profile, memory_folder
         self._policy, self.document_folders = policy, tuple(document_folders)
+        self.permissions.use(profile.agent.id)
         if self._known is not None and policy is not None:
             self._known.use(policy)
         else:

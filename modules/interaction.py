@@ -203,7 +203,6 @@ class Interaction:
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
-        policy = provenance_policy(profile, servers.specs, places, arguments.approve)
         self.conversation = Conversation(
             profile,
             model,
@@ -214,8 +213,10 @@ class Interaction:
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
-            policy,
-            asking_leave(questions, sandbox.standing_still, policy, redactor),
+            provenance_policy(profile, servers.specs, places, arguments.approve),
+            asking_leave(
+                questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
+            ),
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,
