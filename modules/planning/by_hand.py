@@ -1,7 +1,7 @@
 """Runs of which a part is taken over: a plan that is given, one only written, a prompt measured."""
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Final
 
 from config.schema import AgentProfile
 from core.context import AgentContext, Parts
@@ -20,44 +20,38 @@ from core.turn import (
 NOT_RUN = "the plan was written, and not run"
 
 
-class ByHand(Protocol):
-    """What a run does otherwise than by itself."""
+class ByHand:
+    """What a run does otherwise than by itself: as it stands, nothing.
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the session keeps the run, and learns from its request."""
-        ...
+    Attributes:
+        is_plain: it is a run as any other.
+        is_kept: the session keeps the run, and learns from its request.
+        is_told: others hear of what goes on in it.
+        said: what counts as the user's words beside the request.
+    """
 
-    @property
-    def is_told(self) -> bool:
-        """Whether others hear of what goes on in it."""
-        ...
-
-    @property
-    def said(self) -> str:
-        """What counts as the user's words beside the request."""
-        ...
+    is_plain = is_kept = is_told = True
+    said = ""
 
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """The profile of the run."""
-        ...
+        return profile
 
     def parts(self, parts: Parts) -> Parts:
         """The parts of the run, those that are taken over among them."""
-        ...
+        return parts
 
 
-class WrittenPlan:
+NOTHING_BY_HAND: Final = ByHand()
+
+
+class WrittenPlan(ByHand):
     """Keeps the plan that a run would run, as `plan`; None until there is one."""
 
-    is_kept, is_told, said = False, True, ""
+    is_plain = is_kept = False
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
-
-    def profile(self, profile: AgentProfile) -> AgentProfile:
-        """The same."""
-        return profile
 
     def parts(self, parts: Parts) -> Parts:
         """Those that plan, and nothing that runs."""
@@ -75,14 +69,14 @@ class WrittenPlan:
         return FinalAnswer(NOT_RUN)
 
 
-class GivenPlan:
+class GivenPlan(ByHand):
     """Runs a plan that is there, once, repaired and checked; another is not asked for.
 
     Text that it wants read goes on to the planner, if the plan `answers` a request; else, as with
     `run-plan`, it is the answer. `said` is the plan of a user: what it names counts as said.
     """
 
-    is_kept = is_told = True
+    is_plain = False
 
     def __init__(self, source: str, *, answers: bool, said: str = "") -> None:
         self._plan = Plan(source)

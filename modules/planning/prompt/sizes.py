@@ -1,10 +1,10 @@
 """How large a prompt is, part by part."""
 
-from config.schema import AgentProfile
 from core.base.frozen import frozen
-from core.ports import DecisionInputs, ModelRequest, ModelTraits
+from core.ports import DecisionInputs
 from core.run.observation import observation_room
 from core.strategy import CHARACTERS_PER_TOKEN
+from modules.decision import PlanWriter
 from modules.memory.past import Past, exchange_characters
 from modules.planning.prompt.stubs import summarize_tools
 from modules.session.attachments import texts_note
@@ -29,14 +29,11 @@ class PromptSizes:
 
 
 def prompt_sizes(
-    request: ModelRequest,
-    inputs: DecisionInputs,
-    past: Past,
-    profile: AgentProfile,
-    traits: ModelTraits,
+    writer: PlanWriter, inputs: DecisionInputs, prompt_path: str, past: Past
 ) -> PromptSizes:
-    """The parts of the prompt that was written from `inputs` and `past`."""
-    tools_room = profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+    """The parts of the prompt that would be written."""
+    request, traits = writer.request(inputs, prompt_path, past), writer.model.traits
+    tools_room = writer.profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     text_room = observation_room(traits.context_tokens)
     parts = {
         "tools": len(summarize_tools(inputs.tools, tools_room)),
