@@ -318,6 +318,15 @@ class SecuritySection(Section):
     """Tools whose results may name any path of their own server."""
 
 
+class GuidanceSection(Section):
+    """Which texts for the agent reach prompts; those of a project once you have trusted them."""
+
+    instructions: StrictBool = True
+    """`CORTEX.md` under CORTEX_HOME, and `CORTEX.md` or `AGENTS.md` of the project."""
+    skills: StrictBool = True
+    """Folders with a `SKILL.md`: under CORTEX_HOME, and of the project."""
+
+
 NotifyMode: TypeAlias = Literal["auto", "bell", "off"]
 
 
@@ -354,6 +363,7 @@ class AgentProfile(Section):
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()
     web: WebSection = WebSection()
+    guidance: GuidanceSection = GuidanceSection()
     terminal: TerminalSection = TerminalSection()
     security: SecuritySection = SecuritySection()
     trace: TraceSection = TraceSection()

@@ -31,6 +31,7 @@ from modules.cli.command_line import (
     wanted_output,
 )
 from modules.cli.parser import Misused
+from modules.guidance.commands import request_meant
 from modules.session.request import clean_request, read_request
 from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
@@ -99,6 +100,8 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = read_request(sys.stdin.buffer)
     elif arguments.request is not None:
         request = clean_request(arguments.request)
+    if request is not None and request.startswith("/"):
+        request = clean_request(request_meant(request, places.home))
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = arguments.adapted(load_profile(profile_file))
     if profile.terminal.plain:

@@ -16,6 +16,7 @@ from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import listed
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
@@ -28,6 +29,8 @@ from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
 from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
+from modules.guidance.guide import Guide
+from modules.guidance.project import GuidanceText
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import file_change
@@ -42,6 +45,9 @@ PINS_FILE: Final = "tool_pins.json"
 
 MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 """The one server whose results hold nobody's text."""
+
+FILES_NAMED: Final = 5
+"""So many files of a skill are named where it is asked about."""
 
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
@@ -215,6 +221,20 @@ def asking_leave(
             return await questions.allow(tool, shown, meant, change)
 
     return ask
+
+
+def guide_for(places: Places, questions: Questions | None) -> Guide:
+    """What user and project have written for the agent, around the folder that we are in."""
+
+    async def confirm(text: GuidanceText) -> bool | None:
+        if questions is None or not questions.is_attended():
+            return None
+        beside = listed((name for name, _ in text.files[:FILES_NAMED]), len(text.files))
+        parts = (text.description, text.text, f"Beside it: {beside}" if beside else "")
+        heading = f"{text.kind} of this project: {text.path}"
+        return await questions.trust(heading, "\n\n".join(filter(None, parts)), text.size_bytes)
+
+    return Guide(places.home, Path.cwd(), confirm)
 
 
 def permissions_of(

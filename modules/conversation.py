@@ -43,6 +43,7 @@ from core.turn import (
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.guidance.guide import UNGUIDED, Guide, Guided
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -54,9 +55,8 @@ from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
-from modules.planning.by_hand import NOTHING_BY_HAND, ByHand, MeasuredPrompt
+from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.planning.preparation import prepare_plan
-from modules.planning.prompt.sizes import PromptSizes, prompt_sizes
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
@@ -80,7 +80,7 @@ class Demands:
     tools: tuple[str, ...] | None = None
 
 
-INTERRUPTED_EARLY = "interrupted while the servers were starting"
+INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
 
 
@@ -122,6 +122,7 @@ class Conversation:
         memory_server: str | None = None,
         demands: Demands | None = None,
         permissions: Permissions | None = None,
+        guide: Guide | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -129,7 +130,8 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request, and so do the user's `permissions`.
+        `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
+        and project say to models that read.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -149,6 +151,7 @@ class Conversation:
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
+        self._guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -203,6 +206,11 @@ class Conversation:
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
+
+    @property
+    def guide(self) -> Guide | None:
+        """What user and project have written for the model, where it reads."""
+        return self._guide
 
     @property
     def items(self) -> list[MemoryItem]:
@@ -310,10 +318,8 @@ class Conversation:
         """What has notes written on the session's oldest exchanges."""
         session = self._session()
         if session.summary is None:
-            memory = session.memory
-            session.summary = RunningSummary(
-                memory, memory.session_id, self._redactor, self._listener
-            )
+            where = session.memory, session.memory.session_id
+            session.summary = RunningSummary(*where, self._redactor, self._listener)
         return session.summary
 
     @contextlib.asynccontextmanager
@@ -325,22 +331,6 @@ class Conversation:
                 yield self._model
         finally:
             await self._keep_usage(used_since(used_by, self._model.usage_by_model))
-
-    async def next_prompt(self, request: str) -> PromptSizes | None:
-        """How large the prompt of a request would be; None for a planner that reads none.
-
-        Raises:
-            StorageError: the session can't be read.
-            UsageError: an image that the request names can't be used.
-        """
-        measured, session = MeasuredPrompt(), self._session()
-        if self._model.traits.reads_text:
-            await self._ask(request, (), measured)
-        remember = await self._remembering(session, request, None)
-        if (inputs := measured.inputs) is None or remember is None:
-            return None
-        writer, past = PlanWriter(self._model, self._profile), remember.told(inputs.history)
-        return prompt_sizes(writer, inputs, measured.prompt_path, past)
 
     async def ask(
         self,
@@ -413,10 +403,9 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if by_hand.is_kept and may_state_facts(request):
-            learnt = await self._long_term.learn(request, memory.session_id)
-            if learnt:
-                await self._listener(Notice("memory", learnt))
+        learns = by_hand.is_kept and may_state_facts(request)
+        if learns and (learnt := await self._long_term.learn(request, memory.session_id)):
+            await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
@@ -425,6 +414,7 @@ class Conversation:
                 provenance.known.user_said(by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
+        guided = await self._guided(request)
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         dispatcher: Dispatcher = self._dispatcher
@@ -445,12 +435,27 @@ class Conversation:
             profile=by_hand.profile(self._profile),
             memory=memory,
             model=self._model,
-            parts=by_hand.parts(self._parts(texts, remember, is_given=not by_hand.is_plain)),
+            parts=by_hand.parts(
+                self._parts(texts, remember, guided, is_given=not by_hand.is_plain)
+            ),
             history=history,
             images=attached.images,
             texts=texts,
             provenance=provenance,
+            readable=guided.variables,
         )
+
+    async def _guided(self, request: str) -> Guided:
+        """What user and project have written for the model; nothing for one that reads none."""
+        traits = self._model.traits
+        if self._guide is None or not traits.reads_text:
+            return UNGUIDED
+        guided = await self._guide.for_request(
+            request, self._profile.guidance, traits.context_tokens
+        )
+        for notice in guided.notices:
+            await self._listener(Notice("guidance", notice))
+        return guided
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -540,7 +545,12 @@ class Conversation:
                 await self.keep(usage_item(used_by, time.time()))
 
     def _parts(
-        self, texts: tuple[TextInput, ...], remember: Remembering | None, *, is_given: bool
+        self,
+        texts: tuple[TextInput, ...],
+        remember: Remembering | None,
+        guided: Guided,
+        *,
+        is_given: bool,
     ) -> Parts:
         # Slips are what people and language models make: of a planner of ours they are bugs.
         prepare = prepare_plan if is_given or self._model.traits.reads_text else as_written
@@ -555,13 +565,16 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            more = (on_repaired, texts, prepare, memory)
+            given = texts
+            if any(name in plan.source for name in guided.variables):
+                given = (*await asyncio.to_thread(guided.given, plan.source), *texts)
+            more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile, remember, note),
+            generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,

@@ -30,6 +30,7 @@ from modules.composition import (
     asking_leave,
     build_dispatcher,
     document_folders,
+    guide_for,
     memory_server_id,
     open_display,
     permissions_of,
@@ -217,6 +218,7 @@ class Interaction:
             memory_server_id(servers.specs, places.root),
             demands,
             permissions_of(profile, places, redactor, self.progress),
+            None if arguments.no_instructions else guide_for(places, questions),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

@@ -22,6 +22,7 @@ from modules.cli.parser import (
     OptionsParser,
     ParserBuilt,
     add_approve_option,
+    add_instructions_option,
     add_loudness_options,
     add_source_options,
     looks_like_option,
@@ -52,6 +53,7 @@ COMMANDS = {
     "sessions": "list, search, show, export what was asked before",
     "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
+    "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
@@ -153,6 +155,7 @@ class Arguments(Options):
     resume: str | None
     goes_on: bool
     no_memory: bool
+    no_instructions: bool
     approve: list[str]
     stdin: StdinUse
 
@@ -356,6 +359,7 @@ def _add_options(parser: OptionsParser) -> None:
     parser.add_argument(
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
+    add_instructions_option(parser)
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument(
         "--output-format",

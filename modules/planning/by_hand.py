@@ -1,4 +1,4 @@
-"""Runs of which a part is taken over: a plan that is given, one only written, a prompt measured."""
+"""Runs of which a part is taken over: a plan that is given, or one that is only written."""
 
 from dataclasses import replace
 from typing import Final
@@ -86,7 +86,7 @@ class GivenPlan(ByHand):
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """Without a lifeline: a plan that fails is to be changed by who gave it."""
         steps = profile.strategy.max_steps if self._answers else 1
-        return _with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
+        return with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
 
     def parts(self, parts: Parts) -> Parts:
         """Those in whose place the plan stands in the first step."""
@@ -124,30 +124,7 @@ class GivenPlan(ByHand):
         return replace(parts, perceive=perceive, generate_plan=write, run_plan=act)
 
 
-class MeasuredPrompt(WrittenPlan):
-    """Keeps what the first prompt of a run would be written from; no model is asked."""
-
-    is_told = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inputs: DecisionInputs | None = None
-        self.prompt_path = ""
-
-    def profile(self, profile: AgentProfile) -> AgentProfile:
-        """One in which words alone perceive."""
-        return _with_strategy(profile, perception="never")
-
-    def parts(self, parts: Parts) -> Parts:
-        """Those that come before a plan is asked for."""
-
-        async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
-            self.inputs, self.prompt_path = inputs, prompt_path
-            return Plan(NOT_RUN)
-
-        return replace(super().parts(parts), generate_plan=keep)
-
-
-def _with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
+def with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
+    """The profile with other values in its strategy."""
     strategy = profile.strategy.model_copy(update=changed)
     return profile.model_copy(update={"strategy": strategy})

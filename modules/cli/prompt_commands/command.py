@@ -16,7 +16,9 @@ from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.session.kept import KeptSessions
 from modules.terminal.input.candidates import Candidate
 
-Group: TypeAlias = Literal["Requests", "Sessions", "Servers and documents", "Settings", "Terminal"]
+Group: TypeAlias = Literal[
+    "Requests", "Sessions", "Servers and documents", "Settings", "Terminal", "Yours"
+]
 
 GROUPS: Final[tuple[Group, ...]] = (
     "Requests",
@@ -24,6 +26,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     "Servers and documents",
     "Settings",
     "Terminal",
+    "Yours",
 )
 """In the order in which `/help` lists them."""
 

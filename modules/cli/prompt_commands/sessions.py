@@ -26,7 +26,6 @@ from modules.terminal.input.codes import COPIED_BYTES_MAX, copy_text
 from modules.terminal.tables import table_for
 from modules.terminal.wording import activity_text, usage_text
 from modules.trace.spans import runs_of
-from modules.trace.text import tree_text
 
 SESSIONS_SHOWN: Final = 10
 """So many of the newest sessions are listed, where no number is said."""
@@ -123,6 +122,8 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         items = await asyncio.to_thread(at.kept.items, session_id)
     else:
         items = await at.conversation.loaded_items()
+    from modules.trace.text import tree_text  # late: it brings rich, which takes 0.06 s
+
     if not (runs := runs_of(items)):
         raise UsageError("nothing was asked in this session yet; /trace ID shows another")
     columns = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else None

@@ -10,6 +10,7 @@ from modules.cli.prompt_commands.servers import SERVER_COMMANDS
 from modules.cli.prompt_commands.sessions import SESSION_COMMANDS
 from modules.cli.prompt_commands.settings import SETTING_COMMANDS
 from modules.cli.prompt_commands.terminal import TERMINAL_COMMANDS
+from modules.cli.prompt_commands.user_commands import SKILL_COMMANDS
 
 COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
     sorted(
@@ -18,6 +19,7 @@ COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
             *SESSION_COMMANDS,
             *MEMORY_COMMANDS,
             *SERVER_COMMANDS,
+            *SKILL_COMMANDS,
             *SETTING_COMMANDS,
             *PERMISSION_COMMANDS,
             *TERMINAL_COMMANDS,

@@ -12,7 +12,7 @@ import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from urllib.parse import urlsplit
 
-from core.base.text import shorten
+from core.base.text import counted, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
@@ -48,6 +48,10 @@ URL_CHARACTERS_MAX = 4_000
 
 WAITING_MAX = 8
 """So many questions wait for their turn; further ones are declined."""
+
+FIRST_LINES = 15
+FIRST_CHARACTERS = 2_000
+"""How much of a text is shown that is to be trusted."""
 
 MESSAGE_CHARACTERS_TOLD = 120
 """How much of a declined question is told."""
@@ -131,6 +135,28 @@ class Questions:
             async with self._asking() as dialogue:
                 return await leave_given(dialogue, tool, doubt, always, change)
         return Leave("no")
+
+    async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:
+        """Whether the user trusts a project's text, of which the first lines are shown.
+
+        None: there is no answer.
+
+        Raises:
+            CancelledError: Ctrl-C; what asks ends with the run.
+        """
+        lines = text.split("\n")
+        left = max(len(lines) - FIRST_LINES, 0)
+        more = f"({counted(left, 'more line')}; look into it first)\n" if left else ""
+        first = shorten("\n".join(lines[:FIRST_LINES]), FIRST_CHARACTERS)
+        try:
+            async with self._asking() as dialogue:
+                dialogue.write(f"\n── {on_one_line(heading)} ──\n{quoted(first)}{more}")
+                prompt = f"{size_text(size_bytes)}. Follow it, while it stays as it is?"
+                return await is_confirmed(dialogue, prompt, default=False)
+        except Interrupted:
+            raise asyncio.CancelledError from None
+        except (Declined, Cancelled):
+            return None
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""

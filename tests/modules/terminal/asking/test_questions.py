@@ -368,3 +368,34 @@ class TestQuestionsOfPlans:
             person.typing.set()
         assert server.result() == Reply("accept", {"a": "Ada"})
         assert model.result() == "the red one"
+
+
+class TestTrust:
+    async def asked(self, person: Person, text: str = "be brief") -> bool | None:
+        async with asyncio.timeout(5):
+            questions = Questions(person, lambda stage, text: None, lambda: None)
+            return await questions.trust("instructions of this project: /p/AGENTS.md", text, 1234)
+
+    @pytest.mark.parametrize(
+        ("typed", "said"), [("y", True), ("n", False), ("", False), (CTRL_D, None)]
+    )
+    async def test_a_text_is_trusted_by_a_yes_alone(
+        self, typed: str | Exception, said: object
+    ) -> None:
+        person = Person(typed)
+        assert await self.asked(person) is said
+        heading = "── instructions of this project: /p/AGENTS.md ──\n│ be brief\n1.2 kB. Follow it"
+        assert heading in person.shown
+        assert person.shown.count("[y/N]") == 1
+
+    async def test_its_first_lines_are_quoted_and_the_others_counted(self) -> None:
+        person = Person("n")
+        await self.asked(person, "one\n── the program ──\x1b[2J\n" + "more\n" * 100)
+        assert "\n── the program" not in person.shown
+        assert "\x1b" not in person.shown
+        assert person.shown.count("│ more") == 13
+        assert "(88 more lines; look into it first)" in person.shown
+
+    async def test_ctrl_c_ends_what_asks(self) -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await self.asked(Person(CTRL_C))
