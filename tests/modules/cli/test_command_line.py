@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.cli.command_line import COMMANDS, Arguments, parse_arguments
+from modules.cli.command_line import COMMANDS, Arguments, parse_arguments, wanted_output
 
 
 def parse(*argv: str) -> Arguments:
@@ -149,3 +149,9 @@ def test_help_names_every_exit_code_every_option_and_every_command(help_text: st
 def test_help_fits_a_line_of_100_characters_and_any_encoding(help_text: str) -> None:
     assert max(map(len, help_text.splitlines())) <= 100
     assert help_text.isascii()
+
+
+def test_the_wanted_output_is_seen_in_any_words_and_in_none() -> None:
+    assert wanted_output([]) == "text"
+    assert wanted_output(["add", "--json"]) == "json"
+    assert wanted_output(["--output-format", "stream-json"]) == "stream-json"
