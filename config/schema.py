@@ -318,6 +318,9 @@ class SecuritySection(Section):
     """Tools whose results may name any path of their own server."""
 
 
+NotifyMode: TypeAlias = Literal["auto", "bell", "off"]
+
+
 class TerminalSection(Section):
     """How the prompt behaves."""
 
@@ -328,6 +331,9 @@ class TerminalSection(Section):
     shell: StrictBool = False
     """A line that begins with `!` is run by your shell, with the terminal to itself; its output
     stays out of prompts, and our keys out of its environment."""
+    notify: Annotated[NotifyMode, BeforeValidator(_as_written)] = "auto"
+    """What calls you when a run of over 10 s ends, or a question waits: `auto`: a notification
+    where the terminal is known to make one (OSC 9), else a bell."""
 
 
 class TraceSection(Section):

@@ -64,6 +64,11 @@ class Places:
         return self.home / "config" / "mcp.json"
 
     @property
+    def permissions_file(self) -> Path:
+        """What calls the user has allowed for good, by agent."""
+        return self.home / "permissions.json"
+
+    @property
     def history_file(self) -> Path:
         """Lines typed at the interactive prompt."""
         return self.home / "history"

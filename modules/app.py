@@ -101,6 +101,8 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = clean_request(arguments.request)
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = arguments.adapted(load_profile(profile_file))
+    if profile.terminal.plain:
+        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
     is_without_tools = arguments.chosen_tools == ()
     spawned = _spawn_early(None if is_without_tools else request, servers, places)

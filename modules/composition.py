@@ -1,14 +1,16 @@
 """Parts that requests and commands both need, built from what is configured."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, SandboxSection
+from config.schema import AgentProfile, NotifyMode, SandboxSection
 from config.server_list import is_documents_server, is_memory_server
 from config.servers import ServerSpec
 from config.settings import Places
@@ -22,12 +24,16 @@ from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
 from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave
+from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
+from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.file_changes import file_change
 from modules.terminal.asking.questions import Questions, unanswered
+from modules.terminal.asking.quoting import call_arguments
+from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
 PINS_FILE: Final = "tool_pins.json"
@@ -40,6 +46,9 @@ MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 
 
+QUESTION_WAITS: Final = "Cortex-R: a question waits for you"
+
+
 @frozen
 class Display:
     """What a run tells on stderr, and asks there; no `questions` where nobody can type answers."""
@@ -48,17 +57,33 @@ class Display:
     questions: Questions | None
 
 
+_CALLS: Final[Mapping[NotifyMode, Callable[[str], str] | None]] = {
+    "auto": partial(notification, environ=os.environ),
+    "bell": lambda _: "\a",
+    "off": None,
+}
+
+
 def open_display(
-    stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
+    stderr: TextIO | None,
+    redactor: Redactor,
+    *,
+    verbose: bool,
+    quiet: bool,
+    notify: NotifyMode = "off",
 ) -> Display:
-    """A display on `stderr`, which is None where the process began without one."""
+    """A display on `stderr`, which is None where the process began without one.
+
+    `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    """
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor), None)
+        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
     stream.before_held = progress.make_room
-    return Display(progress, Questions(Dialogue(sys.stdin, stream), progress.say))
+    dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
+    return Display(progress, Questions(dialogue, progress.say))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:
@@ -166,17 +191,40 @@ def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
 
 
 def asking_leave(
-    questions: Questions | None, while_asking: Callable[[], AbstractContextManager[None]]
+    questions: Questions | None,
+    while_asking: Callable[[], AbstractContextManager[None]],
+    policy: Callable[[], ProvenancePolicy | None],
+    redactor: Redactor,
 ) -> AskLeave | None:
-    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
+    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
+
+    `policy` is asked for anew each time: servers come and go. No secret is shown; of a file that is
+    written, only what the tool's server may reach.
+    """
     if questions is None:
         return None
 
-    async def ask(tool: str, doubt: Doubt) -> bool | None:
+    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+        change = None
+        if (used := policy()) is not None:
+            change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), used)
+        if change is not None:
+            change = change.redacted(redactor)
+        shown = replace(
+            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
+        )
+        meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, doubt)
+            return await questions.allow(tool, shown, meant, change)
 
     return ask
+
+
+def permissions_of(
+    profile: AgentProfile, places: Places, redactor: Redactor, say: Callable[[str, str], None]
+) -> Permissions:
+    """What the user has allowed this profile's agent for good."""
+    return Permissions(places.permissions_file, profile.agent.id, redactor, partial(say, "tool"))
 
 
 def provenance_policy(
@@ -203,7 +251,7 @@ def provenance_policy(
         folders=folders,
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
-        home=_home(),
+        home=home_folder(),
         approvals=profile.security.approvals,
         approved=tuple(approved),
     )
@@ -231,8 +279,9 @@ def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
         yield str(spec.cwd)
 
 
-def _home() -> str:
+def home_folder() -> str:
+    """What `~` stands for; nothing where nobody knows."""
     try:
         return str(Path.home())
-    except RuntimeError:  # nobody knows
+    except RuntimeError:
         return ""

@@ -13,6 +13,7 @@ from typing import Self
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
+from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.events import Emit, Event, Notice, collect
@@ -20,6 +21,7 @@ from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, is_known
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
@@ -86,6 +88,9 @@ class Conversation:
     """Answers requests one after the other; `async with` bounds servers and sandbox.
 
     `listener` gets every event of every run, and notices that arise between runs.
+
+    Attributes:
+        document_folders: where the documents lie that answers name as their sources.
     """
 
     def __init__(
@@ -104,6 +109,7 @@ class Conversation:
         document_folders: Sequence[Path] = (),
         memory_server: str | None = None,
         demands: Demands | None = None,
+        permissions: Permissions | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -111,7 +117,7 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request.
+        `demands` hold for each request, and so do the user's `permissions`.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -126,7 +132,8 @@ class Conversation:
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
-        self._document_folders = tuple(document_folders)
+        self.permissions = permissions or Permissions()
+        self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
@@ -191,6 +198,11 @@ class Conversation:
         return self._sandbox
 
     @property
+    def policy(self) -> ProvenancePolicy | None:
+        """What calls are checked by."""
+        return self._policy
+
+    @property
     def traits(self) -> ModelTraits:
         """What the model can do."""
         return self._model.traits
@@ -214,7 +226,7 @@ class Conversation:
         """
         before, folder_before = self._profile, self._memory_folder
         self._profile, self._memory_folder = profile, memory_folder
-        self._policy, self._document_folders = policy, tuple(document_folders)
+        self._policy, self.document_folders = policy, tuple(document_folders)
         if self._known is not None and policy is not None:
             self._known.use(policy)
         else:
@@ -252,6 +264,7 @@ class Conversation:
     def new_session(self) -> None:
         """Let the next request begin a new session."""
         self._begun = self._resume_id = self._known = None
+        self.permissions.begin_session()
 
     def resume(self, session_id: str) -> None:
         """Let the next request go on with a session that is kept.
@@ -286,9 +299,11 @@ class Conversation:
         if (schema := self._demands.answer_schema) is not None:
             may_repair = self._model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        limit = RequestTimeout(self._demands.timeout_seconds, self.interrupt)
-        with limit:
-            outcome = limit.settle(await self._ask(request, texts))
+        if (seconds := self._demands.timeout_seconds) is None:
+            outcome = await self._ask(request, texts)
+        else:
+            with RequestTimeout(seconds, self.interrupt) as limit:
+                outcome = limit.settle(await self._ask(request, texts))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:
@@ -316,7 +331,7 @@ class Conversation:
             self._model.name,
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
-            await asyncio.to_thread(count_files, self._document_folders),
+            await asyncio.to_thread(count_files, self.document_folders),
         )
         return RunOutcome("done", answer=help_page(here), message="")
 
@@ -331,8 +346,10 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if learnt := await self._long_term.learn(request, memory.session_id):
-            await self._listener(Notice("memory", learnt))
+        if may_state_facts(request):
+            learnt = await self._long_term.learn(request, memory.session_id)
+            if learnt:
+                await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
@@ -378,7 +395,7 @@ class Conversation:
         if self._known is None:
             self._known = Known(self._policy)
         self._known.recall(memory.get_session_items())
-        return Provenance(self._known, self._ask_leave)
+        return Provenance(self._known, self._ask_leave, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""

@@ -32,6 +32,7 @@ from modules.composition import (
     document_folders,
     memory_server_id,
     open_display,
+    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -177,7 +178,11 @@ class Interaction:
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         redactor.mask(profile.memory.mask)
         display = open_display(
-            sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
+            sys.stderr,
+            redactor,
+            verbose=arguments.verbose,
+            quiet=arguments.quiet,
+            notify=profile.terminal.notify,
         )
         self.progress = display.progress
         demands = self._demands()
@@ -206,10 +211,13 @@ class Interaction:
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
             provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(questions, sandbox.standing_still),
+            asking_leave(
+                questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
+            ),
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,
+            permissions_of(profile, places, redactor, self.progress.say),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -235,7 +243,7 @@ class Interaction:
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
-                print_answer(text, sys.stdout)
+                print_answer(text, sys.stdout, self.conversation.document_folders)
             elif is_line:
                 print_failure_line(complaints.redactor.text(outcome.message), sys.stdout)
         if outcome.answer is None:
@@ -246,7 +254,12 @@ class Interaction:
         """Who hears of a run's events: the display, and before it stdout where that wants them."""
         if self.setting.arguments.output != "stream-json":
             return self.progress
-        written = EventWriter(sys.stdout, self.setting.complaints.redactor)
+        setting = self.setting
+        written = EventWriter(
+            sys.stdout,
+            setting.complaints.redactor,
+            tells_prompts=setting.profile.trace.prompts,
+        )
 
         async def both(event: Event) -> None:
             await written(event)

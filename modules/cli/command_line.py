@@ -7,6 +7,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
@@ -49,6 +50,7 @@ COMMANDS = {
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export what was asked before",
+    "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
@@ -187,7 +189,7 @@ def wanted_output(argv: Sequence[str]) -> OutputFormat:
     """The format that a command line asks for, as far as that shows in one that can't be read."""
     words, _ = _parted(argv)
     found: OutputFormat = "text"
-    for word, following in zip(words, (*words[1:], ""), strict=False):
+    for word, following in pairwise((*words, "")):
         option, sign, value = word.partition("=")
         value = value if sign else following
         if word == "--json":
@@ -430,6 +432,8 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
     options, words = _leading_options(argv)
     if not words or words[0] == END_OF_OPTIONS or _gives_request(options):
         return None
+    if looks_like_option(words[0]):
+        return _behind_its_option(words, program)
     if words[0] in COMMANDS:
         return _in_order(words[0], [*options, *words[1:]])
     how_far = {name: edit_distance(words[0].casefold(), name) for name in COMMANDS}
@@ -448,7 +452,7 @@ def request_options(program: str) -> OptionsParser:
     return parser
 
 
-def command_options(command: str, program: str) -> argparse.ArgumentParser:
+def command_options(command: str, program: str) -> OptionsParser:
     """The parser of a command, its actions and options."""
     try:
         _parser_of(command)(PARSER_WANTED, program)
@@ -511,10 +515,27 @@ def _goes_on(command: str, words: Sequence[str]) -> bool:
     return looks_like_option(words[1]) or words[1].casefold() in ACTIONS.get(command, ())
 
 
+def _behind_its_option(words: Sequence[str], program: str) -> list[str] | None:
+    """The command line of a command before which an option of its own stands, as `--last trace`."""
+    before, behind = _parted(words)
+    option = before[0].partition("=")[0]
+    if option in ("-h", "--help"):
+        return None
+    for at, name in enumerate(before):
+        if name in COMMANDS and option in command_options(name, program).option_names:
+            return _in_order(name, [*before[:at], *before[at + 1 :], *behind])
+    return None
+
+
 def _in_order(command: str, words: list[str]) -> list[str]:
     """The command, its action, and what stands before either: a parser of actions wants it so."""
+    actions = ACTIONS.get(command, ())
     options, rest = _leading_options(words)
-    if not options or not rest or rest[0] == END_OF_OPTIONS or command not in ACTIONS:
+    if not options and rest and looks_like_option(rest[0]):  # one of the action's own
+        before, _ = _parted(rest)
+        at = next((at for at, word in enumerate(before) if word in actions), 0)
+        options, rest = rest[:at], rest[at:]
+    if not options or not rest or rest[0] == END_OF_OPTIONS or not actions:
         return [command, *words]
     return [command, rest[0], *options, *rest[1:]]
 

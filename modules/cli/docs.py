@@ -12,7 +12,8 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
@@ -21,7 +22,7 @@ from config.server_list import documents_environment, web_environment
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode
-from modules.cli.parser import Action, CommandParser, read_action
+from modules.cli.parser import Action, CommandParser, Misused, read_action
 from modules.cli.surroundings import Options, Surroundings
 
 _HELP: Final = """\
@@ -145,9 +146,13 @@ class PromptDocuments:
             self.say("docs", "the documents server watches while it runs; nothing else is needed")
             return None
         try:
-            return parse(words)
-        except SystemExit:  # argparse has told why, on stderr
-            return None
+            with redirect_stderr(StringIO()):  # what argparse tells there is of the command line
+                return parse(words)
+        except Misused as error:
+            self.say("docs", f"{error.message.splitlines()[0]}; see /help docs")
+        except SystemExit:  # `--help` has been shown
+            pass
+        return None
 
 
 async def _read(child: asyncio.subprocess.Process) -> str:

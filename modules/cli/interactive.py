@@ -27,8 +27,6 @@ from modules.terminal.waits import can_erase, interrupting
 
 def converse(setting: Setting) -> ExitCode:
     """Answer whatever is typed or piped in, until it ends."""
-    if setting.profile.terminal.plain:
-        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     requests = _Requests(Interaction(setting))
     return requests.interaction.run(requests.answer_all())
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from config.checking import MAX_SECONDS
 from core.base.frozen import frozen
@@ -35,6 +35,10 @@ def looks_like_option(word: str) -> bool:
     return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
 
 
+USAGE_LINES_MAX: Final = 4
+"""A longer usage would hide the message below it; `--help` shows it."""
+
+
 class Misused(SystemExit):
     """A command line that can't be read; stderr has been told of it, in other words too."""
 
@@ -51,7 +55,7 @@ PARSER_WANTED: Final = ("\0parser",)
 class ParserBuilt(Exception):
     """A parser of a command, with all that it takes, in place of what it read."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
+    def __init__(self, parser: "OptionsParser") -> None:
         """Carry the parser."""
         super().__init__(parser.prog)
         self.parser = parser
@@ -66,14 +70,16 @@ class OptionsParser(argparse.ArgumentParser):
         Raises:
             Misused: always.
         """
-        self.print_usage(sys.stderr)
+        if (usage := self.format_usage()).count("\n") <= USAGE_LINES_MAX:
+            self._print_message(usage, sys.stderr)
         self._print_message(f"{self.prog}: error: {message}\n", sys.stderr)
         raise Misused(message)
 
     @property
     def option_names(self) -> frozenset[str]:
-        """Every option, as it is written."""
-        return frozenset(self._option_string_actions)
+        """Every option, as it is written; those of its actions too."""
+        choices = [each for action in self._actions for each in _parsers_of(action)]
+        return frozenset(self._option_string_actions).union(*(one.option_names for one in choices))
 
     def take_signs(self) -> None:
         """Have `-.5` and `-(3+4)` be words; by default only a plain number such as `-5` is."""
@@ -106,6 +112,13 @@ class OptionsParser(argparse.ArgumentParser):
             begun = [full for full in known if full.startswith(name)][:NEAR_SHOWN]
             near.update(dict.fromkeys(known[full] for full in begun or near_names(name, known)))
         return [*near]
+
+
+def _parsers_of(action: argparse.Action) -> list[OptionsParser]:
+    """Those of a command's actions, where it has actions."""
+    choices = cast("Mapping[str, object] | Sequence[str] | None", action.choices)
+    found = choices.values() if isinstance(choices, Mapping) else ()
+    return [each for each in found if isinstance(each, OptionsParser)]
 
 
 class CommandParser(OptionsParser):

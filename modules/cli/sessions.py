@@ -1,4 +1,4 @@
-"""`sessions`: what was asked before, listed, shown, exported, named, deleted and counted."""
+"""`sessions`: what was asked before, listed, shown, exported, named and deleted."""
 
 import argparse
 import html
@@ -15,7 +15,7 @@ from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
 from modules.cli.sessions_search import FOUND, search_sessions
-from modules.cli.sessions_stats import show_statistics
+from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.session.records import storable
@@ -138,11 +138,6 @@ def prune_sessions(around: Surroundings) -> ExitCode:
         except StorageError as error:
             around.complaints.say("memory", str(error))
     return _report_pruned(around, old, deleted)
-
-
-def session_statistics(around: Surroundings) -> ExitCode:
-    """What all sessions come to."""
-    return show_statistics(around, _kept(around))
 
 
 def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
@@ -361,11 +356,11 @@ examples:
         _add_prune,
     ),
     "stats": Action(
-        "requests, tokens and cost, and how the calls of each tool went",
+        "the older name of the command stats, which does the same",
         """\
 examples:
-  agent.py sessions stats
-  agent.py sessions stats --json | jq '.tools[] | select(.success_rate < 0.5)'""",
-        session_statistics,
+  agent.py sessions stats --days 365""",
+        show_statistics,
+        add_arguments,
     ),
 }

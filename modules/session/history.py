@@ -14,10 +14,35 @@ from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 MAX_USAGE: Final = 10**15
 """More than this of calls, tokens or dollars in one run is no figure of ours."""
 
+MODEL_CALLS: Final = "model_calls"
+"""Key of the metadata under which the calls of models stand that led to a plan."""
+
+PERCEPTION: Final = "perception"
+"""Key of the metadata under which it stands what was perceived before a plan, and how long."""
+
+QUESTION: Final = "question"
+"""Key of the metadata under which a plan's question to the user stands."""
+
+_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION}
+
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
     """The session's requests with their answers, as plans are written with them."""
     return tuple(Exchange(each.request, each.answer) for each in dated_exchanges(items))
+
+
+def runs_in(items: Iterable[MemoryItem]) -> list[list[MemoryItem]]:
+    """The items of each run, the one that begins it first, in their order.
+
+    What is about the session, as a title is, belongs to none: it may be of any later day.
+    """
+    runs: list[list[MemoryItem]] = []
+    for item in items:
+        if item.type == "run_metadata" and item.user_query is not None:
+            runs.append([item])
+        elif runs and (item.type != "run_metadata" or not _OF_A_RUN.isdisjoint(item.metadata)):
+            runs[-1].append(item)
+    return runs
 
 
 def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:

@@ -1,5 +1,6 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, one_line
+from core.base.text import clause, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
@@ -47,6 +48,9 @@ from modules.terminal.wording import (
     verbose_lines,
     writing_line,
 )
+
+CALLED_AFTER_SECONDS: Final = 10.0
+"""Who waits longer for a run may be looking elsewhere when it ends."""
 
 _PURPOSES: Final[Mapping[ModelPurpose, str]] = {
     "perception": "perception",
@@ -89,18 +93,22 @@ class Progress:
         is_held: Callable[[], bool] = lambda: False,
         clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
+        call: Callable[[str], str] | None = None,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.
 
         While `is_held`, somebody else has the terminal: nothing is written over there. `clock`
-        gives seconds, and `schedule` calls back, for what is waited for.
+        gives seconds, and `schedule` calls back, for what is waited for. `call` gives what makes
+        a terminal tell a text to a person who looks elsewhere.
         """
         self._stream = stream
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
-        self._view = RunView(self._harmless_lines, clock)
+        self._call = call
+        self._clock = clock
+        self._run_began = math.inf
         self._waits = Waits(
             stream,
             self.say,
@@ -111,6 +119,8 @@ class Progress:
             schedule=schedule,
             rows=self._rows,
         )
+        is_live = self._waits.live.is_live
+        self._view = RunView(self._harmless_lines, clock) if is_live else None
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -119,9 +129,10 @@ class Progress:
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
         with self._waits.lock, self._waits.live.frame():
-            if self._has_trail:
-                self._tell_ended_calls(event)
-            self._view.follow(event)
+            if self._view is not None:
+                if self._has_trail:
+                    self._tell_ended_calls(event, self._view)
+                self._view.follow(event)
             for stage, text in self._lines(event):
                 self.say(stage, text)
             self._follow(event)
@@ -132,12 +143,12 @@ class Progress:
         return self._waits.live.is_live and self._loudness == "normal"
 
     def _rows(self, now: float) -> Sequence[Row]:
-        return self._view.rows(now, self._waits.live.columns)
+        return () if self._view is None else self._view.rows(now, self._waits.live.columns)
 
-    def _tell_ended_calls(self, event: Event) -> None:
+    def _tell_ended_calls(self, event: Event, view: RunView) -> None:
         """Tell calls that have ended, before what comes after them; a reason is told once."""
         match event:
-            case ToolCallStarted() if not self._view.is_calling:
+            case ToolCallStarted() if not view.is_calling:
                 following = ""
             case Retrying(failure=failure):
                 following = str(failure)
@@ -147,7 +158,7 @@ class Progress:
                 following = ""
             case _:
                 return
-        for call in self._view.settled():
+        for call in view.settled():
             if call.ok:
                 columns = self._waits.live.columns
                 self._write_row(ended_row(call, self._harmless_lines, columns))
@@ -159,6 +170,7 @@ class Progress:
         """Name what is waited for from now on, and no more what has come."""
         match event:
             case RunStarted():
+                self._run_began = self._clock()
                 self._waits.begin_run()
             case PlanWritten():
                 self._wait("plan", "sandbox", "the plan to run", has_row=False)
@@ -168,8 +180,12 @@ class Progress:
                 self._wait(("tool", call_id), "tool", shown_name(tool), has_row=False)
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
-            case RunFinished():
+            case RunFinished(outcome):
                 self._waits.end_all()
+                took = self._clock() - self._run_began
+                if took > CALLED_AFTER_SECONDS and outcome.status != "interrupted":
+                    ended = "done" if outcome.answer is not None else "no answer"
+                    self.call_user(f"Cortex-R: {ended} after {seconds_text(took)}")
             case _:
                 self._follow_model(event)
 
@@ -207,6 +223,12 @@ class Progress:
     def end_waits(self) -> None:
         """Leave the terminal's line empty: somebody else writes, or the run is over."""
         self._waits.end_all()
+
+    def call_user(self, text: str) -> None:
+        """Have the terminal tell who looks elsewhere, by a notification or a bell."""
+        is_watched = self._stream is not None and self._stream.isatty()
+        if self._call is not None and is_watched and self._loudness != "quiet":
+            self._write(self._call(text))
 
     def make_room(self) -> None:
         """Empty the terminal's line for somebody else, who has the terminal next."""

@@ -18,7 +18,7 @@ from tests.command_line import (
     script,
     write_profile,
 )
-from tests.processes.screens import ScreenTerminal
+from tests.screens import ScreenTerminal
 from tests.processes.test_typing import CTRL_C, PROMPT, leave
 
 Open: TypeAlias = Callable[..., ScreenTerminal]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from tests.command_line import environment, plan, script, session_files, write_profile
-from tests.processes.screens import ScreenTerminal
+from tests.screens import ScreenTerminal
 
 PROMPT = "cortex-r>"
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"

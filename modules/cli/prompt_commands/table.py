@@ -4,6 +4,7 @@ from typing import Final
 
 from modules.cli.prompt_commands.command import GROUPS, PromptCommand
 from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
+from modules.cli.prompt_commands.permissions import PERMISSION_COMMANDS
 from modules.cli.prompt_commands.servers import SERVER_COMMANDS
 from modules.cli.prompt_commands.sessions import SESSION_COMMANDS
 from modules.cli.prompt_commands.settings import SETTING_COMMANDS
@@ -12,8 +13,12 @@ from modules.cli.prompt_commands.terminal import TERMINAL_COMMANDS
 COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
     sorted(
         (
-            *(*SESSION_COMMANDS, *MEMORY_COMMANDS, *SERVER_COMMANDS),
-            *(*SETTING_COMMANDS, *TERMINAL_COMMANDS),
+            *SESSION_COMMANDS,
+            *MEMORY_COMMANDS,
+            *SERVER_COMMANDS,
+            *SETTING_COMMANDS,
+            *PERMISSION_COMMANDS,
+            *TERMINAL_COMMANDS,
         ),
         key=lambda command: GROUPS.index(command.group),
     )

@@ -51,6 +51,9 @@ LINE_CHARACTERS_MAX: Final = 300
 UNKNOWN_INTENT: Final = "unknown"
 """What perception says that asked no model."""
 
+ARGUMENTS_FROM: Final = 40
+"""With less room, a call that has ended shows its result rather than half of both."""
+
 BAR_COLUMNS: Final = 12
 
 ESTIMATED_AFTER_SECONDS: Final = 2.0
@@ -237,7 +240,8 @@ def ended_row(call: ToolCall, harmless: Callable[[str], str], columns: int) -> R
     result, took = harmless(result_text(call, with_reason=True)), f" ({took_text(call)})"
     room = columns - columns_of(f"[tool] ✓ {name}() {took}")
     if columns_of(arguments) + columns_of(result) > room:
-        arguments = _cut(arguments, max(room // 2, room - columns_of(result)))
+        least = room // 2 if room >= ARGUMENTS_FROM else 1
+        arguments = _cut(arguments, max(least, room - columns_of(result)))
         result = _cut(result, room - columns_of(arguments))
     mark = ("✓", GREEN) if call.ok else ("✗", RED)
     return row(("[tool]", DIM), " ", mark, f" {name}({arguments}) {result}", (took, DIM))

@@ -14,6 +14,7 @@ def parse(*argv: str) -> Arguments:
 
 def test_no_arguments_at_all_mean_the_interactive_prompt() -> None:
     assert parse().request is None
+    assert wanted_output([]) == "text"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,27 @@ def test_help_fits_a_line_of_100_characters_and_any_encoding(help_text: str) -> 
     assert help_text.isascii()
 
 
-def test_the_wanted_output_is_seen_in_any_words_and_in_none() -> None:
-    assert wanted_output([]) == "text"
-    assert wanted_output(["add", "--json"]) == "json"
-    assert wanted_output(["--output-format", "stream-json"]) == "stream-json"
+@pytest.mark.parametrize(
+    ("argv", "output"),
+    [
+        ([], "text"),
+        (["hi"], "text"),
+        (["--json"], "json"),
+        (["--output-format"], "text"),
+        (["hi", "--output-format=stream-json"], "stream-json"),
+    ],
+)
+def test_the_output_that_is_wanted_shows_before_the_line_is_read(
+    argv: list[str], output: str
+) -> None:
+    assert wanted_output(argv) == output
+
+
+def test_a_mistake_is_not_hidden_below_a_usage_of_many_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        parse("--outptu-format", "json", "hi")
+    told = capsys.readouterr().err
+    assert "did you mean --output-format?" in told.splitlines()[0]
+    assert "agent.py --help" in told

@@ -34,9 +34,20 @@ from tests.modules.sandbox.sandbox_tools import spec
         (["--json", "call", "add", "a=-1"], ["call", "--json", "add", "a=-1"]),
         (["--json", "mcp", "add", "x", "--", "a"], ["mcp", "add", "--json", "x", "--", "a"]),
         (["mcp", "--help"], ["mcp", "--help"]),
+        (["--last", "trace"], ["trace", "--last"]),
+        (["--html", "run.html", "trace"], ["trace", "--html", "run.html"]),
+        (
+            ["--limit", "5", "sessions", "search", "x"],
+            ["sessions", "search", "--limit", "5", "x"],
+        ),
+        (["docs", "--mode", "words", "search", "x"], ["docs", "search", "--mode", "words", "x"]),
+        (["--nothing", "call", "add"], None),
+        (["-5", "call"], None),
     ],
 )
-def test_a_command_is_the_first_word_options_aside(argv: list[str], command: list[str]) -> None:
+def test_a_command_is_the_first_word_options_aside(
+    argv: list[str], command: list[str] | None
+) -> None:
     assert find_command(argv) == command
 
 

@@ -29,7 +29,7 @@ async def test_other_lines_are_requests(line: str, tmp_path: Path) -> None:
     [
         ("/usage now", "/usage stands alone: tokens"),
         ("/tool", "there is no command /tool; did you mean /tools?"),
-        ("/sesions 5", "there is no command /sesions; did you mean /sessions?"),
+        ("/sesions 5", "there is no command /sesions; did you mean /sessions"),
         (" /frobnicate ", "there is no command /frobnicate; see /help"),
         ("/doctor", "doctor is for the command line: agent.py doctor --help"),
         ("/run-plan plan.py", "run-plan is for the command line"),

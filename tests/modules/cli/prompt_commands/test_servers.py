@@ -60,6 +60,8 @@ async def test_documents_are_managed_with_the_words_as_they_were_typed(tmp_path:
         assert await typed.run("/docs watch") == ExitCode.BAD_USAGE
         assert await typed.run("/DOCS search 'Notice") == ExitCode.BAD_USAGE
         assert typed.said[1] == "docs: No closing quotation: search 'Notice"
+        assert await typed.run("/docs serch Notice") == ExitCode.BAD_USAGE
+        assert typed.said[2].endswith("did you mean search?; see /help docs")
 
 
 def entry(name: str = "able") -> JsonObject:

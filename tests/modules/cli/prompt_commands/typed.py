@@ -13,6 +13,7 @@ from config.settings import Places
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.events import Event
+from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.turn import RunOutcome
 from modules.cli.command_line import parse_arguments
@@ -55,6 +56,7 @@ class Typed:
         self.dispatcher = MultiMCP(
             servers, hooks=hooks, stop_grace=QUICK, slow_start_seconds=slow_start_seconds
         )
+        self.permissions = Permissions(places.permissions_file, used.agent.id, None, self._tell)
         self.conversation = Conversation(
             used,
             ModelManager(self.model),
@@ -62,6 +64,7 @@ class Typed:
             Sandbox(),
             used.memory_folder(home),
             self._listen,
+            permissions=self.permissions,
         )
         self.at = AtPrompt(
             Setting(
@@ -99,6 +102,9 @@ class Typed:
     def say(self, stage: str, text: str) -> None:
         """Keep it."""
         self.said.append(f"{stage}: {text}")
+
+    def _tell(self, text: str) -> None:
+        self.say("tool", text)
 
     async def run(self, line: str) -> ExitCode | Ask:
         """Do what a line says."""

@@ -9,6 +9,8 @@ import pytest
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
 from core.values import JsonObject
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.forms import ATTEMPTS_MAX
@@ -18,6 +20,8 @@ from modules.terminal.asking.questions import (
     Questions,
 )
 from tests.modules.terminal.asking.person import CTRL_C, CTRL_D, Person, ask, form, question
+
+ANY = Permission("web.read", "any")
 
 
 class TestForms:
@@ -287,7 +291,7 @@ async def ask_back(person: Person, text: str) -> str | None:
 class TestCtrlC:
     @pytest.mark.parametrize(
         ("kind", "given"),
-        [("ask", Reply("cancel")), ("ask_back", None), ("approve", False), ("allow", False)],
+        [("ask", Reply("cancel")), ("ask_back", None), ("approve", False), ("allow", Leave("no"))],
     )
     async def test_it_ends_the_run_at_any_question(self, kind: str, given: object) -> None:
         interrupted: list[int] = []
@@ -302,7 +306,7 @@ class TestCtrlC:
             "ask": questions.ask(question(a={"type": "string"}, b={"type": "string"})),
             "ask_back": questions.ask_back("Which one?"),
             "approve": questions.approve([ToolChange("notes", "read", "a", "b")]),
-            "allow": questions.allow("web.read", Doubt("url", "http://x", "k")),
+            "allow": questions.allow("web.read", Doubt("url", "http://x", "k"), ANY),
         }
         async with asyncio.timeout(5):
             assert await asking.pop(kind) == given
