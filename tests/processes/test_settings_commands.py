@@ -18,8 +18,8 @@ from tests.command_line import (
     script,
     write_profile,
 )
-from tests.screens import ScreenTerminal
 from tests.processes.test_typing import CTRL_C, PROMPT, leave
+from tests.screens import ScreenTerminal
 
 Open: TypeAlias = Callable[..., ScreenTerminal]
 KEY = "AIza-0123456789-not-a-real-key"
