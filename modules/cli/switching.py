@@ -57,6 +57,19 @@ async def use_profile(at: AtPrompt, file: Path) -> None:
     setting = replace(_with(at.setting, profile=file), profile=profile)
     servers = await asyncio.to_thread(_servers, at, setting)
     model = await _model(at, setting) if profile.llm != before.llm else None
+    # To its end even where Ctrl-C comes meanwhile: nobody means half a change. Waits are bounded.
+    change = asyncio.create_task(_change_profile(at, setting, servers, model))
+    try:
+        await asyncio.shield(change)
+    except asyncio.CancelledError:
+        await asyncio.wait({change})
+        raise
+
+
+async def _change_profile(
+    at: AtPrompt, setting: Setting, servers: ServerList, model: ModelManager | None
+) -> None:
+    before, profile = at.setting.profile, setting.profile
     await at.conversation.sandbox.use(sandbox_limits(profile.sandbox), profile.sandbox.require)
     if model is not None:
         await _hand_over(at, setting, model)

@@ -1,5 +1,6 @@
 """Servers that come, go, change and start anew while a dispatcher lives."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,3 +74,21 @@ async def test_a_restart_tries_what_failed_before(tmp_path: Path) -> None:
         failure = failures.of(dying)
         assert failure is not None
         assert failure.count == 2
+
+
+async def test_a_restart_of_one_that_still_starts_is_no_failure_of_it(tmp_path: Path) -> None:
+    failures = StartFailures(tmp_path / "failures.json")
+    silent = replace(server("silent"), start_timeout_seconds=0.5)
+    async with dispatcher(silent, failures=failures, logs=tmp_path / "logs", initialize=False) as (
+        multi,
+        notices,
+    ):
+        await multi.start()
+        while multi.status()[0].log_path is None:  # until its process is there
+            await asyncio.sleep(0)
+        with pytest.raises(ServerStartError, match="within"):
+            await multi.restart("silent")
+        assert notices == []
+        failure = failures.of(silent)
+        assert failure is not None
+        assert failure.count == 1

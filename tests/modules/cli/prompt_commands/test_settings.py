@@ -1,5 +1,6 @@
 """Model, profile and strategy at the prompt: shown, and changed while the session goes on."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -266,3 +267,20 @@ async def test_no_memory_and_steps_of_the_command_line_outlive_a_profile(tmp_pat
         assert typed.conversation.profile.strategy.max_steps == 2
         assert not typed.conversation.profile.memory.memory_service
         assert not typed.at.kept.is_on
+
+
+async def test_ctrl_c_leaves_no_profile_half_changed(tmp_path: Path) -> None:
+    class InterruptingModel(ClosingModel):
+        async def aclose(self) -> None:
+            typed.commands.interrupt()
+            await asyncio.sleep(0)
+            await super().aclose()
+
+    work = write(tmp_path, "work", f"llm: {{text_generation: '{script(tmp_path, [TWO])}'}}")
+    async with Typed(tmp_path) as typed:
+        before = InterruptingModel([])
+        await typed.conversation.use_model(ModelManager(before))
+        assert await typed.run("/profile work") == ExitCode.INTERRUPTED
+        assert before.is_closed
+        assert typed.conversation.profile == typed.at.setting.profile == load_profile(work)
+        assert (await typed.ask("first")).answer == "two"
