@@ -220,7 +220,7 @@ class Interaction:
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,
-            permissions_of(profile, places, redactor, self.progress),
+            permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
         )
 
