@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import os
+import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,11 +13,11 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from core.base.frozen import frozen
 from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
-from core.events import Emit, Event, Notice, collect
+from core.errors import StorageError
+from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
@@ -29,11 +30,19 @@ from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
-from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome
+from core.turn import (
+    ActionResult,
+    MemoryItem,
+    PerceptionResult,
+    Plan,
+    RunOutcome,
+    Usage,
+    used_since,
+)
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.guidance.guide import UNGUIDED, Guide, Guided
+from modules.guidance.guide import Guide, Guided, guided_for
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -44,30 +53,19 @@ from modules.model_manager import ModelManager
 from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
-from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
+from modules.planning.answer_schema import ExpectedAnswer
+from modules.planning.by_hand import ByHand, MeasuredPrompt
+from modules.planning.demands import Demands
 from modules.planning.preparation import prepare_plan
+from modules.planning.prompt.sizes import PromptSizes, prompt_sizes
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import Attached, read_attachments
-from modules.session.history import exchanges
+from modules.session.history import exchanges, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
-
-
-@frozen
-class Demands:
-    """What the user demands of each request, beside the request itself.
-
-    The answer must validate against `answer_schema`. After `timeout_seconds` the run ends without
-    one. `tools` are the only ones that it may use, by their names or those of their servers.
-    """
-
-    answer_schema: AnswerSchema | None = None
-    timeout_seconds: float | None = None
-    tools: tuple[str, ...] | None = None
-
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -140,7 +138,7 @@ class Conversation:
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
-        self._guide = guide
+        self.guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -187,14 +185,19 @@ class Conversation:
         return self._model.name
 
     @property
+    def model(self) -> ModelManager:
+        """The chain of models, and why it was chosen."""
+        return self._model
+
+    @property
+    def session_file(self) -> Path | None:
+        """The file of the current session; None before its first request."""
+        return self._begun.memory.path if self._begun is not None else None
+
+    @property
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
-
-    @property
-    def guide(self) -> Guide | None:
-        """What user and project have written for the model, where it reads."""
-        return self._guide
 
     @property
     def items(self) -> list[MemoryItem]:
@@ -288,8 +291,62 @@ class Conversation:
             self._preparation.cancel()
         return self._preparation is not None
 
-    async def ask(self, request: str, texts: tuple[TextInput, ...] = ()) -> RunOutcome:
+    async def keep(self, item: MemoryItem) -> None:
+        """Keep a further item of the session, which gets its id.
+
+        Raises:
+            StorageError: it can't be written; it stays in this process.
+        """
+        memory = self._session().memory
+        own = item.model_copy(update={"session_id": memory.session_id})
+        await asyncio.to_thread(memory.add, own)
+
+    def running_summary(self) -> RunningSummary:
+        """What has notes written on the session's oldest exchanges."""
+        session = self._session()
+        if session.summary is None:
+            memory = session.memory
+            session.summary = RunningSummary(
+                memory, memory.session_id, self._redactor, self._listener
+            )
+        return session.summary
+
+    @contextlib.asynccontextmanager
+    async def beside_runs(self) -> AsyncGenerator[ModelManager]:
+        """Models may be asked inside as in a run: it is told, bounded, and counted."""
+        used_by = dict(self._model.usage_by_model)
+        try:
+            with self._model.telling(self._listener):
+                yield self._model
+        finally:
+            await self._keep_usage(used_since(used_by, self._model.usage_by_model))
+
+    async def next_prompt(self, request: str) -> PromptSizes | None:
+        """How large the prompt of a request would be; None for a planner that reads none.
+
+        Raises:
+            StorageError: the session can't be read.
+            UsageError: an image that the request names can't be used.
+        """
+        measured, session = MeasuredPrompt(), self._session()
+        if self._model.traits.reads_text:
+            await self._ask(request, (), measured)
+        remember = await self._remembering(session, request, None)
+        if (inputs := measured.inputs) is None or remember is None:
+            return None
+        past = remember.told(inputs.history)
+        guided = await self._guided(request)
+        writer = PlanWriter(self._model, self._profile, guided=guided)
+        prompt = writer.request(inputs, measured.prompt_path, past)
+        own = len(guided.section) + len(guided.note)
+        return prompt_sizes(prompt, inputs, past, self._profile, self._model.traits, own)
+
+    async def ask(
+        self, request: str, texts: tuple[TextInput, ...] = (), by_hand: ByHand | None = None
+    ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
+
+        `by_hand` takes over a part of the run.
 
         Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
         have written them. A greeting, and a request for help, get the page that helps
@@ -304,26 +361,32 @@ class Conversation:
             may_repair = self._model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts)
+            outcome = await self._ask(request, texts, by_hand)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts))
+                outcome = limit.settle(await self._ask(request, texts, by_hand))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
-    async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:
-        if asks_for_help(request):
+    async def _ask(
+        self, request: str, texts: tuple[TextInput, ...], by_hand: ByHand | None
+    ) -> RunOutcome:
+        if by_hand is None and asks_for_help(request):
             return await self._help()
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, session, texts))
+        self._preparation = asyncio.create_task(self._prepare(request, session, texts, by_hand))
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = AgentLoop(self._preparation.result())
-            return await collect(
-                self._loop.run(), self._recording(session.recorder), self._listener
-            )
+            told = (self._listener,) if by_hand is None or by_hand.is_told else ()
+            if by_hand is None or by_hand.is_kept:
+                told = (session.recorder.telling(self._listener), *told)
+            outcome = await collect(self._loop.run(), *told)
+            if by_hand is not None and not by_hand.is_kept:
+                await self._keep_usage(outcome.usage_by_model)
+            return outcome
         finally:
             self._preparation.cancel()
             self._preparation = self._loop = None
@@ -340,7 +403,11 @@ class Conversation:
         return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
-        self, request: str, session: "_Session", texts: tuple[TextInput, ...]
+        self,
+        request: str,
+        session: "_Session",
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand | None,
     ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = session.memory
@@ -350,7 +417,7 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if may_state_facts(request):
+        if (by_hand is None or by_hand.is_kept) and may_state_facts(request):
             learnt = await self._long_term.learn(request, memory.session_id)
             if learnt:
                 await self._listener(Notice("memory", learnt))
@@ -358,6 +425,8 @@ class Conversation:
         if provenance is not None:
             for text in texts:
                 provenance.known.given(text.text)
+            if by_hand is not None and by_hand.said:
+                provenance.known.user_said(by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
         guided = await self._guided(request)
@@ -377,10 +446,12 @@ class Conversation:
             memory.session_id,
             dispatcher,
             told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
-            profile=self._profile,
+            profile=self._profile if by_hand is None else by_hand.profile(self._profile),
             memory=memory,
             model=self._model,
-            parts=self._parts(texts, await self._remembering(session, request, provenance), guided),
+            parts=self._parts(
+                texts, await self._remembering(session, request, provenance), by_hand, guided
+            ),
             history=history,
             images=attached.images,
             texts=texts,
@@ -389,16 +460,8 @@ class Conversation:
         )
 
     async def _guided(self, request: str) -> Guided:
-        """What user and project have written for the model; nothing for one that reads none."""
-        traits = self._model.traits
-        if self._guide is None or not traits.reads_text:
-            return UNGUIDED
-        guided = await self._guide.for_request(
-            request, self._profile.guidance, traits.context_tokens
-        )
-        for notice in guided.notices:
-            await self._listener(Notice("guidance", notice))
-        return guided
+        where = (self._profile.guidance, self._model.traits, self._listener)
+        return await guided_for(self.guide, request, *where)
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -440,16 +503,6 @@ class Conversation:
         for warning in memory.take_warnings():
             await self._listener(Notice("memory", warning))
 
-    def _recording(self, recorder: SessionRecorder) -> Emit:
-        """The recorder as a listener, its own troubles told as notices."""
-
-        async def record(event: Event) -> None:
-            notice = await recorder(event)
-            if notice is not None:
-                await self._listener(notice)
-
-        return record
-
     async def _close_earlier(self) -> None:
         earlier, self._earlier = self._earlier, None
         if earlier is not None:
@@ -467,16 +520,12 @@ class Conversation:
         """What prompts tell of the past; None for a planner that reads none."""
         if not self._model.traits.reads_text:
             return None
-        if session.summary is None:
-            memory = session.memory
-            session.summary = RunningSummary(
-                memory, memory.session_id, self._redactor, self._listener
-            )
+        summary = self.running_summary()
         prompt_tokens = self._profile.memory.prompt_tokens
         room = room_characters(prompt_tokens, self._model.traits)
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
         memories: tuple[str, ...] = ()
-        if self._profile.memory.memory_service:
+        if request and self._profile.memory.memory_service:
             if self._earlier is None:
                 search = None if self._memory_server is None else self._search_memory
                 self._earlier = EarlierSessions(self._memory_folder, search)
@@ -484,13 +533,24 @@ class Conversation:
             memories = await self._earlier.find(request, session_id, share)
         if memories and provenance is not None:
             provenance.known.reminded("\n".join(memories))
-        return Remembering(self._model, session.summary, prompt_tokens, facts, memories)
+        return Remembering(self._model, summary, prompt_tokens, facts, memories)
+
+    async def _keep_usage(self, used_by: Mapping[str, Usage]) -> None:
+        """Keep what models were asked for beside all runs, so that it is counted."""
+        if any(used.tokens for used in used_by.values()):
+            with contextlib.suppress(StorageError):  # it stays in this process
+                await self.keep(usage_item(used_by, time.time()))
 
     def _parts(
-        self, texts: tuple[TextInput, ...], remember: Remembering | None, guided: Guided
+        self,
+        texts: tuple[TextInput, ...],
+        remember: Remembering | None,
+        by_hand: ByHand | None,
+        guided: Guided,
     ) -> Parts:
-        # Slips are what language models make: of a planner that reads no text they are bugs.
-        prepare = prepare_plan if self._model.traits.reads_text else as_written
+        # Slips are what people and language models make: of a planner of ours they are bugs.
+        is_ours = by_hand is None and not self._model.traits.reads_text
+        prepare = as_written if is_ours else prepare_plan
 
         schema = self._demands.answer_schema
         note = schema.note if schema is not None else ""
@@ -502,14 +562,12 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            given = texts
-            if any(name in plan.source for name in guided.variables):
-                given = (*await asyncio.to_thread(guided.given, plan.source), *texts)
+            given = (*await guided.given(plan.source), *texts)
             more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
-        return Parts(
+        parts = Parts(
             perceive=self._perceive,
             generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
             run_plan=act,
@@ -518,6 +576,7 @@ class Conversation:
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self._profile.memory.memory_service else None,
         )
+        return parts if by_hand is None else by_hand.parts(parts)
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
         structure = self._profile.memory.storage.structure

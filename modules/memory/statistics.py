@@ -1,7 +1,7 @@
 """What the sessions of some days come to: requests, answers, time, models and tools, day by day."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -13,7 +13,7 @@ from core.errors import StorageError
 from core.tools.record import ToolRecord
 from core.turn import MemoryItem, Usage
 from modules.memory.tool_record import ToolCalls, newest_items
-from modules.session.history import MAX_USAGE, runs_in, usage_of
+from modules.session.history import BESIDE, MAX_USAGE, runs_in, usage_of
 from modules.session.kept import KeptSessions
 
 SESSIONS_MAX: Final = 10_000
@@ -119,28 +119,41 @@ class _Sums:
     calls: ToolCalls = field(default_factory=ToolCalls)
     left_out: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, items: Iterable[MemoryItem], size_bytes: int) -> None:
+    def add(self, items: Sequence[MemoryItem], size_bytes: int) -> None:
         self.sessions += 1
         self.size_bytes += size_bytes
         for run in runs_in(items):
-            asked_at = local_time(run[0].timestamp)
-            if asked_at is not None and asked_at.replace(tzinfo=None) >= self.since:
-                self._add_run(run, asked_at.date())
+            if (day := self._day(run[0].timestamp)) is not None:
+                self._add_run(run, day)
+        for item in items:
+            if BESIDE in item.metadata and (day := self._day(item.timestamp)) is not None:
+                self._add_usage(usage_of([item]), day)
+
+    def _day(self, timestamp: float) -> date | None:
+        """The day of a moment; None if it lies before those that are asked about."""
+        when = local_time(timestamp)
+        is_asked_about = when is not None and when.replace(tzinfo=None) >= self.since
+        return when.date() if when is not None and is_asked_about else None
 
     def _add_run(self, run: list[MemoryItem], day: date) -> None:
-        used = usage_of(run)
-        for name, usage in used.items():
-            self.models[name] = self.models.get(name, Usage()) + usage
+        self._add_usage(usage_of(run), day)
         seconds = max(item.timestamp for item in run) - run[0].timestamp
         self.days[day] = self.days.get(day, DayStatistics(day)) + DayStatistics(
             day,
             requests=1,
             answered=any(item.final_answer is not None for item in run),
             seconds=seconds if seconds <= MAX_USAGE else 0.0,
+        )
+        self.calls.add(run)
+
+    def _add_usage(self, used: Mapping[str, Usage], day: date) -> None:
+        for name, usage in used.items():
+            self.models[name] = self.models.get(name, Usage()) + usage
+        self.days[day] = self.days.get(day, DayStatistics(day)) + DayStatistics(
+            day,
             tokens=sum(usage.tokens for usage in used.values()),
             cost=sum(usage.cost for usage in used.values()),
         )
-        self.calls.add(run)
 
     def result(self) -> MemoryStatistics:
         tools = self.calls.records().values()

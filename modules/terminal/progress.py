@@ -5,11 +5,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from textwrap import indent
 from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, one_line, seconds_text
+from core.base.text import clause, counted, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
@@ -70,6 +71,9 @@ CALL_PROGRESS_LINES: Final = 20
 
 REASON_RECOGNISED_CHARACTERS: Final = 60
 """So much of a failed call's reason, found in the message that ends a run, is the same reason."""
+
+CODE_LINES: Final = 200
+"""So much of a plan is shown."""
 
 _MILD_LEVELS: Final = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
@@ -253,6 +257,21 @@ class Progress:
         if live.is_live:
             line = "\n".join(_said(line, live))
         self._write(f"{line}\n")
+
+    def show_code(self, stage: str, code: str) -> None:
+        """Write Python below its stage: indented, on a terminal with its colours."""
+        lines = self._harmless_lines(code).splitlines()
+        shown = "\n".join(lines[:CODE_LINES])
+        self.say(stage, counted(len(lines), "line"))
+        if self._waits.live.is_live:
+            from modules.terminal.display.code import coloured_pieces  # late: rich takes 0.06 s
+
+            for pieces in coloured_pieces(shown, "python"):
+                self._write_row(Row((("  ", ""), *pieces)))
+        else:
+            self._write(f"{indent(shown, '  ')}\n")
+        if (more := len(lines) - CODE_LINES) > 0:
+            self.say(stage, f"and {counted(more, 'more line')}")
 
     def _write_row(self, told: Row) -> None:
         live = self._waits.live

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from modules.terminal.display.region import FREE_COLUMNS
+from modules.terminal.display.region import FREE_COLUMNS, terminal_size
 from modules.terminal.printing import printable, write
 
 COLUMN_GAP = "  "
@@ -23,9 +23,9 @@ def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
 
 
 def table_for(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> str:
-    """The table as `print_table` writes it to a stream.
+    """The table as `print_table` writes it to a stream; without one, as it is said on stderr.
 
-    Without one it is to be said on stderr: free of styles, which would be told as characters.
+    What is said has no codes, and fewer columns (`modules.terminal.progress.Progress.say`).
     """
     target = sys.stderr if stream is None else stream
     if not target.isatty():
@@ -35,9 +35,9 @@ def table_for(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> st
     safe = [[printable(cell) for cell in row] for row in rows]
     if stream is not None:
         return table_text(safe, screen_on(target)).rstrip("\n")
-    narrower = screen_on(target, screen_on(target).width - FREE_COLUMNS)
-    lines = table_text(safe, narrower, head_style="").splitlines()
-    return "\n".join(line.rstrip() for line in lines)
+    columns = max(terminal_size().columns - FREE_COLUMNS, 1)
+    said = table_text(safe, screen_on(target, columns), head_style="")
+    return "\n".join(line.rstrip() for line in said.splitlines())
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -48,7 +48,12 @@ async def guided(
 
 async def test_where_there_is_nothing_nothing_is_said(around: Around) -> None:
     found = await guided(around.guide())
-    assert (found.section, found.note, found.notices, found.given("skill_x")) == ("", "", (), ())
+    assert (found.section, found.note, found.notices, await found.given("skill_x")) == (
+        "",
+        "",
+        (),
+        (),
+    )
 
 
 async def test_the_users_own_texts_are_used_without_a_question(around: Around) -> None:
@@ -125,12 +130,14 @@ async def test_a_plan_has_skills_and_their_files_as_variables(around: Around) ->
         "skill_pdf_forms_deep_more_md",
     ]
     assert "`skill_pdf_forms_deep_more_md` (deep/more.md)" in found.note
-    given = {text.name: text.text for text in found.given("x = skill_pdf_forms_deep_more_md")}
+    texts = await found.given("x = skill_pdf_forms_deep_more_md")
+    given = {text.name: text.text for text in texts}
     assert given["skill_pdf_forms_deep_more_md"] == "about boxes"
     assert given["skill_pdf_forms"].startswith("use the box\nFiles beside it")
-    assert found.given("return 'nothing of the kind'") == ()
+    assert await found.given("return 'nothing of the kind'") == ()
     (folder / "deep" / "more.md").unlink()
-    (text,) = (t for t in found.given("skill_pdf_forms_deep_more_md") if t.name.endswith("md"))
+    texts = await found.given("skill_pdf_forms_deep_more_md")
+    (text,) = (text for text in texts if text.name.endswith("md"))
     assert text.text.startswith("[the file can't be read: ")
 
 

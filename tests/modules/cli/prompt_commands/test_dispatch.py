@@ -79,7 +79,7 @@ async def test_a_line_is_completed_by_commands_and_their_words(tmp_path: Path) -
     async with Typed(tmp_path) as typed:
         assert typed.proposed("/se") == ["/sessions", "/search"]
         assert typed.proposed("/") == [f"/{command.name}" for command in COMMANDS_AT_PROMPT]
-        assert typed.proposed("/help us") == ["usage"]
+        assert typed.proposed("/help usa") == ["usage"]
         assert typed.proposed("/docs re") == ["reindex", "remove"]
         assert typed.proposed("/docs add re") == []
         assert typed.proposed("/nothing re") == []

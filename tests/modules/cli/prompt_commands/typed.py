@@ -13,6 +13,7 @@ from config.settings import Places
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.events import Event
+from core.ports import TextModel
 from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.turn import RunOutcome
@@ -46,6 +47,7 @@ class Typed:
         hooks: DispatcherHooks | None = None,
         slow_start_seconds: float = 5,
         environ: Mapping[str, str] | None = None,
+        planner: TextModel | None = None,
     ) -> None:
         self.said: list[str] = []
         self.events: list[Event] = []
@@ -58,7 +60,7 @@ class Typed:
         self.permissions = Permissions(places.permissions_file, used.agent.id, None, self._tell)
         self.conversation = Conversation(
             used,
-            ModelManager(self.model),
+            ModelManager(planner or self.model),
             self.dispatcher,
             Sandbox(),
             used.memory_folder(home),
@@ -113,6 +115,13 @@ class Typed:
         """A request, as the prompt asks it."""
         self.at.last_request = request
         return await self.conversation.ask(request)
+
+    async def answer(self, line: str) -> RunOutcome:
+        """What comes of a line that wants a request answered, as the prompt has it answered."""
+        done = await self.run(line)
+        assert isinstance(done, Ask)
+        self.at.last_request = done.request
+        return await self.conversation.ask(done.request, by_hand=done.by_hand)
 
     def proposed(self, text: str) -> list[str]:
         """What Tab would propose at the end of a line."""
