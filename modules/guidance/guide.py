@@ -132,7 +132,9 @@ class Guide:
         used = [text for text in instructions.texts if await self._is_trusted(text)]
         near = [skill for skill in _near(skills.texts, request) if await self._is_trusted(skill)]
         known = [skill for skill in skills.texts if self.verdict(skill)]
-        self._tell("; ".join(f"{text.kind} {text.name}" for text in (*used, *near)))
+        labels = [f"{text.kind} {text.name}" for text in (*used, *near)]
+        self._tell("; ".join(label for label in labels if label not in self._told))
+        self._told.update(labels)
         room = CHARACTERS_MAX
         if context_tokens is not None:
             room = min(room, context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN)

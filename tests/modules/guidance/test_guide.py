@@ -59,12 +59,14 @@ async def test_where_there_is_nothing_nothing_is_said(around: Around) -> None:
 async def test_the_users_own_texts_are_used_without_a_question(around: Around) -> None:
     put(around.home / "CORTEX.md", "answer in German")
     put_skill(around.home / "skills", "release-notes", "list what changed", "Write release notes")
-    found = await guided(around.guide(), "write the release notes")
+    guide = around.guide()
+    found = await guided(guide, "write the release notes")
     assert "answer in German" in found.section
     assert "- `skill_release_notes`: Write release notes" in found.section
     assert "list what changed" in found.note
     (notice,) = found.notices
     assert notice.endswith("CORTEX.md; skill release-notes")
+    assert (await guided(guide)).notices == (), "each is told once"
 
 
 async def test_nothing_of_a_project_is_used_before_a_yes(around: Around) -> None:
