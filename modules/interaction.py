@@ -227,8 +227,12 @@ class Interaction:
         gc.freeze()
         gc.enable()
         marks.debug("imported")
+        return asyncio.run(self._waited_for(work))
+
+    async def _waited_for(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
+        """Give the terminal back before the loop closes: a signal would then find a closed pipe."""
         try:
-            return asyncio.run(work)
+            return await work
         finally:
             self.progress.end_waits()
 

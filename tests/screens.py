@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -211,3 +212,15 @@ class ScreenTerminal(ForkedTerminal):
 
     def _answer(self, data: str) -> None:
         os.write(self.child_fd, data.encode())
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Look again and again until it is so.
+
+    Raises:
+        AssertionError: it does not come to that.
+    """
+    looking, deadline = threading.Event(), time.monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        looking.wait(POLL_SECONDS)

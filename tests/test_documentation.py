@@ -37,3 +37,17 @@ def test_every_link_to_a_heading_finds_it(page: Path) -> None:
         headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
         anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings]
         assert anchor in anchors, f"{target}#{anchor}"
+
+
+def test_every_test_that_the_comparison_names_is_there() -> None:
+    page = (DOCS / "terminal.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- comparison:")[2].partition("<!-- end of comparison -->")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    assert rows
+    for line in rows:
+        feature, *_, shown = (cell.strip() for cell in line.strip("|").split(" | "))
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", shown)
+        assert named, f"no test shows: {feature}"
+        for file, test in named:
+            text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
+            assert re.search(rf"^ *(?:async )?def {test}\(", text, re.MULTILINE), f"{file}::{test}"

@@ -165,6 +165,8 @@ class _Requests:
         return await self._conversation.ask(clean_request(ask.request), by_hand=ask.by_hand)
 
     def _next_text(self) -> str:
+        """What the prompt that is about to open begins with; a server may be waited for still."""
+        self.interaction.progress.make_room()
         text, self._at.next_text = self._at.next_text, ""
         return text
 

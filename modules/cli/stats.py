@@ -21,6 +21,7 @@ from modules.cli.trace import write_page
 from modules.memory.statistics import DayStatistics, MemoryStatistics, memory_statistics
 from modules.session.kept import KeptSessions
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
+from modules.terminal.screen import wrapped
 from modules.terminal.wording import usage_text
 from modules.trace.text import time_text
 
@@ -136,16 +137,17 @@ def show_statistics(around: Surroundings) -> ExitCode:
     if around.options.json:
         around.print_json(_document(found, around))
         return ExitCode.ANSWERED
-    around.print(around.redactor.text("\n".join(_head(found, kept))))
-    columns = shutil.get_terminal_size().columns if around.stdout.isatty() else WIDE_COLUMNS
-    is_narrow = columns < WIDE_COLUMNS
+    columns = shutil.get_terminal_size().columns if around.stdout.isatty() else None
+    is_narrow = columns is not None and columns < WIDE_COLUMNS
+    _say(around, _head(found, kept), columns)
     if found.days:
         around.print("")
         around.print_table(_day_rows(found, around, is_narrow=is_narrow))
     if found.tools:
         around.print("")
         around.print_table(_tool_rows(found.tools, around, is_narrow=is_narrow))
-    around.print(f"\n{_reading(found, kept)}")
+    around.print("")
+    _say(around, [_reading(found, kept)], columns)
     return ExitCode.ANSWERED
 
 
@@ -156,6 +158,12 @@ def bar(value: float, most: float, cells: int = BAR_CELLS, *, is_ascii: bool = F
         return "#" * max(round(share * cells), share > 0)
     eighths = max(round(share * cells * 8), share > 0)
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def _say(around: Surroundings, lines: Sequence[str], columns: int | None) -> None:
+    """Lines to stdout, without secrets; broken at words where a terminal is narrower."""
+    for line in map(around.redactor.text, lines):
+        around.print(line if columns is None else "\n".join(wrapped(line, columns)))
 
 
 def _head(found: MemoryStatistics, kept: KeptSessions) -> list[str]:
@@ -186,18 +194,20 @@ def _day_rows(
     """A line a day, the newest last; where a person listens to it, without the bars."""
     days = found.days[-DAYS_SHOWN:]
     most = max(day.requests for day in days)
-    cells = BAR_CELLS // 2 if is_narrow else BAR_CELLS
+    cells = BAR_CELLS // 3 if is_narrow else BAR_CELLS
     is_ascii = "utf" not in (around.stdout.encoding or "utf-8").lower()
     has_tokens = any(day.tokens for day in days)
     chart = ("",) if not around.profile.terminal.plain else ()
-    heads = ("day", *chart, "asked", "done", "time", *(("tokens", "cost") if has_tokens else ()))
+    used_heads = ("cost",) if is_narrow else ("tokens", "cost")
+    heads = ("day", *chart, "asked", "done", "time", *(used_heads if has_tokens else ()))
     rows: list[tuple[str, ...]] = [heads]
     for day in days:
         told = f"{day.day:%m-%d}" if is_narrow else str(day.day)
         drawn = (bar(day.requests, most, cells, is_ascii=is_ascii),) if chart else ()
-        used = (_short(day.tokens), f"${day.cost:.2f}") if has_tokens else ()
+        used = (_short(day.tokens), f"${day.cost:.2f}")[-len(used_heads) :] if has_tokens else ()
         done = f"{day.answered / day.requests:.0%}"
-        rows.append((told, *drawn, f"{day.requests:,}", done, time_text(day.seconds), *used))
+        took = _rough(day.seconds) if is_narrow else time_text(day.seconds)
+        rows.append((told, *drawn, f"{day.requests:,}", done, took, *used))
     return rows
 
 
@@ -221,6 +231,13 @@ def _tool_rows(
             )
         )
     return [row[:4] for row in rows] if is_narrow else rows
+
+
+def _rough(seconds: float) -> str:
+    """`34 s`, `52 min`, `12 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:,.0f} h"
 
 
 def _short(number: int) -> str:

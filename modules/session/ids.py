@@ -155,7 +155,8 @@ def find_session(text: str, folder: Path, structure: Structure) -> str:
         more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
         raise UsageError(f"{shown!r} may be {few}{more}; give more of the id")
     if not kept:
-        raise UsageError(f"there is no session {shown!r}: none is kept in {folder} yet")
+        where = f"none is kept in {folder} yet; ask something first"
+        raise UsageError(f"there is no session {shown!r}: {where}")
     near = near_names(text, kept[:SESSIONS_COMPARED], LIKENESS)
     told = f"the nearest: {', '.join(near)}" if near else f"the newest: {kept[0]}"
     raise UsageError(f"there is no session {shown!r} in {folder}; {told}; see: agent.py sessions")

@@ -28,7 +28,7 @@ def html_page(kind: PageKind, title: str, told: Json) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     # In a script of data only these signs could end it, or begin another.
-    data = json.dumps(told, ensure_ascii=True).replace("<", "\\u003c")
+    data = json.dumps(told, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     values = {
         "policy": html.escape(policy),
         "title": html.escape(title),

@@ -86,7 +86,13 @@ class TraceDocument(TypedDict):
 
 def runs_of(items: Iterable[MemoryItem]) -> tuple[Span, ...]:
     """The runs of a session, in their order; what belongs to none, as a title, is left out."""
-    return tuple(map(_run, runs_in(items)))
+    return tuple(map(_run, runs_in(map(_dated, items))))
+
+
+def _dated(item: MemoryItem) -> MemoryItem:
+    """The item; where its time is none, as a file may hold NaN, at the beginning of time."""
+    seconds = _number(item.timestamp)
+    return item if seconds == item.timestamp else item.model_copy(update={"timestamp": seconds})
 
 
 def _run(items: Sequence[MemoryItem]) -> Span:

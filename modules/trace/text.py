@@ -104,7 +104,7 @@ def _flat(span: Span) -> Iterator[Span]:
 
 def _bar(span: Span, begin: float) -> str:
     tag = "" if span.state == "ok" else "crit, " if span.state == "failed" else "done, "
-    start = round((span.started_at - begin) * 1000)
+    start = max(0, round((span.started_at - begin) * 1000))
     # A line that begins with a word of Mermaid's, such as "title" or "call", would be taken for it.
     name = _mermaid_name(f"{_MERMAID_KINDS.get(span.kind, '')} {span.name}")
     return f"  {name} :{tag}{start}, {start + round(span.seconds * 1000)}"

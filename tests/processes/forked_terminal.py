@@ -48,6 +48,11 @@ class ForkedTerminal(TextSpawn):
         """Type Ctrl-D."""
         self.send("\x04")
 
+    def hang_up(self) -> None:
+        """Close the terminal over the program at it."""
+        os.close(self.child_fd)
+        self.child_fd = -1
+
     def kill(self, number: signal.Signals) -> None:
         """Send the process a signal."""
         os.kill(self._process, number)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import plan, script, without_servers
+from tests.command_line import ROOT, plan, script, without_servers, write_profile
 from tests.processes.conftest import OpenScreen
 from tests.screens import ScreenTerminal, broken_words, lines_of, settled
 
@@ -154,7 +154,40 @@ def test_help_at_40_columns_breaks_no_word(open_screen: OpenScreen, tmp_path: Pa
     terminal = open_screen(*without_servers(tmp_path), columns=40)
     terminal.shows("cortex-r>")
     terminal.send("/help\r")
-    terminal.shows("@file goes along")
+    terminal.shows("goes along.")
     lines, words = lines_of(terminal.screen), ("documents", "sessions", "earlier", "completes")
     assert broken_words(lines, words) == []
     assert all(word in terminal.recorder.text for word in words)
+
+
+def test_tables_at_the_prompt_fit_and_show_no_codes(
+    open_screen: OpenScreen, gated: list[str], tmp_path: Path
+) -> None:
+    terminal = open_screen(*gated, "--model", script(tmp_path, []), columns=60)
+    terminal.shows("cortex-r>")
+    terminal.send("/mcp\r")
+    text = terminal.shows("NAME")
+    terminal.until(lambda text: text.count("cortex-r>") == 2)
+    assert "x1b" not in terminal.text
+    rows = text[text.index("NAME") :].splitlines()
+    assert rows[0].split() == ["NAME", "STATE", "SERVER", "PROTOCOL", "TOOLS", "START", "LOG"]
+    assert rows[1].startswith("gate ")
+
+
+def test_a_server_that_still_starts_leaves_nothing_beside_the_next_prompt(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    silent = ROOT / "tests" / "fixtures" / "servers" / "silent_server.py"
+    servers = f"id: silent\nscript: {silent}", f"id: slow\nscript: {silent}"
+    options = ["--profile", str(write_profile(tmp_path, *servers)), "--model"]
+    terminal = open_screen(*options, script(tmp_path, []))
+    terminal.shows("cortex-r>")
+    terminal.send("/tools\r")
+    terminal.shows("waiting for server")
+    terminal.send("\x03")
+    terminal.until(lambda text: text.count("cortex-r>") == 2)
+    terminal.send("/memory\r")
+    terminal.until(lambda text: text.count("cortex-r>") == 3)
+    rows = [row for row in terminal.text.splitlines() if "cortex-r>" in row]
+    assert all(row.startswith("cortex-r>") for row in rows)
+    assert "waiting for server" not in terminal.text

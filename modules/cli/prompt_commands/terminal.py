@@ -11,10 +11,11 @@ from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.codes import clear_screen
 from modules.terminal.input.repl import Leaving
 
-_KEYS: Final = """\
-Tab completes; Ctrl-R searches what was typed before; Alt-Enter, Ctrl-J or a \\ at the end begins a
-new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; @file goes along.
-!COMMAND runs in your shell, where terminal.shell of the profile is true."""
+_KEYS: Final = (
+    "Tab completes; Ctrl-R searches what was typed before; Alt-Enter, Ctrl-J or a \\ at the end "
+    "begins a new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; "
+    "@file goes along.\n!COMMAND runs in your shell, where terminal.shell of the profile is true."
+)
 
 
 async def _help(at: AtPrompt, words: str) -> ExitCode:

@@ -9,7 +9,7 @@ import pytest
 
 from config.schema import AgentProfile, AgentSection
 from core.turn import USAGE, MemoryItem
-from core.values import JsonObject
+from core.values import Json
 from modules.memory.statistics import memory_statistics
 from modules.session.kept import KeptSessions
 from modules.session.records import MemoryRecord, array_of
@@ -25,9 +25,7 @@ def at(day: int, hour: int, minute: int = 0) -> float:
 
 
 def run(begin: float, *, is_answered: bool = True, seconds: float = 4) -> list[MemoryItem]:
-    used: JsonObject = {
-        "m": {"model_calls": 1, "input_tokens": 90, "output_tokens": 10, "cost": 0.01}
-    }
+    used: Json = {"m": {"model_calls": 1, "input_tokens": 90, "output_tokens": 10, "cost": 0.01}}
     answer = item(begin + seconds, "final_answer", final_answer="12", user_query="add")
     return [
         item(begin, "run_metadata", user_query="add", metadata={"start_time": "x"}),

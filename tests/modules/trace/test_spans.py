@@ -1,6 +1,8 @@
 """Spans of a session's runs, from its items: what lies in what, when, and how it went."""
 
 import json
+import math
+import re
 
 from core.values import Json, JsonObject
 from modules.trace.spans import Span, runs_of
@@ -91,6 +93,18 @@ def test_values_of_wrong_types_are_passed_over() -> None:
     assert run.state == "open"
     assert tree_text([run])
     assert mermaid_text([run])
+
+
+def test_times_that_are_none_give_spans_that_every_form_can_tell() -> None:
+    for odd in (math.nan, math.inf, -math.inf, 1e300, -1e308):
+        begun = item(odd, "run_metadata", user_query="\x00\u202e", metadata={"start_time": 3})
+        seen: JsonObject = {"at": odd, "seconds": odd}
+        planned = plan(odd, 1, 1, ok=True, perception=seen, model_calls=[model_call(odd, odd)])
+        runs = runs_of([begun, *call(odd, 1, 0.5), planned, call(odd, 2, 1)[0]])
+        assert json.dumps([run.document for run in runs], allow_nan=False)
+        assert "math.add" in tree_text(runs)
+        assert "  tool math.add :" in mermaid_text(runs)
+        assert not re.search(r":\D*-", mermaid_text(runs)), "no bar begins before the chart"
 
 
 def test_a_tree_has_a_line_a_span_cut_to_the_width() -> None:

@@ -1,0 +1,83 @@
+"""Every command of the table, typed at the real prompt: its help, its completion, its mistakes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from modules.cli.prompt_commands.command import PromptCommand
+from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from tests.command_line import session_files, without_servers
+from tests.processes.conftest import OpenScreen
+from tests.screens import ScreenTerminal
+
+PROMPT = "cortex-r>"
+CTRL_C = "\x03"
+NONSENSE = "frobnicate-zz"
+
+TAKES_ANY_WORDS = {"[WORDS]", "[TEXT]", "[REQUEST]", "[MORE]"}
+"""Arguments that no words are wrong for, nor none."""
+
+SAYS_WHAT_TO_DO = re.compile(
+    r"did you mean|such as|stands alone|say what|see[: ]|shows|takes|first|choose from|agent\.py"
+)
+
+
+@pytest.fixture
+def terminal(open_screen: OpenScreen, tmp_path: Path) -> ScreenTerminal:
+    """A prompt whose model answers `12`, 160 columns wide."""
+    opened = open_screen(*without_servers(tmp_path), columns=160)
+    opened.shows(PROMPT)
+    return opened
+
+
+def ids(command: PromptCommand) -> str:
+    return command.name
+
+
+def said(terminal: ScreenTerminal, line: str) -> str:
+    """What is told between a line that is sent and the next prompt, on one line."""
+    asked = terminal.text.count(PROMPT)
+    terminal.send(f"{line}\r")
+    told = terminal.until(lambda text: text.count(PROMPT) > asked)
+    return " ".join(told.split(PROMPT)[-2].removeprefix(f" {line}").split())
+
+
+@pytest.mark.parametrize("command", COMMANDS_AT_PROMPT, ids=ids)
+def test_a_command_is_told_of_and_completed(
+    terminal: ScreenTerminal, command: PromptCommand
+) -> None:
+    told = said(terminal, f"/help {command.name}")
+    assert f"{command.usage}: {command.summary} {command.details}".strip() in told
+    terminal.send(f"/{command.name[:-1]}")
+    terminal.shows(command.summary)
+    terminal.send(f"\t{CTRL_C}")
+    terminal.until(lambda text: command.summary not in text.split(PROMPT)[-1])
+    terminal.send(f"/help {command.name[:-1]}\t")
+    terminal.shows(f"{PROMPT} /help {command.name}")
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS_AT_PROMPT if c.arguments not in TAKES_ANY_WORDS], ids=ids
+)
+def test_wrong_arguments_are_answered_with_what_to_do_and_asked_of_nobody(
+    terminal: ScreenTerminal, command: PromptCommand, tmp_path: Path
+) -> None:
+    is_wanted = command.arguments and not command.arguments.startswith("[")
+    told = said(terminal, f"/{command.name}" if is_wanted else f"/{command.name} {NONSENSE}")
+    assert told.startswith("["), "a stage"
+    assert SAYS_WHAT_TO_DO.search(told), told
+    assert "Traceback" not in told
+    assert session_files(tmp_path) == [], "no request was made of it"
+    terminal.sendeof()
+    assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS_AT_PROMPT, ids=ids)
+def test_a_mistyped_name_is_answered_with_the_nearest(
+    terminal: ScreenTerminal, command: PromptCommand, tmp_path: Path
+) -> None:
+    told = said(terminal, f"/{command.name}zz")
+    assert "there is no command" in told
+    assert f"/{command.name}" in told.partition("did you mean")[2] or "see /help" in told
+    assert session_files(tmp_path) == []
