@@ -37,11 +37,12 @@ from modules.composition import (
     provenance_policy,
     sandbox_limits,
 )
-from modules.conversation import Conversation, Demands
+from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.serving.budget import FREE
 from modules.offline.welcome import asks_for_help
 from modules.planning.answer_schema import read_answer_schema
+from modules.planning.demands import Demands
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
