@@ -318,6 +318,18 @@ class SecuritySection(Section):
     """Tools whose results may name any path of their own server."""
 
 
+class GuidanceSection(Section):
+    """Which texts for the agent reach prompts; those of a project once you have trusted them."""
+
+    instructions: StrictBool = True
+    """`CORTEX.md` under CORTEX_HOME, and `CORTEX.md` or `AGENTS.md` of the project."""
+    skills: StrictBool = True
+    """Folders with a `SKILL.md`: under CORTEX_HOME, and of the project."""
+
+
+NotifyMode: TypeAlias = Literal["auto", "bell", "off"]
+
+
 class TerminalSection(Section):
     """How the prompt behaves."""
 
@@ -325,6 +337,12 @@ class TerminalSection(Section):
     """The keys that edit a line."""
     plain: StrictBool = False
     """For screen readers: nothing is drawn anew, no line below the prompt, as with TERM=dumb."""
+    shell: StrictBool = False
+    """A line that begins with `!` is run by your shell, with the terminal to itself; its output
+    stays out of prompts, and our keys out of its environment."""
+    notify: Annotated[NotifyMode, BeforeValidator(_as_written)] = "auto"
+    """What calls you when a run of over 10 s ends, or a question waits: `auto`: a notification
+    where the terminal is known to make one (OSC 9), else a bell."""
 
 
 class TraceSection(Section):
@@ -345,6 +363,7 @@ class AgentProfile(Section):
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()
     web: WebSection = WebSection()
+    guidance: GuidanceSection = GuidanceSection()
     terminal: TerminalSection = TerminalSection()
     security: SecuritySection = SecuritySection()
     trace: TraceSection = TraceSection()

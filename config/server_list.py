@@ -11,14 +11,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from config.http_address import may_hold_credentials, sends_credentials_in_the_clear
 from config.mcp_file import McpFile, read_mcp_file
 from config.schema import AgentProfile, DocumentsSection, WebSection
 from config.servers import ServerEntry, ServerSpec, plan_name
-from config.settings import Places
+from config.settings import FileState, Places, file_state
 from core.base.frozen import frozen
 from core.base.redaction import MIN_SECRET_CHARACTERS, Redactor, names_a_secret, secrets_of
 
@@ -38,16 +38,29 @@ _GEMINI_KEY: Final = "GEMINI_API_KEY"
 
 @frozen
 class ServerList:
-    """Servers to use, servers that are switched off, and sentences for the user."""
+    """Servers to use, servers that are switched off, and sentences for the user.
+
+    `files` are those of `mcp.json` form that were read, or were not there, as they were then.
+    """
 
     specs: tuple[ServerSpec, ...]
     disabled: tuple[ServerSpec, ...]
     notes: tuple[str, ...]
+    files: tuple[tuple[Path, FileState], ...] = field(default=(), compare=False)
 
     @property
     def everyone(self) -> tuple[ServerSpec, ...]:
         """All servers, those that are switched off last."""
         return (*self.specs, *self.disabled)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the files look as they did."""
+        return all(file_state(path) == state for path, state in self.files)
+
+    def looked_at(self) -> Self:
+        """The same, which counts as current until the files change once more."""
+        return replace(self, files=_states(path for path, _ in self.files))
 
 
 def server_list(
@@ -68,6 +81,7 @@ def server_list(
     """
     origin = f"under mcp_servers in {profile_file}"
     gathered = _Gathered()
+    files = _states((places.mcp_file, *mcp_files))  # before they are read: no change is missed
     for server in profile.mcp_servers:
         spec = server.spec(places.root, profile_file.parent, environ=environ, origin=origin)
         spec = with_sections(spec, profile, places.root, places.home, environ)
@@ -80,7 +94,7 @@ def server_list(
             folder = places.home if path in own else None
             gathered.add_file(read_mcp_file(path, environ, folder))
             read.add(resolved)
-    return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes))
+    return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes), files)
 
 
 def secret_values(specs: Iterable[ServerSpec]) -> frozenset[str]:
@@ -144,6 +158,10 @@ class _Gathered:
             self.add(spec, is_disabled=False)
         for spec in file.disabled:
             self.add(spec, is_disabled=True)
+
+
+def _states(paths: Iterable[Path]) -> tuple[tuple[Path, FileState], ...]:
+    return tuple((path, file_state(path)) for path in paths)
 
 
 def _is_there(path: Path) -> bool:

@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 from platformdirs import user_data_path
 
@@ -16,6 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 HOME_VARIABLE = "CORTEX_HOME"
 MAX_CONFIG_BYTES = 1024 * 1024
+
+
+FileState: TypeAlias = tuple[int, int, int]
+"""When a file was changed, its size, and its number on the disk."""
 
 
 class SettingsError(Exception):
@@ -58,6 +62,11 @@ class Places:
     def mcp_file(self) -> Path:
         """The user's own servers, beside those of the profile; `agent.py mcp add` writes it."""
         return self.home / "config" / "mcp.json"
+
+    @property
+    def permissions_file(self) -> Path:
+        """What calls the user has allowed for good, by agent."""
+        return self.home / "permissions.json"
 
     @property
     def history_file(self) -> Path:
@@ -111,6 +120,15 @@ def _temporary_home() -> Path:
             f"set {HOME_VARIABLE} to a folder of your own"
         )
     return home
+
+
+def file_state(path: Path) -> FileState:
+    """What changes when the file does, as far as a cheap look shows; zeros where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_text(path: Path) -> str:

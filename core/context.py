@@ -1,6 +1,6 @@
 """The state and the collaborators of one run: what it knows, and all that it has come to."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -93,11 +93,14 @@ class AgentContext:
         images: tuple[ImageInput, ...] = (),
         texts: tuple[TextInput, ...] = (),
         provenance: Provenance | None = None,
+        readable: Collection[str] = (),
     ) -> None:
         """Keep what is given; starts nothing and writes nothing.
 
         Without `provenance`, no plan's values are checked, and no text of a tool is bordered.
+        `readable` are variables of plans whose texts a step may be given to read.
         """
+        self.readable = readable
         self.provenance = provenance
         self.images = images
         self.texts = texts

@@ -66,8 +66,9 @@ class ModelWriting:
 class ModelAnswered:
     """A model's reply is complete; times are seconds from the request on.
 
-    `first_token_seconds` is None where the reply came in one piece. `prompt` is what the model was
-    asked, empty for a planner that reads none; `reply` is its text.
+    `first_token_seconds` is None where the reply came in one piece. `reply` is its text; `prompt`
+    is what the model was asked, empty for a planner that reads none, and in what is printed where
+    the profile has no trace.prompts.
     """
 
     model: str
@@ -75,8 +76,8 @@ class ModelAnswered:
     usage: Usage
     seconds: float
     first_token_seconds: float | None
-    prompt: str = field(default="", repr=False, compare=False)
     reply: str = field(default="", repr=False, compare=False)
+    prompt: str = field(default="", repr=False, compare=False)
 
 
 @frozen

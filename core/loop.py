@@ -230,7 +230,12 @@ class AgentLoop:
         if isinstance(result, FurtherProcessing):
             is_from_memory, shown = MEMORY in plan.source, run.observation or ""
             result = judge_text_to_read(
-                result, run.read, self._borders, may_be_kept=is_from_memory, shown=shown
+                result,
+                run.read,
+                self._borders,
+                may_be_kept=is_from_memory,
+                shown=shown,
+                is_given=any(name in plan.source for name in self._context.readable),
             )
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)

@@ -85,15 +85,17 @@ class MultiMCP:
         grace = stop_grace or StopGrace()
         guards = (one.watchdog for one in (spawned or {}).values() if one.watchdog is not None)
         watchdog = next(guards, None) or Watchdog(grace)
-        settings = ConnectionSettings(log_folder, grace, said, watchdog=watchdog)
+        self._settings = ConnectionSettings(log_folder, grace, said, watchdog=watchdog)
         self._connections = {
-            spec.id: self._connection(
-                _with_time_to_fetch(spec, cache), settings, (spawned or {}).get(spec.id)
-            )
-            for spec in server_configs
+            spec.id: self._connection(spec, (spawned or {}).get(spec.id)) for spec in server_configs
         }
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def specs(self) -> tuple[ServerSpec, ...]:
+        """The servers, in the order of the configuration."""
+        return tuple(self._specs.values())
 
     @property
     def failures(self) -> dict[str, ServerError]:
@@ -212,12 +214,7 @@ class MultiMCP:
         server = tool.server
         connection = self._connections[server]
         if isinstance(connection, ServerConnection) and not connection.is_up:
-            async with self._telling_when_slow(server):
-                try:
-                    await connection.start()
-                except ServerError as error:
-                    await self._failures.note(server, error)
-                    raise
+            await self._start_for_use(server)
         async with self._learning[server]:
             pass  # the user may be asked about its tools just now: nothing is called meanwhile
 
@@ -283,6 +280,65 @@ class MultiMCP:
         """
         return await self._connections[server_id].ping()
 
+    async def restart(self, server_id: str) -> None:
+        """End a server's session, and begin another; one with a process a call lists its tools.
+
+        A failure before is forgotten, and the server is tried whatever is remembered of it.
+
+        Raises:
+            ServerError: it did not start.
+        """
+        connection = self._connections[server_id]
+        if isinstance(connection, ServerConnection):
+            with self._hooks.waiting_for(f"server '{server_id}' to end"):
+                await connection.stop()
+        self.failures.pop(server_id, None)
+        await self._start_for_use(server_id)
+
+    async def configure(self, server_configs: Sequence[ServerSpec]) -> None:
+        """Have these servers from now on; no call may be under way.
+
+        One whose entry says the same of how it runs stays as it is, up or not. The others end,
+        and are forgotten; what is new starts when it is needed.
+
+        Raises:
+            ConfigurationError: two servers have the same id; nothing has changed then.
+        """
+        specs = _by_id(server_configs)
+        before = self._connections
+        kept = {name for name, one in specs.items() if runs_alike(one, self._specs.get(name))}
+        self._connections = {
+            name: before[name] if name in kept else self._connection(spec)
+            for name, spec in specs.items()
+        }
+        gone = [connection for name, connection in before.items() if name not in kept]
+        change = asyncio.create_task(self._replace(gone, specs, kept))
+        with self._hooks.waiting_for("servers to end"):
+            try:
+                await asyncio.shield(change)
+            except asyncio.CancelledError:
+                await asyncio.wait({change}, timeout=CLOSE_SECONDS)
+                raise
+
+    async def _replace(
+        self,
+        gone: Sequence[ServerConnection | PerCallConnection],
+        specs: dict[str, ServerSpec],
+        kept: Collection[str],
+    ) -> None:
+        if ends := {asyncio.create_task(connection.aclose()) for connection in gone}:
+            await asyncio.wait(ends, timeout=CLOSE_SECONDS)
+        # Only now: a session that was still listing its tools finds its server until it has ended.
+        for name in [name for name in self._specs if name not in kept]:
+            del self._learning[name]
+            for known in (self._listings, self.left_out, self.failures):
+                known.pop(name, None)
+        self._specs.clear()
+        self._specs.update(specs)
+        for name in specs:
+            self._learning.setdefault(name, asyncio.Lock())
+        self._registry.arrange(specs, kept)
+
     async def aclose(self) -> None:
         """End all servers at once, those never used too; safe to call twice.
 
@@ -310,7 +366,7 @@ class MultiMCP:
         await self._logs.aclose()
 
     def _connection(
-        self, spec: ServerSpec, settings: ConnectionSettings, spawned: SpawnedServer | None
+        self, spec: ServerSpec, spawned: SpawnedServer | None = None
     ) -> ServerConnection | PerCallConnection:
         async def on_tools(tools: list[ToolSpec], left_out: Sequence[str]) -> None:
             await self._listed(spec, tools, left_out)
@@ -319,16 +375,31 @@ class MultiMCP:
             self._registry.resolve(f"{spec.id}.{tool}")
 
         kind = PerCallConnection if spec.connection == "per_call" else ServerConnection
-        return kind(spec, settings, spawned, on_tools, check)
+        patient = _with_time_to_fetch(spec, self._cache)
+        return kind(patient, self._settings, spawned, on_tools, check)
 
     def _wanted(self, server_ids: Collection[str] | None) -> list[str]:
         return [name for name in self._specs if server_ids is None or name in server_ids]
 
+    async def _start_for_use(self, name: str) -> None:
+        """Start a server; raises `ServerError`, which is noted."""
+        async with self._telling_when_slow(name):
+            try:
+                await self._connections[name].start()
+            except ServerError as error:
+                await self._failures.note(name, error)
+                raise
+
     async def _start(self, name: str) -> None:
+        connection = self._connections.get(name)
+        if connection is None:
+            return  # it was taken out meanwhile
         try:
             async with self._telling_when_slow(name):
-                await self._connections[name].start()
+                await connection.start()
         except ServerError as error:
+            if self._connections.get(name) is not connection:
+                return  # ended by us
             is_aside = await self._failures.note(name, error)
             await self._hooks.on_notice(
                 f"{clause(str(error))}; {is_aside}" if is_aside else str(error)
@@ -337,10 +408,10 @@ class MultiMCP:
     @asynccontextmanager
     async def _telling_when_slow(self, name: str) -> AsyncGenerator[None]:
         """Say who is waited for, should it take long."""
+        spec = self._connections[name].spec
 
         async def tell() -> None:
             await asyncio.sleep(self._slow_start_seconds)
-            spec = self._connections[name].spec
             fetched = f"{spec.fetching} may have to download it first; " if spec.fetching else ""
             bound = f"it has {spec.start_timeout_seconds:g} s for it"
             await self._hooks.on_waiting(f"server '{name}' is still starting; {fetched}{bound}")
@@ -386,6 +457,14 @@ class MultiMCP:
                 await self._hooks.on_notice(note)
             self._registry.learn(name, admitted.tools, admitted.refused)
             self._listings[name] = tools
+
+
+def runs_alike(spec: ServerSpec, other: ServerSpec | None) -> bool:
+    """Whether a running server of one entry may go on for the other: only words differ."""
+    if other is None:
+        return False
+    words = ("origin", "description", "capabilities", "basic_tools", "start")
+    return spec == replace(other, **{name: getattr(spec, name) for name in words})
 
 
 def _with_time_to_fetch(spec: ServerSpec, cache: ToolCache | None) -> ServerSpec:

@@ -31,6 +31,7 @@ from modules.cli.command_line import (
     wanted_output,
 )
 from modules.cli.parser import Misused
+from modules.guidance.commands import request_meant
 from modules.session.request import clean_request, read_request
 from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
@@ -99,12 +100,12 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         request = read_request(sys.stdin.buffer)
     elif arguments.request is not None:
         request = clean_request(arguments.request)
+    if request is not None and request.startswith("/"):
+        request = clean_request(request_meant(request, places.home))
     profile_file = arguments.profile or places.config_file("profiles.yaml")
-    profile = load_profile(profile_file)
-    if arguments.max_steps is not None:
-        profile = profile.with_steps(arguments.max_steps)
-    if arguments.no_memory:
-        profile = profile.without_memory()
+    profile = arguments.adapted(load_profile(profile_file))
+    if profile.terminal.plain:
+        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
     is_without_tools = arguments.chosen_tools == ()
     spawned = _spawn_early(None if is_without_tools else request, servers, places)

@@ -1,19 +1,22 @@
 """Parts that requests and commands both need, built from what is configured."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, SandboxSection
-from config.server_list import is_documents_server
+from config.schema import AgentProfile, NotifyMode, SandboxSection
+from config.server_list import is_documents_server, is_memory_server
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import listed
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
@@ -22,12 +25,18 @@ from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
 from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave
+from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
+from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
+from modules.guidance.guide import Guide
+from modules.guidance.project import GuidanceText
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
+from modules.terminal.asking.file_changes import file_change
 from modules.terminal.asking.questions import Questions, unanswered
+from modules.terminal.asking.quoting import call_arguments
+from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
 PINS_FILE: Final = "tool_pins.json"
@@ -37,7 +46,13 @@ PINS_FILE: Final = "tool_pins.json"
 MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 """The one server whose results hold nobody's text."""
 
+FILES_NAMED: Final = 5
+"""So many files of a skill are named where it is asked about."""
+
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
+
+
+QUESTION_WAITS: Final = "Cortex-R: a question waits for you"
 
 
 @frozen
@@ -48,17 +63,33 @@ class Display:
     questions: Questions | None
 
 
+_CALLS: Final[Mapping[NotifyMode, Callable[[str], str] | None]] = {
+    "auto": partial(notification, environ=os.environ),
+    "bell": lambda _: "\a",
+    "off": None,
+}
+
+
 def open_display(
-    stderr: TextIO | None, redactor: Redactor, *, verbose: bool, quiet: bool
+    stderr: TextIO | None,
+    redactor: Redactor,
+    *,
+    verbose: bool,
+    quiet: bool,
+    notify: NotifyMode = "off",
 ) -> Display:
-    """A display on `stderr`, which is None where the process began without one."""
+    """A display on `stderr`, which is None where the process began without one.
+
+    `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    """
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor), None)
+        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held)
+    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
     stream.before_held = progress.make_room
-    return Display(progress, Questions(Dialogue(sys.stdin, stream), progress.say))
+    dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
+    return Display(progress, Questions(dialogue, progress.say))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:
@@ -119,7 +150,7 @@ def build_dispatcher(
         # An entry that can't be used stays so, and is met anew by each request of a session.
         if text not in told:
             await progress.notice(text)
-        if text in unusable:
+        if any(text == spec.problem for spec in dispatcher.specs):
             told.add(text)
 
     async def ask(question: Question) -> Reply:
@@ -134,15 +165,12 @@ def build_dispatcher(
         with access.while_asking():
             return await questions.approve(changes)
 
-    unusable, told = {spec.problem for spec in specs}, set[str]()
+    told = set[str]()
     kind = ToolCache if access.use_cached_tools else _FreshListings
-    pins = None
-    if not all(spec.bundled for spec in specs):  # which change with this program, and are not held
-        pins = ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes)
-    return MultiMCP(
+    dispatcher = MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=pins,
+        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
         start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
@@ -155,20 +183,66 @@ def build_dispatcher(
             approve=approve,
         ),
     )
+    return dispatcher
+
+
+def document_folders(profile: AgentProfile, home: Path) -> list[Path]:
+    """The folders of documents, with absolute paths."""
+    return [home / Path(folder).expanduser() for folder in profile.documents.folders]
+
+
+def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
+    """The id of the server that finds earlier sessions, if there is one."""
+    return next((spec.id for spec in specs if is_memory_server(spec, root)), None)
 
 
 def asking_leave(
-    questions: Questions | None, while_asking: Callable[[], AbstractContextManager[None]]
+    questions: Questions | None,
+    while_asking: Callable[[], AbstractContextManager[None]],
+    policy: ProvenancePolicy,
+    redactor: Redactor,
 ) -> AskLeave | None:
-    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered)."""
+    """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
+
+    No secret is shown; of a file that is written, only what the tool's server may reach.
+    """
     if questions is None:
         return None
 
-    async def ask(tool: str, doubt: Doubt) -> bool | None:
+    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy)
+        if change is not None:
+            change = change.redacted(redactor)
+        shown = replace(
+            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
+        )
+        meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, doubt)
+            return await questions.allow(tool, shown, meant, change)
 
     return ask
+
+
+def guide_for(places: Places, questions: Questions | None) -> Guide:
+    """What user and project have written for the agent, around the folder that we are in."""
+
+    async def confirm(text: GuidanceText) -> bool | None:
+        if questions is None or not questions.is_attended():
+            return None
+        beside = listed((name for name, _ in text.files[:FILES_NAMED]), len(text.files))
+        parts = (text.description, text.text, f"Beside it: {beside}" if beside else "")
+        heading = f"{text.kind} of this project: {text.path}"
+        return await questions.trust(heading, "\n\n".join(filter(None, parts)), text.size_bytes)
+
+    return Guide(places.home, Path.cwd(), confirm)
+
+
+def permissions_of(
+    profile: AgentProfile, places: Places, redactor: Redactor, progress: Progress
+) -> Permissions:
+    """What the user has allowed this profile's agent for good."""
+    file, tell = places.permissions_file, partial(progress.say, "tool")
+    return Permissions(file, profile.agent.id, redactor, tell)
 
 
 def provenance_policy(
@@ -195,7 +269,7 @@ def provenance_policy(
         folders=folders,
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
-        home=_home(),
+        home=home_folder(),
         approvals=profile.security.approvals,
         approved=tuple(approved),
     )
@@ -223,8 +297,9 @@ def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
         yield str(spec.cwd)
 
 
-def _home() -> str:
+def home_folder() -> str:
+    """What `~` stands for; nothing where nobody knows."""
     try:
         return str(Path.home())
-    except RuntimeError:  # nobody knows
+    except RuntimeError:
         return ""

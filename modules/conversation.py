@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import os
+import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,13 +14,16 @@ from typing import Self
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
+from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
+from core.errors import StorageError
 from core.events import Emit, Event, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, OnRepaired, TextInput
+from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, is_known
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
@@ -27,10 +31,19 @@ from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
-from core.turn import ActionResult, MemoryItem, PerceptionResult, Plan, RunOutcome
+from core.turn import (
+    ActionResult,
+    MemoryItem,
+    PerceptionResult,
+    Plan,
+    RunOutcome,
+    Usage,
+    used_since,
+)
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
+from modules.guidance.guide import UNGUIDED, Guide, Guided
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -42,12 +55,14 @@ from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
+from modules.planning.by_hand import ByHand, MeasuredPrompt
 from modules.planning.preparation import prepare_plan
+from modules.planning.prompt.sizes import PromptSizes, prompt_sizes
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import Attached, read_attachments
-from modules.session.history import exchanges
+from modules.session.history import exchanges, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
@@ -66,7 +81,7 @@ class Demands:
     tools: tuple[str, ...] | None = None
 
 
-INTERRUPTED_EARLY = "interrupted while the servers were starting"
+INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
 
 
@@ -86,6 +101,9 @@ class Conversation:
     """Answers requests one after the other; `async with` bounds servers and sandbox.
 
     `listener` gets every event of every run, and notices that arise between runs.
+
+    Attributes:
+        document_folders: where the documents lie that answers name as their sources.
     """
 
     def __init__(
@@ -104,6 +122,8 @@ class Conversation:
         document_folders: Sequence[Path] = (),
         memory_server: str | None = None,
         demands: Demands | None = None,
+        permissions: Permissions | None = None,
+        guide: Guide | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -111,7 +131,8 @@ class Conversation:
         user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request.
+        `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
+        and project say to models that read.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -126,10 +147,12 @@ class Conversation:
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
-        self._document_folders = tuple(document_folders)
+        self.permissions = permissions or Permissions()
+        self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
+        self._guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -144,7 +167,7 @@ class Conversation:
         """Open the sandbox and the dispatcher; servers start when they are needed."""
         await self._stack.enter_async_context(self._sandbox)
         await self._stack.enter_async_context(self._dispatcher)
-        self._stack.push_async_callback(self._model.aclose)
+        self._stack.push_async_callback(self._close_model)
         return self
 
     async def __aexit__(
@@ -156,8 +179,7 @@ class Conversation:
         """End servers, sandbox workers and model connections; every wait is bounded."""
         if left := self._model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
-        if self._earlier is not None:
-            await self._earlier.aclose()
+        await self._close_earlier()
         await self._stack.aclose()
 
     @property
@@ -177,14 +199,80 @@ class Conversation:
         return self._model.name
 
     @property
+    def model(self) -> ModelManager:
+        """The chain of models, and why it was chosen."""
+        return self._model
+
+    @property
+    def session_file(self) -> Path | None:
+        """The file of the current session; None before its first request."""
+        return self._begun.memory.path if self._begun is not None else None
+
+    @property
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
 
     @property
+    def guide(self) -> Guide | None:
+        """What user and project have written for the model, where it reads."""
+        return self._guide
+
+    @property
     def items(self) -> list[MemoryItem]:
         """What the session has kept, as far as this process has looked."""
         return self._begun.memory.get_session_items() if self._begun is not None else []
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where plans run."""
+        return self._sandbox
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What the model can do."""
+        return self._model.traits
+
+    async def use_model(self, model: ModelManager) -> None:
+        """Let the next request be answered by another model; the one before is closed."""
+        before, self._model = self._model, model
+        await before.aclose()
+
+    async def use_profile(
+        self,
+        profile: AgentProfile,
+        memory_folder: Path,
+        policy: ProvenancePolicy | None,
+        document_folders: Sequence[Path],
+        memory_server: str | None,
+    ) -> bool:
+        """Go by another profile, and other servers, from the next request on; as `__init__` does.
+
+        False: what is kept, or where, is another thing there, so that a new session begins.
+        """
+        before, folder_before = self._profile, self._memory_folder
+        self._profile, self._memory_folder = profile, memory_folder
+        self._policy, self.document_folders = policy, tuple(document_folders)
+        if self._known is not None and policy is not None:
+            self._known.use(policy)
+        else:
+            self._known = None
+        if self._earlier is not None and memory_server != self._memory_server:
+            await self._close_earlier()
+        self._memory_server = memory_server
+        kept = (before.memory, before.trace, folder_before)
+        if kept == (profile.memory, profile.trace, memory_folder):
+            return True
+        await self._close_earlier()
+        is_kept = profile.memory.memory_service
+        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
+        place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
+        goes_on = place == (profile.memory.storage.structure, True, memory_folder)
+        session_id = self.session_id
+        self.new_session()
+        if goes_on:
+            self._resume_id = session_id  # read anew, and kept by the new settings
+        return goes_on or session_id is None
 
     async def loaded_items(self) -> list[MemoryItem]:
         """All that the session has kept so far, in earlier processes too.
@@ -202,6 +290,7 @@ class Conversation:
     def new_session(self) -> None:
         """Let the next request begin a new session."""
         self._begun = self._resume_id = self._known = None
+        self.permissions.begin_session()
 
     def resume(self, session_id: str) -> None:
         """Let the next request go on with a session that is kept.
@@ -221,8 +310,60 @@ class Conversation:
             self._preparation.cancel()
         return self._preparation is not None
 
-    async def ask(self, request: str, texts: tuple[TextInput, ...] = ()) -> RunOutcome:
+    async def keep(self, item: MemoryItem) -> None:
+        """Keep a further item of the session, which gets its id.
+
+        Raises:
+            StorageError: it can't be written; it stays in this process.
+        """
+        memory = self._session().memory
+        own = item.model_copy(update={"session_id": memory.session_id})
+        await asyncio.to_thread(memory.add, own)
+
+    def running_summary(self) -> RunningSummary:
+        """What has notes written on the session's oldest exchanges."""
+        session = self._session()
+        if session.summary is None:
+            memory = session.memory
+            session.summary = RunningSummary(
+                memory, memory.session_id, self._redactor, self._listener
+            )
+        return session.summary
+
+    @contextlib.asynccontextmanager
+    async def beside_runs(self) -> AsyncGenerator[ModelManager]:
+        """Models may be asked inside as in a run: it is told, bounded, and counted."""
+        used_by = dict(self._model.usage_by_model)
+        try:
+            with self._model.telling(self._listener):
+                yield self._model
+        finally:
+            await self._keep_usage(used_since(used_by, self._model.usage_by_model))
+
+    async def next_prompt(self, request: str) -> PromptSizes | None:
+        """How large the prompt of a request would be; None for a planner that reads none.
+
+        Raises:
+            StorageError: the session can't be read.
+            UsageError: an image that the request names can't be used.
+        """
+        measured, session = MeasuredPrompt(), self._session()
+        if self._model.traits.reads_text:
+            await self._ask(request, (), measured)
+        remember = await self._remembering(session, request, None)
+        if (inputs := measured.inputs) is None or remember is None:
+            return None
+        past = remember.told(inputs.history)
+        writer = PlanWriter(self._model, self._profile)
+        prompt = writer.request(inputs, measured.prompt_path, past)
+        return prompt_sizes(prompt, inputs, past, self._profile, self._model.traits)
+
+    async def ask(
+        self, request: str, texts: tuple[TextInput, ...] = (), by_hand: ByHand | None = None
+    ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
+
+        `by_hand` takes over a part of the run.
 
         Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
         have written them. A greeting, and a request for help, get the page that helps
@@ -236,25 +377,33 @@ class Conversation:
         if (schema := self._demands.answer_schema) is not None:
             may_repair = self._model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        limit = RequestTimeout(self._demands.timeout_seconds, self.interrupt)
-        with limit:
-            outcome = limit.settle(await self._ask(request, texts))
+        if (seconds := self._demands.timeout_seconds) is None:
+            outcome = await self._ask(request, texts, by_hand)
+        else:
+            with RequestTimeout(seconds, self.interrupt) as limit:
+                outcome = limit.settle(await self._ask(request, texts, by_hand))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
-    async def _ask(self, request: str, texts: tuple[TextInput, ...]) -> RunOutcome:
-        if asks_for_help(request):
+    async def _ask(
+        self, request: str, texts: tuple[TextInput, ...], by_hand: ByHand | None
+    ) -> RunOutcome:
+        if by_hand is None and asks_for_help(request):
             return await self._help()
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, session, texts))
+        self._preparation = asyncio.create_task(self._prepare(request, session, texts, by_hand))
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = AgentLoop(self._preparation.result())
-            return await collect(
-                self._loop.run(), self._recording(session.recorder), self._listener
-            )
+            told = (self._listener,) if by_hand is None or by_hand.is_told else ()
+            if by_hand is None or by_hand.is_kept:
+                told = (self._recording(session.recorder), *told)
+            outcome = await collect(self._loop.run(), *told)
+            if by_hand is not None and not by_hand.is_kept:
+                await self._keep_usage(outcome.usage_by_model)
+            return outcome
         finally:
             self._preparation.cancel()
             self._preparation = self._loop = None
@@ -266,12 +415,16 @@ class Conversation:
             self._model.name,
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
-            await asyncio.to_thread(count_files, self._document_folders),
+            await asyncio.to_thread(count_files, self.document_folders),
         )
         return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
-        self, request: str, session: "_Session", texts: tuple[TextInput, ...]
+        self,
+        request: str,
+        session: "_Session",
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand | None,
     ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = session.memory
@@ -281,14 +434,19 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if learnt := await self._long_term.learn(request, memory.session_id):
-            await self._listener(Notice("memory", learnt))
+        if (by_hand is None or by_hand.is_kept) and may_state_facts(request):
+            learnt = await self._long_term.learn(request, memory.session_id)
+            if learnt:
+                await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
                 provenance.known.given(text.text)
+            if by_hand is not None and by_hand.said:
+                provenance.known.user_said(by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
+        guided = await self._guided(request)
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         dispatcher: Dispatcher = self._dispatcher
@@ -305,15 +463,30 @@ class Conversation:
             memory.session_id,
             dispatcher,
             told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
-            profile=self._profile,
+            profile=self._profile if by_hand is None else by_hand.profile(self._profile),
             memory=memory,
             model=self._model,
-            parts=self._parts(texts, await self._remembering(session, request, provenance)),
+            parts=self._parts(
+                texts, await self._remembering(session, request, provenance), by_hand, guided
+            ),
             history=history,
             images=attached.images,
             texts=texts,
             provenance=provenance,
+            readable=guided.variables,
         )
+
+    async def _guided(self, request: str) -> Guided:
+        """What user and project have written for the model; nothing for one that reads none."""
+        traits = self._model.traits
+        if self._guide is None or not traits.reads_text:
+            return UNGUIDED
+        guided = await self._guide.for_request(
+            request, self._profile.guidance, traits.context_tokens
+        )
+        for notice in guided.notices:
+            await self._listener(Notice("guidance", notice))
+        return guided
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -328,7 +501,7 @@ class Conversation:
         if self._known is None:
             self._known = Known(self._policy)
         self._known.recall(memory.get_session_items())
-        return Provenance(self._known, self._ask_leave)
+        return Provenance(self._known, self._ask_leave, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""
@@ -365,6 +538,14 @@ class Conversation:
 
         return record
 
+    async def _close_earlier(self) -> None:
+        earlier, self._earlier = self._earlier, None
+        if earlier is not None:
+            await earlier.aclose()
+
+    async def _close_model(self) -> None:
+        await self._model.aclose()
+
     async def _search_memory(self, arguments: JsonObject) -> ToolResult:
         return await search_memory(self._dispatcher, self._memory_server or "", arguments)
 
@@ -374,16 +555,12 @@ class Conversation:
         """What prompts tell of the past; None for a planner that reads none."""
         if not self._model.traits.reads_text:
             return None
-        if session.summary is None:
-            memory = session.memory
-            session.summary = RunningSummary(
-                memory, memory.session_id, self._redactor, self._listener
-            )
+        summary = self.running_summary()
         prompt_tokens = self._profile.memory.prompt_tokens
         room = room_characters(prompt_tokens, self._model.traits)
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
         memories: tuple[str, ...] = ()
-        if self._profile.memory.memory_service:
+        if request and self._profile.memory.memory_service:
             if self._earlier is None:
                 search = None if self._memory_server is None else self._search_memory
                 self._earlier = EarlierSessions(self._memory_folder, search)
@@ -391,11 +568,24 @@ class Conversation:
             memories = await self._earlier.find(request, session_id, share)
         if memories and provenance is not None:
             provenance.known.reminded("\n".join(memories))
-        return Remembering(self._model, session.summary, prompt_tokens, facts, memories)
+        return Remembering(self._model, summary, prompt_tokens, facts, memories)
 
-    def _parts(self, texts: tuple[TextInput, ...], remember: Remembering | None) -> Parts:
-        # Slips are what language models make: of a planner that reads no text they are bugs.
-        prepare = prepare_plan if self._model.traits.reads_text else as_written
+    async def _keep_usage(self, used_by: Mapping[str, Usage]) -> None:
+        """Keep what models were asked for beside all runs, so that it is counted."""
+        if any(used.tokens for used in used_by.values()):
+            with contextlib.suppress(StorageError):  # it stays in this process
+                await self.keep(usage_item(used_by, time.time()))
+
+    def _parts(
+        self,
+        texts: tuple[TextInput, ...],
+        remember: Remembering | None,
+        by_hand: ByHand | None,
+        guided: Guided,
+    ) -> Parts:
+        # Slips are what people and language models make: of a planner of ours they are bugs.
+        is_ours = by_hand is None and not self._model.traits.reads_text
+        prepare = as_written if is_ours else prepare_plan
 
         schema = self._demands.answer_schema
         note = schema.note if schema is not None else ""
@@ -407,19 +597,23 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            more = (on_repaired, texts, prepare, memory)
+            given = texts
+            if any(name in plan.source for name in guided.variables):
+                given = (*await asyncio.to_thread(guided.given, plan.source), *texts)
+            more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
-        return Parts(
+        parts = Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile, remember, note),
+            generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if self._model.name == "offline" else self._condense,
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self._profile.memory.memory_service else None,
         )
+        return parts if by_hand is None else by_hand.parts(parts)
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
         structure = self._profile.memory.storage.structure

@@ -9,6 +9,7 @@ from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
+from modules.guidance.guide import UNGUIDED, Guided
 from modules.memory.past import Past, newest_within, room_characters
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
@@ -35,13 +36,14 @@ class PlanWriter:
     """Writes plans for one profile with one model; `core.ports.GeneratePlan`.
 
     Without `remember`, prompts tell of the newest exchanges that they have room for.
-    `answer_note` says which form the answer must have.
+    `answer_note` says which form the answer must have. `guided` is what user and project say.
     """
 
     model: CountingModel
     profile: AgentProfile
     remember: Remember | None = None
     answer_note: str = ""
+    guided: Guided = UNGUIDED
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -71,6 +73,7 @@ class PlanWriter:
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),
+            self.guided.note,
             self.answer_note,
             inputs.memory,
         )
@@ -78,7 +81,7 @@ class PlanWriter:
         if past is None:
             room = room_characters(self.profile.memory.prompt_tokens, self.model.traits)
             past = Past(newest_within(inputs.history, room))
-        prompt = decision_prompt(inputs, prompt_path, self.profile, note, past)
+        prompt = decision_prompt(inputs, prompt_path, self.profile, note, past, self.guided.section)
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",

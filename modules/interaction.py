@@ -16,7 +16,7 @@ from pathlib import Path
 
 from config.models_file import load_models
 from config.schema import AgentProfile
-from config.server_list import ServerList, is_memory_server, secret_values
+from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
@@ -29,7 +29,11 @@ from modules.composition import (
     ServerAccess,
     asking_leave,
     build_dispatcher,
+    document_folders,
+    guide_for,
+    memory_server_id,
     open_display,
+    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -49,6 +53,8 @@ marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
 
 
+MODELS_WAITED_FOR = "keys and models that may be there"
+
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
@@ -62,6 +68,40 @@ class Setting:
     profile: AgentProfile
     servers: ServerList
     spawned: Mapping[str, SpawnedServer]
+
+    @property
+    def profile_file(self) -> Path:
+        """The profile that was named, else the usual one."""
+        return self.arguments.profile or self.places.config_file("profiles.yaml")
+
+
+def chosen_model(setting: Setting, environ: Mapping[str, str]) -> ModelManager:
+    """The model of the command line, else of the profile; takes as long as keyrings and services.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: none can be chosen.
+    """
+    arguments, places = setting.arguments, setting.places
+    return choose_model(
+        arguments.model,
+        setting.profile.llm,
+        load_models(places.config_file("models.json")),
+        environ,
+        setting.complaints.redactor,
+        home=places.home,
+        max_cost=arguments.max_cost,
+        max_tokens=arguments.max_tokens,
+        seed=arguments.seed,
+    )
+
+
+def without_seed(seed: int | None, model: ModelManager) -> str | None:
+    """Which of the models take no seed, where one was asked for."""
+    names = [each.model.name for each in model.models if not each.model.traits.takes_seed]
+    if seed is None or not names:
+        return None
+    return f"--seed has no effect on {' and '.join(names)}, which takes none"
 
 
 def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
@@ -139,7 +179,11 @@ class Interaction:
         redactor.learn(secret_values((*servers.specs, *servers.disabled)))
         redactor.mask(profile.memory.mask)
         display = open_display(
-            sys.stderr, redactor, verbose=arguments.verbose, quiet=arguments.quiet
+            sys.stderr,
+            redactor,
+            verbose=arguments.verbose,
+            quiet=arguments.quiet,
+            notify=profile.terminal.notify,
         )
         self.progress = display.progress
         demands = self._demands()
@@ -151,12 +195,13 @@ class Interaction:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
                 for note in notes:
                     self.progress.say(stage, note)
-            if (unseeded := self._without_seed(model)) is not None:
+            if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
         sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
+        policy = provenance_policy(profile, servers.specs, places, arguments.approve)
         self.conversation = Conversation(
             profile,
             model,
@@ -167,11 +212,13 @@ class Interaction:
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
-            provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(questions, sandbox.standing_still),
-            [places.home / Path(folder).expanduser() for folder in profile.documents.folders],
-            next((s.id for s in servers.specs if is_memory_server(s, places.root)), None),
+            policy,
+            asking_leave(questions, sandbox.standing_still, policy, redactor),
+            document_folders(profile, places.home),
+            memory_server_id(servers.specs, places.root),
             demands,
+            permissions_of(profile, places, redactor, self.progress),
+            None if arguments.no_instructions else guide_for(places, questions),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -201,7 +248,7 @@ class Interaction:
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
-                print_answer(text, sys.stdout)
+                print_answer(text, sys.stdout, self.conversation.document_folders)
             elif is_line:
                 print_failure_line(complaints.redactor.text(outcome.message), sys.stdout)
         if outcome.answer is None:
@@ -212,7 +259,12 @@ class Interaction:
         """Who hears of a run's events: the display, and before it stdout where that wants them."""
         if self.setting.arguments.output != "stream-json":
             return self.progress
-        written = EventWriter(sys.stdout, self.setting.complaints.redactor)
+        setting = self.setting
+        written = EventWriter(
+            sys.stdout,
+            setting.complaints.redactor,
+            tells_prompts=setting.profile.trace.prompts,
+        )
 
         async def both(event: Event) -> None:
             await written(event)
@@ -264,25 +316,6 @@ class Interaction:
                 self.progress.say("memory", f"continues the session {session_id}")
         return session_id
 
-    def _without_seed(self, model: ModelManager) -> str | None:
-        """Which of the models take no seed, where one was asked for."""
-        names = [each.model.name for each in model.models if not each.model.traits.takes_seed]
-        if self.setting.arguments.seed is None or not names:
-            return None
-        return f"--seed has no effect on {' and '.join(names)}, which takes none"
-
     def _chosen_model(self) -> ModelManager:
-        arguments, places = self.setting.arguments, self.setting.places
-        models = load_models(places.config_file("models.json"))
-        with self.progress.during("model", "keys and models that may be there"):
-            return choose_model(
-                arguments.model,
-                self.setting.profile.llm,
-                models,
-                os.environ,
-                self.setting.complaints.redactor,
-                home=places.home,
-                max_cost=arguments.max_cost,
-                max_tokens=arguments.max_tokens,
-                seed=arguments.seed,
-            )
+        with self.progress.during("model", MODELS_WAITED_FOR):
+            return chosen_model(self.setting, os.environ)

@@ -55,6 +55,11 @@ class _LazyPattern:
         return getattr(compiled, name)
 
 
+def with_line_feeds(text: str) -> str:
+    r"""The text with `\n` as its only line end, and without a byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def one_line(text: str, characters: int | None = None) -> str:
     """Text of others on one line that can't look like several, cut to so many characters.
 

@@ -6,7 +6,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
@@ -35,8 +35,16 @@ class ToolRegistry:
 
     def learn(self, server: str, tools: list[ToolSpec], refused: Collection[str]) -> None:
         """Replace what is known of a server; `refused` are tools whose changes nobody accepted."""
-        known = {**self.server_tools, server: tools}
         self._refused[server] = refused
+        self._offer({**self.server_tools, server: tools})
+
+    def arrange(self, server_ids: Iterable[str], known: Collection[str]) -> None:
+        """Have these servers, in this order; nothing is known but of those in `known`."""
+        self._order = tuple(server_ids)
+        self._refused = {name: each for name, each in self._refused.items() if name in known}
+        self._offer({name: each for name, each in self.server_tools.items() if name in known})
+
+    def _offer(self, known: Mapping[str, list[ToolSpec]]) -> None:
         self.server_tools = {name: known[name] for name in self._order if name in known}
         self.catalog = ToolCatalog(tool for tools in self.server_tools.values() for tool in tools)
         self.tool_map = {

@@ -154,7 +154,9 @@ def actions_in(request: str) -> Iterator[WantedAction]:
         half = REQUEST_CHARACTERS_MAX // 2
         request = f"{request[:half]}\n{request[-half:]}"
     whole = frozenset(_stems(_TOKEN.findall(request.lower())))
-    for sentence in _sentences(request):
+    for number, sentence in enumerate(_sentences(request)):
+        if number == 0 and (about := _to_be_forgotten([word.lower() for word in sentence])):
+            yield WantedAction("forget", frozenset(_stems(about)))
         yield from _actions(sentence, whole)
 
 
@@ -188,6 +190,26 @@ def _sentences(request: str) -> Iterator[list[str]]:
     for sentence in _SENTENCE.split(_QUOTED.sub(_QUOTE, request)):
         if words := [word.replace("\u2019", "'") for word in _TOKEN.findall(sentence)]:
             yield words[:SENTENCE_WORDS_MAX]
+
+
+def _to_be_forgotten(lower: Sequence[str]) -> Sequence[str]:
+    """What a request that begins "forget that I …" or "forget my …" is about; else nothing.
+
+    Anywhere else the word takes something back: "don't forget to", "forget it", "forget that, and".
+    What stands behind it is not asked for in any case: "forget that I told you to delete it".
+    """
+    start = 0
+    while start < len(lower) and lower[start] in _ADVERBS:
+        start += 1
+    if (
+        lower[start : start + 1]
+        and lower[start] in _MODALS
+        and lower[start + 1 : start + 2] == ["you"]
+    ):
+        start += 2 + (lower[start + 2 : start + 3] == ["please"])
+    verb, which, about = lower[start : start + 1], lower[start + 1 : start + 2], lower[start + 2 :]
+    is_plain = verb == ["forget"] and which in (["that"], ["my"]) and not _PUT_OFF & {*lower}
+    return about if is_plain and about and about[0] not in _JOINTS | {")"} else ()
 
 
 def _actions(words: Sequence[str], whole: frozenset[str]) -> Iterator[WantedAction]:

@@ -3,6 +3,7 @@
 The words for the user stand in the terminal, which alone knows how to show what others wrote.
 """
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -40,7 +41,7 @@ class Doubt:
     """A value, or the call itself ("tool"), that nobody who is trusted has asked for.
 
     `value` is as the plan wrote it, for "tool" the qualified name; `key` is the form in which an
-    answer about it is remembered. `arguments` are those of the call, if it may change something.
+    answer about it is remembered. `arguments` are those of the whole call.
     """
 
     kind: DoubtKind
@@ -58,21 +59,27 @@ _REASONS: Final[dict[DoubtKind, str]] = {
     "address": "the e-mail address {} does not come from the user; answer without it, or ask the "
     "user to name it in the request",
     "tool": "it may change something, the request does not ask for it, and nobody is there to "
-    "allow it (--approve {} does); answer without it, or say so",
+    "allow it (--approve {} does, or /permissions allow at the prompt); answer without it, or say "
+    "so",
     "name": "the name {} of a tool or server does not come from the user; ask the user to name it "
     "in the request",
 }
 """What is wrong, and what a plan can do otherwise."""
 
 
-def refusal(tool: str, doubts: Sequence[Doubt], *, was_asked: bool = False) -> str:
-    """What the plan is told: what was refused, why, and what it can do otherwise.
+WORDS_CHARACTERS_MAX: Final = 500
+"""How much of what the user says beside a no is told."""
 
-    `was_asked`: the user has said no to it.
-    """
-    if was_asked:
-        named = " and ".join(_named(doubt) for doubt in doubts)
-        return f"{tool} was not called: the user did not allow {named}; answer without it"
+
+def declined(tool: str, doubt: Doubt, words: str) -> str:
+    """What the plan is told where the user has said no, with these words or none."""
+    said = json.dumps(one_line(words, WORDS_CHARACTERS_MAX), ensure_ascii=False)
+    then = f"the user's own words: {said}" if words else "answer without it"
+    return f"{tool} was not called: the user did not allow {_named(doubt)}; {then}"
+
+
+def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
+    """What the plan is told: what was refused, why, and what it can do otherwise."""
     reasons = dict.fromkeys(_reason(doubt) for doubt in doubts)
     return f"{tool} was not called: {'; '.join(reasons)}"
 

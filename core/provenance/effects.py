@@ -98,6 +98,7 @@ KINDS_OF_OBJECT: Final = _kinds(_SAME_OBJECTS)
 READING_STEMS: Final = frozenset(map(stem, _READING.split()))
 """The stems of these words."""
 
+_FORGET: Final = stem("forget")
 _GENERAL_STEMS: Final = frozenset(map(stem, _GENERAL.split()))
 _IMPLIED_STEMS: Final = {stem(verb): stem(thing) for verb, thing in _IMPLIED.items()}
 
@@ -176,7 +177,9 @@ def is_asked_for(
         objects.add(action)  # nothing else is in its name
     for wanted in (one for request in requests for one in request.actions):
         verb = stem(wanted.verb)
-        if verb != action and not _same(KINDS_OF_ACTION, verb, action):
+        if verb != action and (
+            verb == _FORGET or not _same(KINDS_OF_ACTION, verb, action)
+        ):  # what is to be forgotten need not be deleted anywhere else
             continue
         if has_own_value or any(_is_about(wanted, verb, thing) for thing in objects):
             return True

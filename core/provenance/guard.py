@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from core.base.frozen import frozen
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.asked import Request, is_assent
-from core.provenance.checks import DOUBTS_TOLD, Doubt, ValueCheck, refusal
+from core.provenance.checks import DOUBTS_TOLD, Doubt, ValueCheck, declined, refusal
 from core.provenance.effects import may_change, name_doubts, tool_doubts
 from core.provenance.images import without_unknown_images
 from core.provenance.known import Known
+from core.provenance.permissions import Permission, Permissions, permission_for, sufficient
 from core.provenance.urls import addresses_in, parse_url
 from core.run.kept_results import call_key
 from core.tools.catalog import ToolCatalog
@@ -31,24 +32,36 @@ QUESTIONS_MAX: Final = 10
 """So often a run asks; further doubts are refused, or a page could wear the user out."""
 
 
+@frozen
+class Leave:
+    """The user's answer to a doubt: for how long a yes holds, and what is said beside a no."""
+
+    holds: Literal["no", "once", "session", "always"]
+    words: str = ""
+
+
 class AskLeave(Protocol):
     """Puts a doubt to the user."""
 
-    async def __call__(self, tool: str, doubt: Doubt) -> bool | None:
-        """Whether the call of `tool` may go on; None where nobody is there to be asked."""
+    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+        """Whether the call of `tool` may go on; None where nobody is there to be asked.
+
+        `always` is what is allowed by an answer that holds for longer than this run.
+        """
         ...
 
 
 @frozen
 class Provenance:
-    """What a run needs for it: what its session knows, and who can be asked."""
+    """What a run needs for it: what its session knows, who can be asked, what is allowed."""
 
     known: Known
     ask: AskLeave | None = None
+    permissions: Permissions = field(default_factory=Permissions)
 
 
 class ProvenanceGuard:
-    """Checks the calls of one run; answers of the user hold for the run."""
+    """Checks the calls of one run; answers of the user hold for the run, if not for longer."""
 
     def __init__(
         self, provenance: Provenance, catalog: Callable[[], ToolCatalog], words: Iterable[str]
@@ -56,9 +69,10 @@ class ProvenanceGuard:
         """Trust the user's `words`, the request at their end; `catalog` gives all tools."""
         self.known = provenance.known
         self._mode = provenance.known.policy.mode
-        self._ask = None if self._mode == "strict" else provenance.ask
+        self._ask = provenance.ask
+        self._permissions = provenance.permissions
         self._catalog = catalog
-        self._answers: dict[tuple[str, ...], bool] = {}
+        self._answers: dict[tuple[str, ...], Leave] = {}
         self._asking = asyncio.Lock()
         self._words = tuple(words)
         self.known.begin_run()
@@ -91,10 +105,10 @@ class ProvenanceGuard:
             return refusal(tool.qualified_name, doubts)
         for number, doubt in enumerate(doubts):
             leave = await self._leave(tool, arguments, doubt)
-            if leave is False:
-                return refusal(tool.qualified_name, [doubt], was_asked=True)
             if leave is None:
                 return refusal(tool.qualified_name, doubts[number:])
+            if leave.holds == "no":
+                return declined(tool.qualified_name, doubt, leave.words)
         return None
 
     async def note(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> None:
@@ -147,9 +161,7 @@ class ProvenanceGuard:
         if self._mode == "off":
             return doubts
         doubts += [*found.values(), *name_doubts(self.known, tool, arguments, catalog)]
-        if may_change(tool, catalog):  # whatever is doubted, all of such a call is to be seen
-            doubts = [replace(doubt, arguments=arguments) for doubt in doubts]
-        return doubts
+        return [replace(doubt, arguments=arguments) for doubt in doubts]
 
     def _is_users(self, argument: ArgumentText) -> bool:
         """Whether a text is an address, path or the like that stands in the user's words."""
@@ -163,24 +175,36 @@ class ProvenanceGuard:
             return True
         return any(mark in text for mark in "@/.#") and len(text) > 2 and text in known.words
 
-    async def _leave(self, tool: ToolSpec, arguments: JsonObject, doubt: Doubt) -> bool | None:
+    async def _leave(self, tool: ToolSpec, arguments: JsonObject, doubt: Doubt) -> Leave | None:
         """The user's answer to a doubt; None if there is none. Each is asked about once a run.
 
-        For a tool that may change something, an answer covers a call with the same arguments.
+        For a tool that may change something, an answer covers a call with the same arguments. What
+        was allowed before holds where nobody can be asked, too, but not where the policy is strict.
         """
-        if self._ask is None:
+        if self._mode == "strict":
             return None
+        changes, home = may_change(tool, self._catalog()), self.known.policy.home
         about = (tool.qualified_name, doubt.kind, doubt.key)
-        if may_change(tool, self._catalog()):
+        if changes:
             about = (*about, await asyncio.to_thread(_digest, tool, arguments))
+        always = await asyncio.to_thread(
+            permission_for, tool, arguments, doubt, home, changes=changes
+        )
         async with self._asking:
             if about in self._answers:
                 return self._answers[about]
-            if len(doubt.value) > ASKED_CHARACTERS_MAX or len(self._answers) >= QUESTIONS_MAX:
+            if await asyncio.to_thread(self._permissions.cover, sufficient(always, doubt)):
+                return Leave("once")
+            is_too_much = len(doubt.value) > ASKED_CHARACTERS_MAX
+            if self._ask is None or is_too_much or len(self._answers) >= QUESTIONS_MAX:
                 return None
-            answer = await self._ask(tool.qualified_name, doubt)
+            answer = await self._ask(tool.qualified_name, doubt, always)
             if answer is not None:
                 self._answers[about] = answer
+                if answer.holds in ("session", "always"):
+                    for_good = answer.holds == "always"
+                    allow = self._permissions.allow
+                    await asyncio.to_thread(allow, always, arguments, for_good=for_good)
             return answer
 
 

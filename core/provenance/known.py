@@ -123,6 +123,11 @@ class Known:
         self._unread = deque(text for texts in policy.texts.values() for text in texts)
         self._reading = threading.Lock()
 
+    def use(self, policy: ProvenancePolicy) -> None:
+        """Go by another configuration from now on; what was seen stays."""
+        self.policy = policy
+        self._unread.extend(text for texts in policy.texts.values() for text in texts)
+
     @property
     def words(self) -> str:
         """All that the user has said in this session."""

@@ -91,6 +91,7 @@ def judge_text_to_read(
     *,
     may_be_kept: bool = False,
     shown: str = "",
+    is_given: bool = False,
 ) -> ActionResult:
     """What a plan's wish that a text be read amounts to.
 
@@ -98,12 +99,13 @@ def judge_text_to_read(
     steps so: it is a failure. A plan that called nothing has no text of a tool. What it wrote
     itself after something was read is the answer, under the wrong verdict; before that, it only
     puts its work off. With `may_be_kept` a long text may come from working memory instead, as the
-    rest of one does of which the prompt had `shown` the beginning.
+    rest of one does of which the prompt had `shown` the beginning. With `is_given` it comes from a
+    text that plans were given to read.
     """
     if result.text in read:
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE), result.calls, result.found)
     is_kept = may_be_kept and len(result.text) > SHORT_ANSWER_CHARACTERS
-    if result.calls or result.found or (is_kept and result.text not in shown):
+    if result.calls or result.found or is_given or (is_kept and result.text not in shown):
         return result
     if not read:
         return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_READ))

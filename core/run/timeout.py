@@ -9,9 +9,9 @@ from core.turn import RunOutcome
 
 
 class RequestTimeout:
-    """Within the `with`, so many seconds may pass before `interrupt` is called; None for any."""
+    """Within the `with`, so many seconds may pass before `interrupt` is called."""
 
-    def __init__(self, seconds: float | None, interrupt: Callable[[], object]) -> None:
+    def __init__(self, seconds: float, interrupt: Callable[[], object]) -> None:
         """Begin nothing yet."""
         self._seconds = seconds
         self._interrupt = interrupt
@@ -20,8 +20,7 @@ class RequestTimeout:
 
     def __enter__(self) -> Self:
         """Let the time begin."""
-        if self._seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -110,8 +110,14 @@ class ToolIndex:
 
     def is_near(self, request: str) -> bool:
         """Whether some tool shares more with the request than one word of its description."""
-        score = max(self._sums(request).values(), default=0.0)
-        return score > 0 and score >= PASSING_MATCH * _telling(len(self._tools), 1)
+        return bool(self.near(request, 1))
+
+    def near(self, request: str, limit: int, share: float = PASSING_MATCH) -> list[ToolSpec]:
+        """The tools that do, the best first; `share` says what else is passing."""
+        sums = self._sums(request)
+        least = share * _telling(len(self._tools), 1)
+        near = [position for position in sums if sums[position] >= least]
+        return [self._tools[p] for p in sorted(near, key=lambda p: (-sums[p], p))[:limit]]
 
     def _sums(self, request: str) -> dict[int, float]:
         """Scores above 0, by the tools' positions; a word that comes twice counts once."""

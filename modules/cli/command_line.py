@@ -7,9 +7,11 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
+from config.schema import AgentProfile
 from config.settings import Places
 from core.base.text import edit_distance
 from core.errors import ExitCode, UsageError
@@ -20,6 +22,7 @@ from modules.cli.parser import (
     OptionsParser,
     ParserBuilt,
     add_approve_option,
+    add_instructions_option,
     add_loudness_options,
     add_source_options,
     looks_like_option,
@@ -48,7 +51,9 @@ COMMANDS = {
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
     "sessions": "list, search, show, export what was asked before",
+    "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
+    "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
@@ -150,8 +155,15 @@ class Arguments(Options):
     resume: str | None
     goes_on: bool
     no_memory: bool
+    no_instructions: bool
     approve: list[str]
     stdin: StdinUse
+
+    def adapted(self, profile: AgentProfile) -> AgentProfile:
+        """The profile, but for what the command line says instead."""
+        if self.max_steps is not None:
+            profile = profile.with_steps(self.max_steps)
+        return profile.without_memory() if self.no_memory else profile
 
 
 def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py") -> Arguments:
@@ -180,7 +192,7 @@ def wanted_output(argv: Sequence[str]) -> OutputFormat:
     """The format that a command line asks for, as far as that shows in one that can't be read."""
     words, _ = _parted(argv)
     found: OutputFormat = "text"
-    for word, following in zip(words, [*words[1:], ""], strict=False):  # of no word, no pair
+    for word, following in pairwise((*words, "")):
         option, sign, value = word.partition("=")
         value = value if sign else following
         if word == "--json":
@@ -347,6 +359,7 @@ def _add_options(parser: OptionsParser) -> None:
     parser.add_argument(
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
+    add_instructions_option(parser)
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument(
         "--output-format",

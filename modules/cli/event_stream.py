@@ -5,7 +5,7 @@ import re
 from typing import Final, TextIO
 
 from core.base.redaction import Redactor
-from core.events import Answered, Event, RunFinished, StepFinished
+from core.events import Answered, Event, ModelAnswered, RunFinished, StepFinished
 from core.values import JsonObject
 from modules.terminal.answer import SCHEMA_VERSION, Room, plain_json, step_end
 from modules.terminal.printing import print_document
@@ -18,11 +18,15 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class EventWriter:
-    """A listener of runs that writes their events; the result is written by who has it."""
+    """A listener of runs that writes their events; the result is written by who has it.
 
-    def __init__(self, stream: TextIO, redactor: Redactor) -> None:
+    What models were asked is written with `tells_prompts` only; else an empty text stands for it.
+    """
+
+    def __init__(self, stream: TextIO, redactor: Redactor, *, tells_prompts: bool = False) -> None:
         self._stream = stream
         self._redactor = redactor
+        self._tells_prompts = tells_prompts
 
     async def __call__(self, event: Event) -> None:
         """Write one event.
@@ -32,6 +36,8 @@ class EventWriter:
         """
         if isinstance(event, RunFinished):
             return  # the result says it all
+        if isinstance(event, ModelAnswered) and not self._tells_prompts:
+            event = dataclasses.replace(event, prompt="")
         document = event_document(event)
         # An answer is written as it is, here as everywhere: a figure in it may look like a secret.
         told = document if isinstance(event, Answered) else self._redactor.object(document)

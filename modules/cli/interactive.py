@@ -27,8 +27,6 @@ from modules.terminal.waits import can_erase, interrupting
 
 def converse(setting: Setting) -> ExitCode:
     """Answer whatever is typed or piped in, until it ends."""
-    if setting.profile.terminal.plain:
-        os.environ["TERM"] = "dumb"  # what every part that draws looks at
     requests = _Requests(Interaction(setting))
     return requests.interaction.run(requests.answer_all())
 
@@ -53,6 +51,7 @@ class _Requests:
             self._documents,
             interaction.progress.during,
             self._say,
+            show_code=interaction.progress.show_code,
         )
         self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
         self._bottom = BottomLine(self._at)
@@ -98,8 +97,10 @@ class _Requests:
 
     async def _typed(self) -> ExitCode:
         # Late: prompt_toolkit takes 0.1 s.
-        from modules.terminal.input.prompt import Typing, typed_lines
+        from modules.terminal.input.prompt import Typing, edited_code, typed_lines
 
+        self._at.is_typed = True
+        self._at.edit = edited_code
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
             self._say("loop", GREETING)
@@ -153,12 +154,15 @@ class _Requests:
             done = await self._commands.run(line)
             if isinstance(done, ExitCode):
                 return done
-            self._at.last_request = done.request
-            outcome = await self._conversation.ask(clean_request(done.request))
-            return self.interaction.report(outcome)
+            return self.interaction.report(await self._asked(done))
         finally:
             self._is_interrupted = False
+            self.interaction.progress.end_waits()  # what goes on has no row beside a prompt
             await self._bottom.look()
+
+    async def _asked(self, ask: Ask) -> RunOutcome:
+        self._at.last_request = ask.request
+        return await self._conversation.ask(clean_request(ask.request), by_hand=ask.by_hand)
 
     def _next_text(self) -> str:
         """What the prompt that is about to open begins with; a server may be waited for still."""
@@ -171,9 +175,7 @@ class _Requests:
         try:
             done = await self._commands.run(line)
             if isinstance(done, Ask):
-                self._at.last_request = done.request
-                outcome = await self._conversation.ask(clean_request(done.request))
-                return self.interaction.report(outcome, is_line=True)
+                return self.interaction.report(await self._asked(done), is_line=True)
             if done != ExitCode.ANSWERED:
                 self._report_error("no answer: see stderr", done)
             else:

@@ -47,15 +47,21 @@ class _Row:
 def list_servers(around: Surroundings) -> ExitCode:
     """Print all servers, those that are switched off behind the others."""
     around.tell_notes()
-    rows = list(_rows(around))
+    rows, problems = server_table(around)
     if around.options.json:
-        around.print_json([_document(row, around) for row in rows])
-    elif not rows:
+        around.print_json([_document(row, around) for row in _rows(around)])
+    elif not rows[1:]:
         around.print(NOTHING_CONFIGURED)
     else:
-        cells = (_cells(row, verbose=around.options.verbose) for row in rows)
-        around.print_table([_HEAD, *cells], [row.problem for row in rows if row.problem])
+        around.print_table(rows, problems)
     return ExitCode.ANSWERED
+
+
+def server_table(around: Surroundings) -> tuple[list[Sequence[str]], list[str]]:
+    """A row for each server, below their heads, and what is wrong with some."""
+    rows = list(_rows(around))
+    cells = (_cells(row, verbose=around.options.verbose) for row in rows)
+    return [_HEAD, *cells], [row.problem for row in rows if row.problem]
 
 
 def _rows(around: Surroundings) -> Iterator[_Row]:

@@ -1,6 +1,7 @@
 """`models`: every model that could answer here, what it costs, and which one would."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -27,6 +28,7 @@ from modules.models.choosing.discovery import (
     look_for_ollama,
 )
 from modules.models.credentials import GOOGLE_KEY, USUAL_VARIABLES, KeyringStore, key_variable
+from modules.models.hosted.model import context_tokens_of
 from modules.models.ollama.facts import InstalledModel, chat_models
 from modules.models.serving.budget import FREE
 from modules.terminal.printing import shortened
@@ -36,7 +38,7 @@ STATE_CHARACTERS = 70
 """How much of a name and of a state a row shows; --verbose and --json show all."""
 
 MARK = "*"
-_HEAD = ("", "NAME", "MODEL", "STATE", "PRICE")
+_HEAD = ("", "NAME", "MODEL", "STATE", "CONTEXT", "PRICE")
 
 
 _HELP: Final = """\
@@ -71,7 +73,8 @@ Source: TypeAlias = Literal["models.json", "ollama", "llama.cpp", "file"]
 class ModelRow:
     """One model; `name` is what --model takes, `model` the backend's own name, where it is known.
 
-    `state` says why it is ready or not; of prices, None means that nobody knows.
+    `state` says why it is ready or not; of prices and contexts (in tokens), None means that nobody
+    knows.
     """
 
     name: str
@@ -84,6 +87,7 @@ class ModelRow:
     size_bytes: int | None = None
     parameters: str = ""
     quantisation: str = ""
+    context_tokens: int | None = None
 
     @property
     def backend_name(self) -> str:
@@ -127,7 +131,9 @@ class _Here:
             case _:
                 assert_never(entry.type)
         price = price_of(entry, self.models)
-        return ModelRow(name, "models.json", entry.type, model, state, is_ready, price)
+        context = context_tokens_of(entry)
+        row = ModelRow(name, "models.json", entry.type, model, state, is_ready, price)
+        return replace(row, context_tokens=context)
 
     def _service(self, entry: ModelEntry) -> tuple[str, bool]:
         variable = key_variable(entry)
@@ -197,7 +203,8 @@ def _installed_rows(installed: Sequence[InstalledModel]) -> Iterator[ModelRow]:
 def _server_rows(server: LlamaServer | None) -> Iterator[ModelRow]:
     if server is not None:
         state = f"runs at {server.base_url.removesuffix('/v1')}"
-        yield ModelRow("local", "llama.cpp", "openai", server.model, state, True, FREE)
+        row = ModelRow("local", "llama.cpp", "openai", server.model, state, True, FREE)
+        yield replace(row, context_tokens=server.context_tokens)
 
 
 def _file_rows(files: Sequence[Path]) -> Iterator[ModelRow]:
@@ -248,12 +255,23 @@ def list_models(around: Surroundings) -> ExitCode:
         }
         around.print_json(around.redactor.object(document))
         return ExitCode.ANSWERED
-    cells = (_cells(row, row is answering, is_verbose=options.verbose) for row in rows)
     none = "" if name is not None else "none, as things are set: "
-    day = f", as of {models.prices_as_of}" if models.prices_as_of is not None else ""
-    prices = f"prices: US dollars for a million tokens, read and written{day}"
-    around.print_table([_HEAD, *cells], ["", f"answers: {none}{reason}", *notes, prices])
+    table = model_table(rows, answering, is_verbose=options.verbose)
+    around.print_table(table, ["", f"answers: {none}{reason}", *notes, prices_told(models)])
     return ExitCode.ANSWERED
+
+
+def model_table(
+    rows: Sequence[ModelRow], answering: ModelRow | None, *, is_verbose: bool = False
+) -> list[Sequence[str]]:
+    """The models as rows of cells under their heads, the one that answers marked."""
+    return [_HEAD, *(_cells(row, row is answering, is_verbose=is_verbose) for row in rows)]
+
+
+def prices_told(models: ModelsFile) -> str:
+    """What the prices of a table mean."""
+    day = f", as of {models.prices_as_of}" if models.prices_as_of is not None else ""
+    return f"prices: US dollars for a million tokens, read and written{day}"
 
 
 def _cells(row: ModelRow, is_answering: bool, *, is_verbose: bool) -> Sequence[str]:
@@ -262,6 +280,7 @@ def _cells(row: ModelRow, is_answering: bool, *, is_verbose: bool) -> Sequence[s
         _cut(row.name, None if is_verbose else NAME_CHARACTERS),
         _cut(_model_text(row), None if is_verbose else NAME_CHARACTERS),
         _cut(row.state, None if is_verbose else STATE_CHARACTERS),
+        "-" if row.context_tokens is None else f"{row.context_tokens:,}",
         _price_text(row.price),
     )
 
@@ -302,6 +321,7 @@ def _row_document(row: ModelRow, *, is_answering: bool) -> JsonObject:
         "size_bytes": row.size_bytes,
         "parameters": row.parameters or None,
         "quantisation": row.quantisation or None,
+        "context_tokens": row.context_tokens,
     }
 
 
@@ -312,7 +332,8 @@ _ACTIONS: Final = {
 NAME is what --model takes; * marks the model that answers where nothing is said. Prices are US
 dollars for a million tokens, read and written. Whether keys are set is shown, never what they
 are. With --json it is one object: answers (model, reason, notes), models (name, source, backend,
-model, ready, state, answers, price, size_bytes, parameters, quantisation) and prices_as_of.
+model, ready, state, answers, price, size_bytes, parameters, quantisation, context_tokens) and
+prices_as_of.
 
 examples:
   agent.py models list

@@ -264,6 +264,15 @@ def add_approve_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_instructions_option(parser: argparse.ArgumentParser) -> None:
+    """`--no-instructions`, for requests and what shows their prompts."""
+    parser.add_argument(
+        "--no-instructions",
+        action="store_true",
+        help="leave out instructions and skills: CORTEX.md, AGENTS.md, SKILL.md",
+    )
+
+
 def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:
     """`--verbose`, which shows what `verbose` says, and `--quiet`; not both."""
     loudness = parser.add_mutually_exclusive_group()

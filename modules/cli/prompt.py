@@ -6,9 +6,10 @@ from dataclasses import replace
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.cli.parser import command_parser, read_words
+from modules.cli.parser import add_instructions_option, command_parser, read_words
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
+from modules.composition import guide_for
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
@@ -40,6 +41,7 @@ def parse(words: Sequence[str], program: str) -> Options:
         "--show", action="store_true", help="print the prompts, which is what is done anyway"
     )
     parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
+    add_instructions_option(parser)
     parser.set_defaults(run=show_prompt)
     return read_words(parser, words, is_mixed=True)
 
@@ -83,6 +85,9 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
             Sandbox(),
             profile.memory_folder(around.places.home),
             display.progress,
+            guide=None
+            if around.options.no_instructions
+            else guide_for(around.places, display.questions),
         )
         async with conversation:
             await dispatcher.initialize()  # a model has them from the second request on, at least

@@ -13,8 +13,8 @@ from core.base.redaction import Redactor
 from core.context import SubtaskStatus
 from core.errors import ExitCode, ServerError, UsageError
 from core.ports import CallTool
-from core.provenance.guard import AskLeave, Provenance, ProvenanceGuard
-from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.guard import Provenance, ProvenanceGuard
+from core.provenance.known import Known
 from core.run.calls import RunCalls
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
@@ -38,7 +38,7 @@ from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
-from modules.composition import asking_leave, provenance_policy, sandbox_limits
+from modules.composition import asking_leave, permissions_of, provenance_policy, sandbox_limits
 from modules.sandbox import Sandbox, SandboxResult
 from modules.terminal.answer import call_document, plain_json
 from modules.terminal.printing import json_safe
@@ -236,7 +236,13 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
         policy = provenance_policy(profile, around.servers.specs, around.places, options.approve)
-        guard = _guard(source, dispatcher, policy, asking_leave(display.questions, waiting))
+        redactor = around.redactor
+        provenance = Provenance(
+            Known(policy),
+            asking_leave(display.questions, waiting, policy, redactor),
+            permissions_of(profile, around.places, redactor, display.progress),
+        )
+        guard = _guard(source, dispatcher, provenance)
         report = await _report_on(source, dispatcher, sandbox, guard, display.progress, around)
     return _tell(report, around)
 
@@ -252,13 +258,10 @@ def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[Serve
     return specs
 
 
-def _guard(
-    source: str, dispatcher: MultiMCP, policy: ProvenancePolicy, ask: AskLeave | None
-) -> ProvenanceGuard:
+def _guard(source: str, dispatcher: MultiMCP, provenance: Provenance) -> ProvenanceGuard:
     """What checks the plan's calls: addresses, say, that it has from a page."""
-    known = Known(policy)
-    guard = ProvenanceGuard(Provenance(known, ask), lambda: dispatcher.catalog, [])
-    known.user_said(source)
+    guard = ProvenanceGuard(provenance, lambda: dispatcher.catalog, [])
+    guard.known.user_said(source)
     return guard
 
 

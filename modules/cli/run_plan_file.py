@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 from typing import BinaryIO
 
+from core.base.text import with_line_feeds
 from core.errors import UsageError
 from core.tools.catalog import ToolCatalog
 from modules.planning.check.syntax import syntax_failure
@@ -46,7 +47,7 @@ def read_plan(file: str, stdin: BinaryIO, max_bytes: int) -> str:
             f"{name}: empty; a plan is Python with `async def solve():`; "
             "run-plan --help shows an example"
         )
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return with_line_feeds(text)
 
 
 def may_call_tools(source: str) -> bool:

@@ -19,13 +19,16 @@ from core.events import Event, RunFinished, StepFinished
 from core.values import Json, JsonObject
 from modules.cli.event_stream import event_type
 from modules.cli.parser import command_parser, read_words
+from modules.cli.stats import StatsDocument
 from modules.cli.surroundings import Options, Surroundings
 from modules.terminal.answer import SCHEMA_VERSION, ResultDocument, StepEnd
+from modules.trace.spans import TraceDocument
 
 _HELP: Final = """\
 Print the JSON Schema (draft 2020-12) of what a request prints: `result` is the one object of
 --json, and the last of --output-format stream-json; `line` is any line of stream-json, which is
-an event of the run or the result. Without a name, both stand in one object, by their names.
+an event of the run or the result. `trace` and `stats` are what these commands print with --json.
+Without a name, all stand in one object, by their names.
 
 Each object has its `type` and the version of these schemas as `schema`. The version grows when a
 field goes or changes its meaning; fields and types of events may be added at any time.
@@ -36,7 +39,8 @@ examples:
 
 _REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
-_Adapter: TypeAlias = TypeAdapter[Event] | TypeAdapter[ResultDocument | StepEnd]
+_Document: TypeAlias = ResultDocument | StepEnd | TraceDocument | StatsDocument
+_Adapter: TypeAlias = TypeAdapter[Event] | TypeAdapter[_Document]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -57,10 +61,10 @@ def print_schema(around: Surroundings) -> ExitCode:
     return around.report(chosen, json.dumps(chosen, indent=2))
 
 
-def result_schema() -> JsonObject:
-    """The schema of a request's result."""
-    made, definitions = _schemas({"result": TypeAdapter(ResultDocument)})
-    return _needed({**made["result"], **_head("A request's result")}, definitions)
+def _document_schema(title: str, adapter: _Adapter) -> JsonObject:
+    """The schema of a document that is printed alone."""
+    made, definitions = _schemas({title: adapter})
+    return _needed({**made[title], **_head(title)}, definitions)
 
 
 def line_schema() -> JsonObject:
@@ -79,8 +83,10 @@ def line_schema() -> JsonObject:
 
 
 SCHEMAS: Final[Mapping[str, Callable[[], JsonObject]]] = {
-    "result": result_schema,
+    "result": lambda: _document_schema("A request's result", TypeAdapter(ResultDocument)),
     "line": line_schema,
+    "trace": lambda: _document_schema("A session's runs", TypeAdapter(TraceDocument)),
+    "stats": lambda: _document_schema("What was asked", TypeAdapter(StatsDocument)),
 }
 """What makes each schema."""
 

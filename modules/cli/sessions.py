@@ -1,4 +1,4 @@
-"""`sessions`: what was asked before, listed, shown, exported, named, deleted and counted."""
+"""`sessions`: what was asked before, listed, shown, exported, named and deleted."""
 
 import argparse
 import html
@@ -8,14 +8,15 @@ from contextlib import suppress
 from typing import Final
 
 from core.base.clock import moment
-from core.base.memory.exchanges import DatedExchange, dated_exchanges, title_of
+from core.base.memory.exchanges import dated_exchanges, title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
 from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from modules.cli.sessions_markdown import answer_text, asked_text, session_markdown
 from modules.cli.sessions_search import FOUND, search_sessions
-from modules.cli.sessions_stats import show_statistics
+from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.session.records import storable
@@ -80,7 +81,7 @@ def export_session(around: Surroundings) -> ExitCode:
     elif around.options.html:
         around.print(_as_html(session_id, items, around))
     else:
-        around.print(_as_markdown(session_id, items, around))
+        around.print(around.redactor.text(session_markdown(session_id, items)))
     return ExitCode.ANSWERED
 
 
@@ -140,11 +141,6 @@ def prune_sessions(around: Surroundings) -> ExitCode:
     return _report_pruned(around, old, deleted)
 
 
-def session_statistics(around: Surroundings) -> ExitCode:
-    """What all sessions come to."""
-    return show_statistics(around, _kept(around))
-
-
 def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
     told = old if around.options.dry_run else deleted
     done = "would be deleted" if around.options.dry_run else "deleted"
@@ -182,8 +178,9 @@ def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings
             "asked_at": moment(each.asked_at),
             "request": around.redactor.text(each.request),
             "answer": None if each.answer is None else around.redactor.text(each.answer),
+            "taken_back": each.undone,
         }
-        for each in dated_exchanges(items)
+        for each in dated_exchanges(items, with_undone=True)
     ]
     title = around.redactor.text(title_of(items))
     return {"id": session_id, "title": title, "exchanges": told}
@@ -193,17 +190,9 @@ def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
     title = title_of(items)
     parts = [f"{session_id}: {title}" if title else session_id]
     parts += [
-        f"{moment(each.asked_at)}  > {each.request}\n{_answer(each)}"
-        for each in dated_exchanges(items)
+        f"{asked_text(each)}  > {each.request}\n{answer_text(each)}"
+        for each in dated_exchanges(items, with_undone=True)
     ]
-    return around.redactor.text("\n\n".join(parts))
-
-
-def _as_markdown(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
-    parts = [f"# {title_of(items) or session_id}", f"Session `{session_id}`"]
-    for each in dated_exchanges(items):
-        quoted = "\n".join(f"> {line}" for line in each.request.splitlines())
-        parts += [f"## {moment(each.asked_at)}", quoted, _answer(each)]
     return around.redactor.text("\n\n".join(parts))
 
 
@@ -212,10 +201,10 @@ def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
     clean = around.redactor.text
     title = html.escape(clean(title_of(items) or session_id))
     told = "\n".join(
-        f"<section><h2>{moment(each.asked_at)}</h2>\n"
+        f"<section><h2>{asked_text(each)}</h2>\n"
         f"<blockquote>{html.escape(clean(each.request))}</blockquote>\n"
-        f"<pre>{html.escape(clean(_answer(each)))}</pre></section>"
-        for each in dated_exchanges(items)
+        f"<pre>{html.escape(clean(answer_text(each)))}</pre></section>"
+        for each in dated_exchanges(items, with_undone=True)
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -229,10 +218,6 @@ def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
         f"</head><body><h1>{title}</h1>\n<p>Session {html.escape(session_id)}</p>\n"
         f"{told}\n</body></html>"
     )
-
-
-def _answer(each: DatedExchange) -> str:
-    return "(no answer)" if each.answer is None else each.answer
 
 
 def _age(text: str) -> float:
@@ -361,11 +346,11 @@ examples:
         _add_prune,
     ),
     "stats": Action(
-        "requests, tokens and cost, and how the calls of each tool went",
+        "the older name of the command stats, which does the same",
         """\
 examples:
-  agent.py sessions stats
-  agent.py sessions stats --json | jq '.tools[] | select(.success_rate < 0.5)'""",
-        session_statistics,
+  agent.py sessions stats --days 365""",
+        show_statistics,
+        add_arguments,
     ),
 }

@@ -7,23 +7,29 @@ from typing import Final
 
 from core.base.files import write_atomically
 from core.base.memory.exchanges import title_of
+from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
+from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import KeptSessions
-from modules.trace.page import trace_page
+from modules.terminal.answer import SCHEMA_VERSION
+from modules.trace.page import PageKind, html_page
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import mermaid_text, tree_text
 
 _HELP: Final = """\
-Show what a session's runs did, as a tree with times: plans, calls of models and of tools, retries.
-SESSION is a session's id, or a part of it that no other has; without one it is the last session.
+Show what a session's runs did, as a tree with times: perception, plans, calls of models and of
+tools, retries. SESSION is a session's id, or a part of it that no other has; without one it is the
+last session. Where the profile has trace.prompts, the beginnings of prompts and replies are shown.
 
---html writes one page that needs no network: a timeline with plans, arguments, results and, where
-the profile has trace.prompts, prompts. It is searched with /, and read with the arrow keys.
+--verbose shows plans, arguments, results, prompts and replies in full.
+--html writes one page that needs no network, with all of that on a timeline. It is searched with
+/, and read with the arrow keys.
 
 examples:
   agent.py trace
+  agent.py trace --run -1 --verbose
   agent.py trace 4f8a1c --html trace.html
   agent.py trace --run -1 --json | jq '.runs[].children'"""
 
@@ -61,17 +67,24 @@ def trace(around: Surroundings) -> ExitCode:
     session_id = _session_id(around, kept)
     items = kept.items(session_id)
     runs = _chosen(runs_of(items), around.options.number)
-    title = around.redactor.text(title_of(items) or session_id)
-    told = around.redactor.json([run.document for run in runs])
+    title = one_line(around.redactor.text(title_of(items) or session_id))
+    told: JsonObject = {
+        "type": "trace",
+        "schema": SCHEMA_VERSION,
+        "id": session_id,
+        "title": title,
+        "runs": around.redactor.json([run.document for run in runs]),
+    }
     if around.options.html is not None:
-        return _write_page(around, around.options.html, trace_page(told, title))
+        return write_page(around, "trace", title, told)
     if around.options.json:
-        around.print_json({"id": session_id, "runs": told})
+        around.print_json(told)
     elif around.options.mermaid:
         around.print(around.redactor.text(mermaid_text(runs)))
     else:
         width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
-        around.print(f"{title}\n\n{around.redactor.text(tree_text(runs, width))}".rstrip())
+        tree = tree_text(runs, width, is_whole=around.options.verbose)
+        around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
 
 
@@ -96,9 +109,15 @@ def _chosen(runs: tuple[Span, ...], number: int | None) -> tuple[Span, ...]:
     return (runs[place],)
 
 
-def _write_page(around: Surroundings, file: Path, page: str) -> ExitCode:
+def write_page(around: Surroundings, kind: PageKind, title: str, told: Json) -> ExitCode:
+    """Write the page to the file of --html, and say so.
+
+    Raises:
+        StorageError: it can't be written.
+    """
+    file: Path = around.options.html
     try:
-        write_atomically(file, page.encode())
+        write_atomically(file, html_page(kind, title, told).encode())
     except OSError as error:
         raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
     return around.report({"file": str(file)}, f"wrote {file}")

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from core.base.frozen import frozen
 from core.base.memory.facts import Fact, FactError, FactStore
 from core.base.memory.statements import stated_facts
 from core.base.redaction import Redactor
@@ -14,22 +15,22 @@ FACTS_SHARE: Final = 0.2
 """The part of the room that facts take at most."""
 
 
+@frozen
 class LongTermMemory:
     """The memory folder of one profile, as a conversation reads and extends it.
 
     Methods wait for the disk in a thread. Without a folder there is no memory, and none is made.
+    Secrets that `redactor` knows are masked before they are written.
     """
 
-    def __init__(self, folder: Path | None, redactor: Redactor) -> None:
-        """Read nothing yet; secrets that `redactor` knows are masked before they are written."""
-        self._folder = folder
-        self._redactor = redactor
+    folder: Path | None
+    redactor: Redactor
 
     async def learn(self, request: str, session_id: str) -> str:
         """Keep the facts that a request states; what the user should be told of it, if anything."""
-        if self._folder is None:
+        if self.folder is None:
             return ""
-        return await asyncio.to_thread(self._learn, self._folder, request, session_id)
+        return await asyncio.to_thread(self._learn, self.folder, request, session_id)
 
     async def facts(self, request: str, room: int) -> tuple[str, ...]:
         """What the user has stated, with its date, in so many characters.
@@ -37,10 +38,10 @@ class LongTermMemory:
         What shares words with the request is told first, then what is newest. An unreadable file
         tells nothing here: who asks for the facts hears why.
         """
-        if self._folder is None:
+        if self.folder is None:
             return ()
         try:
-            facts = await asyncio.to_thread(FactStore(self._folder, self._redactor).all)
+            facts = await asyncio.to_thread(FactStore(self.folder, self.redactor).all)
         except (OSError, FactError):
             return ()
         asked = frozenset(stems(request))
@@ -56,7 +57,7 @@ class LongTermMemory:
     def _learn(self, folder: Path, request: str, session_id: str) -> str:
         if not (facts := stated_facts(request)):
             return ""
-        store, told = FactStore(folder, self._redactor), list[str]()
+        store, told = FactStore(folder, self.redactor), list[str]()
         for stated in facts:
             try:
                 before = {fact.fact_id: fact.text for fact in store.all()}

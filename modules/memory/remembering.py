@@ -37,8 +37,17 @@ class Remembering:
     async def __call__(self, history: Sequence[Exchange]) -> Past:
         """What is told of the session's exchanges, and of what outlasts it."""
         if self._past is None:
-            room = room_characters(self._prompt_tokens, self._model.traits)
-            room -= sum(map(len, (*self._facts, *self._memories)))
-            past = await self._summary.past(history, room, self._model)
+            past = await self._summary.past(history, self.session_room, self._model)
             self._past = replace(past, facts=self._facts, memories=self._memories)
         return self._past
+
+    def told(self, history: Sequence[Exchange]) -> Past:
+        """The same with the notes that there are: no model is asked."""
+        past = self._summary.told(history, self.session_room)
+        return replace(past, facts=self._facts, memories=self._memories)
+
+    @property
+    def session_room(self) -> int:
+        """How many characters are told of the session itself."""
+        room = room_characters(self._prompt_tokens, self._model.traits)
+        return room - sum(map(len, (*self._facts, *self._memories)))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.base.clock import Clock
+from core.base.memory.exchanges import LEFT
 from core.base.redaction import Redactor
 from core.errors import BudgetSpent, ModelUnavailable, StorageError
 from core.events import Emit, Notice
@@ -34,6 +35,8 @@ SUMMARY: Final = "summary"
 EXCHANGES: Final = "exchanges"
 """Keys of the metadata under which notes stand, and how many of the first exchanges they cover."""
 
+LEFT_OUT: Final = "the oldest requests of this session are left out, without notes on them"
+NOT_WRITTEN: Final = "there are no notes on this session's requests"
 WRITES_NONE: Final = "the model wrote none that fits what was said"
 
 
@@ -64,26 +67,46 @@ class RunningSummary:
 
         Where the model can't write them, the oldest exchanges are left out, and that is told.
         """
+        past = self.told(history, room)
+        if not past.left_out or len(history) < self._next_try:
+            return past
+        kept = newest_within(history[past.summarised :], int(room * TURNS_SHARE))
+        older = history[: len(history) - len(kept)]
+        if await self._write(past, older, room, model, LEFT_OUT):
+            return self.told(history, room)
+        self._next_try = len(history) + PAUSE_EXCHANGES
+        return past
+
+    def told(self, history: Sequence[Exchange], room: int) -> Past:
+        """What is told of the session in `room` characters, with the notes that there are."""
         summary, covered = self._latest(len(history))
-        fresh = history[covered:]
-        turns_room = room - len(summary)
-        turns = newest_within(fresh, turns_room)
-        fits = len(turns) == len(fresh)
-        if not fits and len(history) >= self._next_try:
-            kept = newest_within(fresh, int(room * TURNS_SHARE))
-            pushed = fresh[: len(fresh) - len(kept)]
-            notes_room = max(int(room * SUMMARY_SHARE), SUMMARY_CHARACTERS_MIN)
-            written = await self._summarise(summary, pushed, notes_room, model)
-            if written:
-                summary, covered = written, covered + len(pushed)
-                await self._keep(summary, covered)
-                turns = newest_within(fresh[len(pushed) :], room - len(summary))
-            else:
-                self._next_try = len(history) + PAUSE_EXCHANGES
+        turns = newest_within(history[covered:], room - len(summary))
         return Past(turns, summary, covered, len(history) - covered - len(turns))
 
+    async def compact(self, history: Sequence[Exchange], room: int, model: CountingModel) -> bool:
+        """Have notes written on all exchanges but the last; whether there are new ones."""
+        past = self.told(history, room)
+        is_due = past.summarised < len(history) - 1
+        return is_due and await self._write(past, history[:-1], room, model, NOT_WRITTEN)
+
+    async def _write(
+        self, past: Past, first: Sequence[Exchange], room: int, model: CountingModel, failed: str
+    ) -> bool:
+        """Keep notes on the `first` exchanges, of which `past` has notes on some."""
+        notes_room = max(int(room * SUMMARY_SHARE), SUMMARY_CHARACTERS_MIN)
+        pushed = first[past.summarised :]
+        written = await self._summarise(past.summary, pushed, notes_room, model, failed)
+        if written:
+            await self._keep(written, len(first))
+        return bool(written)
+
     async def _summarise(
-        self, summary: str, pushed: Sequence[Exchange], room: int, model: CountingModel
+        self,
+        summary: str,
+        pushed: Sequence[Exchange],
+        room: int,
+        model: CountingModel,
+        failed: str,
     ) -> str:
         """The notes on the exchanges and on what was noted before; empty where there are none."""
         try:
@@ -93,15 +116,18 @@ class RunningSummary:
         else:
             why = WRITES_NONE
         if not written:
-            told = f"the oldest requests of this session are left out, without notes on them: {why}"
-            await self._listener(Notice("memory", told))
+            await self._listener(Notice("memory", f"{failed}: {why}"))
         return self._redactor.text(written)
 
     def _latest(self, exchanges: int) -> tuple[str, int]:
         """The session's notes, and how many exchanges they cover; none where they can't be its."""
         for item in reversed(self._memory.get_session_items()):
+            if item.type != "run_metadata":
+                continue
+            if isinstance(left := item.metadata.get(LEFT), int):  # older notes tell of what is gone
+                exchanges = min(exchanges, left)
             text, covered = item.metadata.get(SUMMARY), item.metadata.get(EXCHANGES)
-            if item.type != "run_metadata" or not isinstance(text, str):
+            if not isinstance(text, str):
                 continue
             if isinstance(covered, int) and 0 < covered <= exchanges:
                 return text, covered

@@ -1,95 +1,173 @@
-"""What all sessions of a profile come to: requests, answers, models, tools."""
+"""What the sessions of some days come to: requests, answers, time, models and tools, day by day."""
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Final
 
-from core.base.clock import local_time
+from core.base.clock import Clock, local_time
 from core.base.frozen import frozen
-from core.base.memory.exchanges import dated_exchanges
 from core.base.memory.session_json import MAX_FILE_BYTES
 from core.errors import StorageError
 from core.tools.record import ToolRecord
 from core.turn import MemoryItem, Usage
 from modules.memory.tool_record import ToolCalls, newest_items
-from modules.session.history import usage_of
+from modules.session.history import BESIDE, MAX_USAGE, runs_in, usage_of
 from modules.session.kept import KeptSessions
+
+SESSIONS_MAX: Final = 10_000
+"""So many sessions are read at most, those that were used last: about 5 s of CPU."""
+
+BYTES_MAX: Final = 2 * 10**9
+"""And so much of them."""
+
+
+@frozen
+class DayStatistics:
+    """The requests that were asked on one local day, with what became of them.
+
+    `seconds` are those from a request to the end of its run; `tokens` are read and written ones,
+    `cost` is in US dollars, of calls whose price is known.
+    """
+
+    day: date
+    requests: int = 0
+    answered: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "DayStatistics") -> "DayStatistics":
+        """The sums of both, under this one's day."""
+        return DayStatistics(
+            self.day,
+            self.requests + other.requests,
+            self.answered + other.answered,
+            self.seconds + other.seconds,
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+        )
 
 
 @frozen
 class MemoryStatistics:
-    """The sums over all sessions that could be read.
+    """The sums over all sessions that were read.
 
-    Times are Unix seconds, None without a request. `size_bytes` are those of all files; `models`
-    is by name, `days` are local days by their requests, `left_out` tells by id what is wrong with
-    a session that could not be read.
+    `since` is the first day that counts. `days` are those with requests, in their order, and
+    `total` is all of them. `models` is by name, `tools` has the most used ones first. `sessions`
+    and `size_bytes` are what was read, in `read_seconds`; `older` sessions were last used before
+    `since` and not read, nor were those `beyond` the most that are. `left_out` tells by id what
+    is wrong with a session that could not be read.
     """
 
+    since: date
+    total: DayStatistics
+    days: tuple[DayStatistics, ...]
+    models: Mapping[str, Usage]
+    tools: tuple[ToolRecord, ...]
     sessions: int
     size_bytes: int
-    requests: int
-    answered: int
-    first_request: float | None
-    last_request: float | None
-    models: Mapping[str, Usage]
-    days: Mapping[date, int]
-    tools: tuple[ToolRecord, ...]
+    read_seconds: float
+    older: int
+    beyond: int
     left_out: Mapping[str, str]
 
 
-def memory_statistics(kept: KeptSessions) -> MemoryStatistics:
-    """Read every session, one after the other; files stay as they are."""
-    sums = _Sums()
+def memory_statistics(
+    kept: KeptSessions,
+    days: int,
+    now: datetime | None = None,
+    clock: Clock = time.monotonic,
+    sessions_max: int = SESSIONS_MAX,
+) -> MemoryStatistics:
+    """Read the sessions that were used in the last `days`, today's included.
+
+    Files stay as they are. `now` is this moment, by default the real one.
+    """
+    began = clock()
+    today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = today - timedelta(days=days - 1)
+    sums, older, beyond = _Sums(since), 0, 0
     for session_id in kept.ids():
         path = kept.path(session_id)
         try:
-            size = path.stat().st_size
-            if size > MAX_FILE_BYTES:
+            status = path.stat()
+            if status.st_mtime < since.timestamp():
+                older += 1
+            elif sums.sessions == sessions_max or sums.size_bytes >= BYTES_MAX:
+                beyond += 1
+            elif status.st_size > MAX_FILE_BYTES:
                 raise StorageError(f"it has over {MAX_FILE_BYTES:,} bytes")
-            sums.add(newest_items(path, MAX_FILE_BYTES), size)
+            else:
+                sums.add(newest_items(path, MAX_FILE_BYTES), status.st_size)
         except FileNotFoundError:
             continue  # it was deleted just now
         except (OSError, StorageError) as error:
             sums.left_out[session_id] = str(error)
-    return sums.result()
+    found = sums.result()
+    return replace(found, read_seconds=clock() - began, older=older, beyond=beyond)
 
 
 @dataclass
 class _Sums:
+    since: datetime
     sessions: int = 0
     size_bytes: int = 0
-    answered: int = 0
-    asked_at: list[float] = field(default_factory=list[float])
+    days: dict[date, DayStatistics] = field(default_factory=dict[date, DayStatistics])
     models: dict[str, Usage] = field(default_factory=dict[str, Usage])
-    days: Counter[date] = field(default_factory=Counter[date])
     calls: ToolCalls = field(default_factory=ToolCalls)
     left_out: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, items: list[MemoryItem], size_bytes: int) -> None:
+    def add(self, items: Sequence[MemoryItem], size_bytes: int) -> None:
         self.sessions += 1
         self.size_bytes += size_bytes
-        for each in dated_exchanges(items):
-            self.answered += each.answer is not None
-            self.asked_at.append(each.asked_at)
-            if (when := local_time(each.asked_at)) is not None:
-                self.days[when.date()] += 1
-        for name, usage in usage_of(items).items():
+        for run in runs_in(items):
+            if (day := self._day(run[0].timestamp)) is not None:
+                self._add_run(run, day)
+        for item in items:
+            if BESIDE in item.metadata and (day := self._day(item.timestamp)) is not None:
+                self._add_usage(usage_of([item]), day)
+
+    def _day(self, timestamp: float) -> date | None:
+        """The day of a moment; None if it lies before those that are asked about."""
+        when = local_time(timestamp)
+        is_asked_about = when is not None and when.replace(tzinfo=None) >= self.since
+        return when.date() if when is not None and is_asked_about else None
+
+    def _add_run(self, run: list[MemoryItem], day: date) -> None:
+        self._add_usage(usage_of(run), day)
+        seconds = max(item.timestamp for item in run) - run[0].timestamp
+        self.days[day] = self.days.get(day, DayStatistics(day)) + DayStatistics(
+            day,
+            requests=1,
+            answered=any(item.final_answer is not None for item in run),
+            seconds=seconds if seconds <= MAX_USAGE else 0.0,
+        )
+        self.calls.add(run)
+
+    def _add_usage(self, used: Mapping[str, Usage], day: date) -> None:
+        for name, usage in used.items():
             self.models[name] = self.models.get(name, Usage()) + usage
-        self.calls.add(items)
+        self.days[day] = self.days.get(day, DayStatistics(day)) + DayStatistics(
+            day,
+            tokens=sum(usage.tokens for usage in used.values()),
+            cost=sum(usage.cost for usage in used.values()),
+        )
 
     def result(self) -> MemoryStatistics:
-        known = [each for each in self.asked_at if local_time(each) is not None]
         tools = self.calls.records().values()
+        first = self.since.date()
         return MemoryStatistics(
+            first,
+            sum(self.days.values(), DayStatistics(first)),
+            tuple(day for _, day in sorted(self.days.items())),
+            dict(sorted(self.models.items())),
+            tuple(sorted(tools, key=lambda record: (-record.calls, record.tool))),
             self.sessions,
             self.size_bytes,
-            len(self.asked_at),
-            self.answered,
-            min(known, default=None),
-            max(known, default=None),
-            dict(sorted(self.models.items())),
-            dict(self.days.most_common()),
-            tuple(sorted(tools, key=lambda record: (-record.calls, record.tool))),
-            self.left_out,
+            read_seconds=0.0,
+            older=0,
+            beyond=0,
+            left_out=self.left_out,
         )

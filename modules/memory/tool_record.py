@@ -84,7 +84,7 @@ def newest_tool_records(
 ) -> dict[str, ToolRecord]:
     """Records of the newest calls in a profile's newest sessions; a session that began is read.
 
-    What can't be read is left out: `sessions stats` says of it.
+    What can't be read is left out: `agent.py stats` says of it.
     """
     ends, calls = clock() + seconds, ToolCalls()
     try:

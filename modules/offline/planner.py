@@ -1,8 +1,8 @@
 """The offline planner as a model: no weights, no key, no network.
 
 It perceives what a request is about, and plans it, or says why there is no plan. Both try the same
-readings in the same order: the memory, the web where there is an address, arithmetic, documents,
-other tools, everyday.
+readings in the same order: memory and web where there is an address, arithmetic, memory, web,
+documents, other tools, everyday.
 """
 
 import json
@@ -140,13 +140,11 @@ def perceive(inputs: PerceptionInputs) -> str:
 
 def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSpec]]:
     """What the request is about, and the tools that its plan may call, the best first."""
-    if (called := memory_call(request, inputs.tools)) is not None:
-        return "use_tool", [called.tool]
-    if may_hold_address(request) and (tools := web_tools(request, inputs.tools)):
+    if may_hold_address(request) and (tools := _memory_or_web_tools(request, inputs.tools)):
         return "use_tool", tools
     with suppress(Refusal):
         return "arithmetic", needed_tools(parse(inputs.user_input, ANY_NUMBER), inputs)
-    if tools := web_tools(request, inputs.tools):
+    if tools := _memory_or_web_tools(request, inputs.tools):
         return "use_tool", tools
     searching = documents_tool(inputs.tools)
     if searching is not None and named_question(request, inputs.tools) is not None:
@@ -157,6 +155,11 @@ def _meaning(request: str, inputs: DecisionInputs) -> tuple[str, Sequence[ToolSp
         of_file = file_call(bare(inputs.user_input), inputs.tools)
         return ("compute", []) if of_file is None else ("use_tool", [of_file[0]])
     return ("unknown" if open_question(request) is None else OPEN_QUESTION), []
+
+
+def _memory_or_web_tools(request: str, tools: ToolCatalog) -> Sequence[ToolSpec]:
+    called = memory_call(request, tools)
+    return web_tools(request, tools) if called is None else [called.tool]
 
 
 def _servers_by_words(request: str, inputs: PerceptionInputs) -> list[str]:
@@ -207,14 +210,12 @@ def _plan(inputs: DecisionInputs) -> str:
 
 def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
     """A plan for the request as it stands; `number` is what "that" means in arithmetic."""
-    if (source := write_memory_plan(inputs)) is not None:
-        return source
-    if may_hold_address(inputs.user_input) and (source := write_web_plan(inputs)) is not None:
+    if may_hold_address(inputs.user_input) and (source := _recalled_or_web(inputs)) is not None:
         return source
     try:
         question = parse(inputs.user_input, number)
     except Refusal as refusal:
-        if (source := write_web_plan(inputs)) is not None:
+        if (source := _recalled_or_web(inputs)) is not None:
             return source
         if isinstance(refusal, Decided):
             check_web_request(inputs.user_input, inputs.tools)
@@ -223,6 +224,10 @@ def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
             raise refusal from None
         return source
     return write_plan(question, inputs)
+
+
+def _recalled_or_web(inputs: DecisionInputs) -> str | None:
+    return write_memory_plan(inputs) or write_web_plan(inputs)
 
 
 def _plan_for_tools(inputs: DecisionInputs) -> str | None:

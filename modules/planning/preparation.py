@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from core.base.frozen import frozen
+from core.base.text import with_line_feeds
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from modules.planning.check.calls import tool_mistake
@@ -32,7 +33,7 @@ from modules.planning.names import ParsedPlan, Repair, read_plan
 from modules.planning.repair.awaits import generators_to_lists, missing_awaits
 from modules.planning.repair.entry import annotated_verdicts, misnamed_entry, own_runs
 from modules.planning.repair.names import missing_imports, needless_imports, shadowed_tools
-from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable, with_plain_lines
+from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable
 
 MAX_REPAIRS = 50
 """A text with more mistakes of one stage than this is no plan; it is left alone."""
@@ -71,7 +72,7 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
     Meant for a thread: a dense plan of the greatest length takes some tenths of a second.
     """
     try:
-        lines = with_plain_lines(source)
+        lines = with_line_feeds(source)
         readable, tree = parse_readable(lines)
         plan, told = _repaired(ParsedPlan(readable, tree, tools), repairs)
         told = (*_rewritten_lines(lines, readable), *told)

@@ -4,7 +4,6 @@ Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) a
 `modules.sandbox.session` (thread side, which imports pydantic-monty) both build on it.
 """
 
-from dataclasses import fields
 from typing import TypeAlias
 
 from core.base.frozen import frozen
@@ -52,8 +51,7 @@ class SandboxLimits:
         tool_result_bytes: Size of one tool result, in bytes of JSON; a larger one is an error of
             that call. It is held as plan value, record and memory item.
 
-    Raises:
-        ValueError: a limit is not positive (`tool_calls` may be 0).
+    What a profile may set is bounded by its schema (`config.schema.SandboxSection`).
     """
 
     cpu_seconds: float = 5.0
@@ -67,13 +65,6 @@ class SandboxLimits:
     tool_calls_at_once: int = MAX_TOOL_CALLS_PER_PLAN
     argument_bytes: int = 1 * MIB
     tool_result_bytes: int = 4 * MIB
-
-    def __post_init__(self) -> None:
-        """Refuse limits that no plan could meet."""
-        for field in fields(self):
-            value: float = getattr(self, field.name)
-            if value < 0 or (value == 0 and field.name != "tool_calls"):
-                raise ValueError(f"sandbox limit {field.name} must be above 0, not {value}")
 
 
 @frozen

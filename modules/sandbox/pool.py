@@ -101,6 +101,19 @@ class Sandbox:
         if closed:
             executor.shutdown(wait=True)
 
+    async def use(self, limits: SandboxLimits, require: Collection[WallName] = ()) -> None:
+        """Hold plans to other bounds from now on; no plan may be running.
+
+        Raises:
+            UserError: a wall that is required doesn't stand; the bounds stay as they are.
+        """
+        if (limits, tuple(require)) == (self._limits, tuple(self._require)):
+            return
+        if require:
+            await asyncio.to_thread(require_walls, require, limits)
+        await self.__aexit__(None, None, None)  # new workers start when they are needed
+        self._limits, self._require = limits, require
+
     def standing_still(self) -> AbstractContextManager[None]:
         """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
         return self._deadlines.standing_still()

@@ -1,23 +1,79 @@
 """What the items of a session tell: requests with their answers, what was used and done."""
 
-from collections.abc import Iterable
-from dataclasses import astuple, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, replace
 from functools import cache
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from core.base.frozen import frozen
-from core.base.memory.exchanges import dated_exchanges
+from core.base.memory.exchanges import LEFT, UNDONE, DatedExchange, dated_exchanges
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
+from core.values import JsonObject
 
 MAX_USAGE: Final = 10**15
 """More than this of calls, tokens or dollars in one run is no figure of ours."""
 
+MODEL_CALLS: Final = "model_calls"
+"""Key of the metadata under which the calls of models stand that led to a plan."""
+
+PERCEPTION: Final = "perception"
+"""Key of the metadata under which it stands what was perceived before a plan, and how long."""
+
+QUESTION: Final = "question"
+"""Key of the metadata under which a plan's question to the user stands."""
+
+BESIDE: Final = "beside"
+"""Key of the metadata under which it stands what models were asked for beside all runs."""
+
+_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION}
+
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
-    """The session's requests with their answers, as plans are written with them."""
+    """The session's requests with their answers that count, as plans are written with them."""
     return tuple(Exchange(each.request, each.answer) for each in dated_exchanges(items))
+
+
+def runs_in(items: Iterable[MemoryItem]) -> list[list[MemoryItem]]:
+    """The items of each run, the one that begins it first, in their order.
+
+    What is about the session, as a title is, belongs to none: it may be of any later day. So does
+    what models were asked for beside all runs.
+    """
+    runs: list[list[MemoryItem]] = []
+    for item in items:
+        if item.type == "run_metadata" and item.user_query is not None:
+            runs.append([item])
+        elif runs and _is_of_a_run(item):
+            runs[-1].append(item)
+    return runs
+
+
+def _is_of_a_run(item: MemoryItem) -> bool:
+    if item.type != "run_metadata":
+        return True
+    return BESIDE not in item.metadata and not _OF_A_RUN.isdisjoint(item.metadata)
+
+
+def taken_back(items: Iterable[MemoryItem], now: float) -> tuple[DatedExchange, MemoryItem] | None:
+    """The last exchange that counts, and the item with which it counts no more; None without one.
+
+    `now` is Unix time in seconds.
+    """
+    if not (counted := dated_exchanges(items)):
+        return None
+    last, text = counted[-1], "Took the last request back: it counts no more"
+    told: JsonObject = {UNDONE: last.asked_at, LEFT: len(counted) - 1}
+    return last, MemoryItem(timestamp=now, type="run_metadata", text=text, metadata=told)
+
+
+def usage_item(used: Mapping[str, Usage], now: float) -> MemoryItem:
+    """What tells what models used beside all runs, by their names."""
+    by_model: JsonObject = {name: dict(asdict(each)) for name, each in used.items()}
+    told: JsonObject = {USAGE: by_model, BESIDE: True}
+    text = "Models were asked beside all runs"
+    return MemoryItem(timestamp=now, type="run_metadata", text=text, metadata=told)
 
 
 def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:

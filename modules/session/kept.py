@@ -131,7 +131,7 @@ class KeptSessions:
             except (OSError, StorageError) as error:
                 self._say("memory", str(error))
                 continue
-            asked = dated_exchanges(items)
+            asked = dated_exchanges(items, with_undone=True)
             first = asked[0].request if asked else ""
             yield SessionSummary(session_id, used, len(asked), title_of(items), first)
 

@@ -55,6 +55,7 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION
 from modules.session.memory import MemoryManager
 from modules.session.records import shorten, storable
 
@@ -68,10 +69,7 @@ MAX_REPAIRS = 20
 """How many of a plan's repairs are kept with it."""
 
 MAX_MODEL_CALLS = 50
-"""How many calls of models are kept with one plan."""
-
-MODEL_CALLS = "model_calls"
-"""Key of the metadata under which the calls of models stand that led to a plan."""
+"""How many calls of models, and troubles with them, are kept with one plan."""
 
 MAX_FIELD_VALUES = MAX_FIELD_CHARS // 2
 """How many values of a result or of arguments are read; each takes two characters at least."""
@@ -112,6 +110,8 @@ class SessionRecorder:
         self._keeps_prompts = keeps_prompts
         self._request: str | None = None
         self._model_calls: list[Json] = []  # since the last item that tells of them
+        self._perception: JsonObject = {}  # of the step whose plan comes next
+        self._step_began = 0.0
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
@@ -141,22 +141,24 @@ class SessionRecorder:
                 return self._plan_item(event)
             case Clarified():
                 return self._question_item(event)
-            case ModelAnswered():
-                self._note_model_call(event)
+            case ModelAnswered() | ModelRetried() | ModelReplaced():
+                self._note_model(event)
                 return None  # told with the plan that it was for, or at the end
+            case Perceived():
+                self._note_perception(event)
+                return None  # told with the plan that follows
+            case Observed():
+                self._step_began = self._clock()
+                return None
             case (
                 Notice()
-                | Perceived()
                 | PlanWritten()
                 | PlanRepaired()
                 | ToolCallProgress()
                 | ServerLogged()
-                | Observed()
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
-                | ModelRetried()
-                | ModelReplaced()
             ):
                 return None  # passing news, or told again by the events above
             case _:
@@ -166,7 +168,7 @@ class SessionRecorder:
         match event:
             case RunStarted():
                 self._request = self._clean(event.request, MAX_FIELD_CHARS)
-                now = self._clock()
+                now = self._step_began = self._clock()
                 return MemoryItem(
                     timestamp=now,
                     type="run_metadata",
@@ -194,9 +196,21 @@ class SessionRecorder:
             case _:
                 assert_never(event)
 
-    def _note_model_call(self, event: ModelAnswered) -> None:
-        if not event.prompt or len(self._model_calls) >= MAX_MODEL_CALLS:
+    def _note_model(self, event: ModelAnswered | ModelRetried | ModelReplaced) -> None:
+        if len(self._model_calls) >= MAX_MODEL_CALLS:
             return
+        match event:
+            case ModelAnswered():
+                if event.prompt:
+                    self._model_calls.append(self._model_call(event))
+            case ModelRetried(model, reason, _, pause):
+                self._note_trouble(model, "tried again", pause, reason)
+            case ModelReplaced(model, successor, reason):
+                self._note_trouble(model, f"{successor} takes over", 0.0, reason)
+            case _:
+                assert_never(event)
+
+    def _model_call(self, event: ModelAnswered) -> JsonObject:
         call: JsonObject = {
             "model": self._clean(event.model),
             "purpose": event.purpose,
@@ -209,15 +223,41 @@ class SessionRecorder:
         if self._keeps_prompts:
             call["prompt"] = self._clean(event.prompt, MAX_FIELD_CHARS)
             call["reply"] = self._clean(event.reply, MAX_FIELD_CHARS)
-        self._model_calls.append(call)
+        return call
 
-    def _told_model_calls(self) -> JsonObject:
-        """The calls of models since they were last told, as an item's metadata."""
+    def _note_trouble(self, model: str, what: str, seconds: float, reason: str) -> None:
+        """A request to a model that failed; `seconds` is the pause before the next one."""
+        self._model_calls.append(
+            {
+                "model": self._clean(model),
+                "purpose": self._clean(what),
+                "at": round(self._clock(), 6),
+                "seconds": round(seconds, 6),
+                "trouble": self._clean(reason),
+            }
+        )
+
+    def _note_perception(self, event: Perceived) -> None:
+        seen = event.perception
+        self._perception = {
+            "intent": self._clean(seen.intent),
+            "servers": self._clean(", ".join(seen.selected_servers)),
+            "entities": self._clean(", ".join(seen.entities)),
+            "tool_hint": self._clean(seen.tool_hint or ""),
+            "at": round(self._step_began, 6),
+            "seconds": round(max(0.0, self._clock() - self._step_began), 6),
+        }
+
+    def _told_thinking(self) -> JsonObject:
+        """Perception and calls of models since they were last told, as an item's metadata."""
         calls, self._model_calls = self._model_calls, []
-        return {MODEL_CALLS: calls} if calls else {}
+        seen, self._perception = self._perception, {}
+        told: JsonObject = {MODEL_CALLS: calls, PERCEPTION: seen}
+        return {name: value for name, value in told.items() if value}
 
     def _question_item(self, event: Clarified) -> MemoryItem:
         """What a plan asked the user, and the answer: null where there was none."""
+        self._step_began = self._clock()
         answer = None if event.answer is None else self._clean(event.answer, MAX_FIELD_CHARS)
         return MemoryItem(
             timestamp=self._clock(),
@@ -225,7 +265,7 @@ class SessionRecorder:
             text=self._clean(f"Asked back: {event.question} → {event.answer or 'no answer'}"),
             tags=self._tags("clarification"),
             metadata={
-                "question": self._clean(event.question, MAX_FIELD_CHARS),
+                QUESTION: self._clean(event.question, MAX_FIELD_CHARS),
                 "reply": answer,
             },
             session_id=self._memory.session_id,
@@ -233,7 +273,7 @@ class SessionRecorder:
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
-        metadata = self._usage(outcome) | self._told_model_calls()
+        metadata = self._usage(outcome) | self._told_thinking()
         if outcome.answer is not None:
             if not metadata:
                 return None
@@ -313,7 +353,7 @@ class SessionRecorder:
             "attempt": step.attempt,
             "seconds": round(step.seconds, 6),
         }
-        metadata |= self._told_model_calls()
+        metadata |= self._told_thinking()
         if isinstance(step.result, PlanFailed):
             metadata["failure"] = step.result.failure.kind
         if step.repairs:

@@ -3,6 +3,7 @@
 import re
 from typing import BinaryIO, Literal, TypeAlias
 
+from core.base.text import with_line_feeds
 from core.errors import UsageError
 
 StdinUse: TypeAlias = Literal["auto", "always", "never"]
@@ -29,7 +30,7 @@ def clean_request(text: str) -> str:
             f"the request has more than {MAX_REQUEST_CHARACTERS:,} characters; "
             "shorten it, or put the text into a file and name the file"
         )
-    readable = _without_surrogates(text).replace("\r\n", "\n").replace("\r", "\n")
+    readable = with_line_feeds(_without_surrogates(text))
     cleaned = _CONTROL.sub(" ", readable).strip()
     if not cleaned:
         raise UsageError('the request is empty; say what you want, such as: agent.py "add 5 and 7"')

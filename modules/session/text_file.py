@@ -37,7 +37,8 @@ _TAKEN: Final = frozenset(
 """What means something else in a plan."""
 
 _NO_NAME: Final = re.compile(r"[^0-9A-Za-z]+")
-_NAME_CHARACTERS: Final = 40
+NAME_CHARACTERS: Final = 40
+"""Longest name of a variable."""
 
 
 def read_text(path: Path, name: str, taken: Collection[str] = ()) -> TextInput:
@@ -61,7 +62,7 @@ def read_text(path: Path, name: str, taken: Collection[str] = ()) -> TextInput:
             "agent.py docs add"
         )
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    return TextInput(_variable(path.name, taken), text, name)
+    return TextInput(variable_name(path.name, taken), text, name)
 
 
 def list_folder(path: Path, name: str, taken: Collection[str] = ()) -> TextInput:
@@ -80,7 +81,9 @@ def list_folder(path: Path, name: str, taken: Collection[str] = ()) -> TextInput
         lines.append(f"(and more; {ENTRIES_MAX} are listed)")
     listing = "\n".join(lines) or "(nothing is in it)"
     folder = path.resolve().name or "root"
-    return TextInput(_variable(f"{folder}_listing", taken), listing, f"{name} (a folder's list)")
+    return TextInput(
+        variable_name(f"{folder}_listing", taken), listing, f"{name} (a folder's list)"
+    )
 
 
 def _line(entry: Path) -> str:
@@ -91,9 +94,9 @@ def _line(entry: Path) -> str:
         return name
 
 
-def _variable(name: str, taken: Collection[str]) -> str:
+def variable_name(name: str, taken: Collection[str], characters: int = NAME_CHARACTERS) -> str:
     """A name that a plan can have it under: `notes.txt` is `notes_txt`."""
-    plain = _NO_NAME.sub("_", name)[:_NAME_CHARACTERS].strip("_").lower() or "text"
+    plain = _NO_NAME.sub("_", name)[:characters].strip("_").lower() or "text"
     plain = f"file_{plain}" if plain[0].isdigit() or plain in _TAKEN else plain
     number, chosen = 1, plain
     while chosen in taken:

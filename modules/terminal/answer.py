@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Final, Literal, TextIO, TypeAlias, assert_never, cast
 
 from pydantic import BaseModel
@@ -118,11 +119,11 @@ _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 LABEL: Final = "💡 Final Answer:"
 
 
-def print_answer(answer: str, stream: TextIO) -> None:
+def print_answer(answer: str, stream: TextIO, folders: Sequence[Path] = ()) -> None:
     """Write an answer: labelled and laid out for a terminal, bare for a pipe or file.
 
     On a terminal it is taken for markdown, unless it is a value (see `value_of`), and nothing in
-    it can drive the terminal.
+    it can drive the terminal. Sources are looked for in `folders`.
 
     Raises:
         BrokenPipeError: the reader has gone.
@@ -133,7 +134,7 @@ def print_answer(answer: str, stream: TextIO) -> None:
         if isinstance(value_of(answer), str):
             from modules.terminal.display.page import page_text  # late: rich takes 0.06 s
 
-            text = page_text(answer, stream, LABEL, os.environ) or text
+            text = page_text(answer, stream, LABEL, os.environ, folders) or text
     write(f"{text}\n", stream)
 
 

@@ -1,14 +1,16 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from textwrap import indent
 from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, one_line
+from core.base.text import clause, counted, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
@@ -48,6 +50,9 @@ from modules.terminal.wording import (
     writing_line,
 )
 
+CALLED_AFTER_SECONDS: Final = 10.0
+"""Who waits longer for a run may be looking elsewhere when it ends."""
+
 _PURPOSES: Final[Mapping[ModelPurpose, str]] = {
     "perception": "perception",
     "decision": "a plan",
@@ -66,6 +71,9 @@ CALL_PROGRESS_LINES: Final = 20
 
 REASON_RECOGNISED_CHARACTERS: Final = 60
 """So much of a failed call's reason, found in the message that ends a run, is the same reason."""
+
+CODE_LINES: Final = 200
+"""So much of a plan is shown."""
 
 _MILD_LEVELS: Final = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
@@ -89,18 +97,22 @@ class Progress:
         is_held: Callable[[], bool] = lambda: False,
         clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
+        call: Callable[[str], str] | None = None,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.
 
         While `is_held`, somebody else has the terminal: nothing is written over there. `clock`
-        gives seconds, and `schedule` calls back, for what is waited for.
+        gives seconds, and `schedule` calls back, for what is waited for. `call` gives what makes
+        a terminal tell a text to a person who looks elsewhere.
         """
         self._stream = stream
         self._loudness = loudness
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
-        self._view = RunView(self._harmless_lines, clock)
+        self._call = call
+        self._clock = clock
+        self._run_began = math.inf
         self._waits = Waits(
             stream,
             self.say,
@@ -111,6 +123,8 @@ class Progress:
             schedule=schedule,
             rows=self._rows,
         )
+        is_live = self._waits.live.is_live
+        self._view = RunView(self._harmless_lines, clock) if is_live else None
 
     async def __call__(self, event: Event) -> None:
         """Tell one event."""
@@ -119,9 +133,10 @@ class Progress:
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""
         with self._waits.lock, self._waits.live.frame():
-            if self._has_trail:
-                self._tell_ended_calls(event)
-            self._view.follow(event)
+            if self._view is not None:
+                if self._has_trail:
+                    self._tell_ended_calls(event, self._view)
+                self._view.follow(event)
             for stage, text in self._lines(event):
                 self.say(stage, text)
             self._follow(event)
@@ -132,12 +147,12 @@ class Progress:
         return self._waits.live.is_live and self._loudness == "normal"
 
     def _rows(self, now: float) -> Sequence[Row]:
-        return self._view.rows(now, self._waits.live.columns)
+        return () if self._view is None else self._view.rows(now, self._waits.live.columns)
 
-    def _tell_ended_calls(self, event: Event) -> None:
+    def _tell_ended_calls(self, event: Event, view: RunView) -> None:
         """Tell calls that have ended, before what comes after them; a reason is told once."""
         match event:
-            case ToolCallStarted() if not self._view.is_calling:
+            case ToolCallStarted() if not view.is_calling:
                 following = ""
             case Retrying(failure=failure):
                 following = str(failure)
@@ -147,7 +162,7 @@ class Progress:
                 following = ""
             case _:
                 return
-        for call in self._view.settled():
+        for call in view.settled():
             if call.ok:
                 columns = self._waits.live.columns
                 self._write_row(ended_row(call, self._harmless_lines, columns))
@@ -159,6 +174,7 @@ class Progress:
         """Name what is waited for from now on, and no more what has come."""
         match event:
             case RunStarted():
+                self._run_began = self._clock()
                 self._waits.begin_run()
             case PlanWritten():
                 self._wait("plan", "sandbox", "the plan to run", has_row=False)
@@ -168,8 +184,12 @@ class Progress:
                 self._wait(("tool", call_id), "tool", shown_name(tool), has_row=False)
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
-            case RunFinished():
+            case RunFinished(outcome):
                 self._waits.end_all()
+                took = self._clock() - self._run_began
+                if took > CALLED_AFTER_SECONDS and outcome.status != "interrupted":
+                    ended = "done" if outcome.answer is not None else "no answer"
+                    self.call_user(f"Cortex-R: {ended} after {seconds_text(took)}")
             case _:
                 self._follow_model(event)
 
@@ -208,6 +228,12 @@ class Progress:
         """Leave the terminal's line empty: somebody else writes, or the run is over."""
         self._waits.end_all()
 
+    def call_user(self, text: str) -> None:
+        """Have the terminal tell who looks elsewhere, by a notification or a bell."""
+        is_watched = self._stream is not None and self._stream.isatty()
+        if self._call is not None and is_watched and self._loudness != "quiet":
+            self._write(self._call(text))
+
     def make_room(self) -> None:
         """Empty the terminal's line for somebody else, who has the terminal next."""
         self._waits.make_room()
@@ -231,6 +257,21 @@ class Progress:
         if live.is_live:
             line = "\n".join(_said(line, live))
         self._write(f"{line}\n")
+
+    def show_code(self, stage: str, code: str) -> None:
+        """Write Python below its stage: indented, on a terminal with its colours."""
+        lines = self._harmless_lines(code).splitlines()
+        shown = "\n".join(lines[:CODE_LINES])
+        self.say(stage, counted(len(lines), "line"))
+        if self._waits.live.is_live:
+            from modules.terminal.display.code import coloured_pieces  # late: rich takes 0.06 s
+
+            for pieces in coloured_pieces(shown, "python"):
+                self._write_row(Row((("  ", ""), *pieces)))
+        else:
+            self._write(f"{indent(shown, '  ')}\n")
+        if (more := len(lines) - CODE_LINES) > 0:
+            self.say(stage, f"and {counted(more, 'more line')}")
 
     def _write_row(self, told: Row) -> None:
         live = self._waits.live

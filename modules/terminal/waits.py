@@ -104,7 +104,7 @@ class Waits:
         self._logged: dict[Hashable, int] = {}
         self._drawn = -math.inf
         self._in_run = False
-        self._keyboard = Keyboard(self.live.clear, self._go_on)
+        self._keyboard = Keyboard(self.live.clear, self._go_on) if self.live.is_live else None
         self._cancel: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
         """Held while anything is written; a thread may tick."""
@@ -144,7 +144,8 @@ class Waits:
         """Take the rows away, and let the terminal do as it does by itself."""
         with self.lock:
             self.live.clear()
-            self._keyboard.give_back()
+            if self._keyboard is not None:
+                self._keyboard.give_back()
 
     def redraw(self) -> None:
         """Show the rows as they are now, if any are shown, whenever that was done before."""
@@ -192,7 +193,7 @@ class Waits:
 
     def _draw(self, now: float) -> None:
         self._drawn = now
-        if self._in_run:
+        if self._in_run and self._keyboard is not None:
             self._keyboard.take()
         rows = [*self._rows(now)]
         named = [

@@ -1,1 +1,1 @@
-"""Runs as trees of spans with their times, read from sessions: for a terminal, and as a page."""
+"""Runs as trees of spans with their times, read from sessions; pages of them, and of statistics."""

@@ -1,4 +1,4 @@
-"""What happened in a session, as spans: runs, and in them plans, calls of models and of tools.
+"""What happened in a session, as spans: runs, in them perception, plans, calls of models and tools.
 
 A session's items say when they were written and how long what they tell of took; so a span begins
 where its item was written, less its seconds. Times are Unix time in seconds, and seconds.
@@ -9,13 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
+from typing_extensions import TypedDict
+
 from core.base.frozen import frozen
 from core.base.text import one_line
-from core.turn import SANDBOX_STEP, USAGE, MemoryItem
+from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
-from modules.session.recorder import MODEL_CALLS
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, runs_in
 
-SpanKind: TypeAlias = Literal["run", "plan", "model", "call", "question"]
+SpanKind: TypeAlias = Literal["run", "perception", "plan", "model", "retry", "call", "question"]
+"""A `retry` is a request to a model that failed, and the pause before the next one."""
+
 SpanState: TypeAlias = Literal["ok", "failed", "kept", "refused", "open"]
 """`kept` is a call whose earlier result was given again, `open` what never ended."""
 
@@ -26,6 +30,8 @@ NUMBER_MAX: Final = 1e12
 """A file's number that is larger is none of ours."""
 
 NO_ANSWER: Final = "no answer"
+
+_PERCEIVED: Final = ("intent", "servers", "entities", "tool_hint")
 
 
 @frozen
@@ -53,7 +59,7 @@ class Span:
 
     @property
     def document(self) -> JsonObject:
-        """The span as JSON."""
+        """The span as JSON, its fields by their names."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -68,15 +74,25 @@ class Span:
         }
 
 
+class TraceDocument(TypedDict):
+    """A session's runs; times are Unix time in seconds, and seconds."""
+
+    type: Literal["trace"]
+    schema: Literal[1]
+    id: str
+    title: str
+    runs: list[Span]
+
+
 def runs_of(items: Iterable[MemoryItem]) -> tuple[Span, ...]:
     """The runs of a session, in their order; what belongs to none, as a title, is left out."""
-    runs: list[list[MemoryItem]] = []
-    for item in items:
-        if item.type == "run_metadata" and item.user_query is not None:
-            runs.append([item])
-        elif runs:
-            runs[-1].append(item)
-    return tuple(_run(items) for items in runs)
+    return tuple(map(_run, runs_in(map(_dated, items))))
+
+
+def _dated(item: MemoryItem) -> MemoryItem:
+    """The item; where its time is none, as a file may hold NaN, at the beginning of time."""
+    seconds = _number(item.timestamp)
+    return item if seconds == item.timestamp else item.model_copy(update={"timestamp": seconds})
 
 
 def _run(items: Sequence[MemoryItem]) -> Span:
@@ -91,24 +107,23 @@ def _run(items: Sequence[MemoryItem]) -> Span:
             case "tool_call":
                 open_calls[_hashable(item.metadata.get("call_id"))] = item
             case "tool_output" if item.tool_name == SANDBOX_STEP:
-                models = _model_calls(item)
-                before = [each for each in models if each.ended_at <= _begin(item)]
-                within = [each for each in models if each not in before]
+                thought, begin = _thinking(item), _begin(item)
+                before = [e for e in thought if e.kind == "perception" or e.ended_at <= begin]
+                within = [each for each in thought if each not in before]
                 children += [*before, _plan(item, [*within, *calls])]
                 calls = []
             case "tool_output":
                 open_calls.pop(_hashable(item.metadata.get("call_id")), None)
                 calls.append(_call(item))
-            case "run_metadata" if "question" in item.metadata:
+            case "run_metadata" if QUESTION in item.metadata:
                 children.append(_question(item))
             case "final_answer":
                 answer = item.final_answer
             case _:
-                children += _model_calls(item)
+                children += _thinking(item)
                 note = _text(item.metadata.get("message")) or note
                 status = _text(item.metadata.get("status")) or status
-        if not _is_later(item):
-            ended_at = max(ended_at, item.timestamp)
+        ended_at = max(ended_at, item.timestamp)
     calls += [_unfinished(item, ended_at) for item in open_calls.values()]
     children += sorted(calls, key=lambda span: span.started_at)
     is_done = answer is not None
@@ -133,7 +148,7 @@ def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
     repairs = item.metadata.get("repairs")
     return Span(
         "plan",
-        f"plan {step}.{attempt}",
+        f"plan {step}.{attempt}{'' if attempt in (None, 1) else ', retry'}",
         _begin(item),
         _number(item.metadata.get("seconds")),
         "ok" if item.success else "failed",
@@ -174,43 +189,54 @@ def _unfinished(item: MemoryItem, ended_at: float) -> Span:
 
 
 def _question(item: MemoryItem) -> Span:
-    question, reply = _text(item.metadata.get("question")), _text(item.metadata.get("reply"))
+    question, reply = _text(item.metadata.get(QUESTION)), _text(item.metadata.get("reply"))
     note = one_line(question or "", NOTE_CHARACTERS)
     details = _details(("question", question), ("answer", reply))
     state: SpanState = "open" if reply is None else "ok"
     return Span("question", "asked back", item.timestamp, 0.0, state, note, details)
 
 
-def _model_calls(item: MemoryItem) -> list[Span]:
-    """The calls of models that an item tells of; what can't be read is left out."""
-    told = item.metadata.get(MODEL_CALLS)
+def _thinking(item: MemoryItem) -> list[Span]:
+    """Perception, with what it asked models, and the other calls of models of an item.
+
+    What can't be read is left out.
+    """
+    told, seen = item.metadata.get(MODEL_CALLS), item.metadata.get(PERCEPTION)
     calls = told if isinstance(told, list) else []
-    return [_model_call(each) for each in calls if isinstance(each, dict)]
+    models = [_model_call(each) for each in calls if isinstance(each, dict)]
+    if not isinstance(seen, dict):
+        return models
+    details = ((name.replace("_", " "), _text(seen.get(name))) for name in _PERCEIVED)
+    at, seconds = _number(seen.get("at")), _number(seen.get("seconds"))
+    within = tuple(each for each in models if at <= each.started_at < at + seconds)
+    note = one_line(_text(seen.get("intent")) or "", NOTE_CHARACTERS)
+    span = Span("perception", "perception", at, seconds, note=note, details=_details(*details))
+    return [replace(span, children=within), *(each for each in models if each not in within)]
 
 
 def _model_call(call: JsonObject) -> Span:
-    usage = call.get("usage")
+    usage, trouble = call.get("usage"), _text(call.get("trouble"))
     used = usage if isinstance(usage, dict) else {}
     read, written = _number(used.get("input_tokens")), _number(used.get("output_tokens"))
-    return Span(
+    cost = _number(used.get("cost"))
+    counts = f"{read:,.0f} tokens read, {written:,.0f} written" if read or written else ""
+    span = Span(
         "model",
         f"{_text(call.get('model')) or 'a model'}: {_text(call.get('purpose')) or 'asked'}",
         _number(call.get("at")),
         _number(call.get("seconds")),
-        note=f"{read:,.0f} tokens read, {written:,.0f} written" if read or written else "",
+        note=f"{counts}, ${cost:.4f}" if cost else counts,
         details=_details(
             ("prompt", _text(call.get("prompt"))), ("reply", _text(call.get("reply")))
         ),
         tokens=int(read + written),
-        cost=_number(used.get("cost")),
+        cost=cost,
     )
-
-
-def _is_later(item: MemoryItem) -> bool:
-    """Whether an item is about the session, as a title is, and may be of any later day."""
-    of_a_run = {"question", "status", USAGE, MODEL_CALLS}
-    return (
-        item.type == "run_metadata" and item.user_query is None and not of_a_run & {*item.metadata}
+    if trouble is None:
+        return span
+    note = one_line(trouble, NOTE_CHARACTERS)
+    return replace(
+        span, kind="retry", state="failed", note=note, details=_details(("reason", trouble))
     )
 
 

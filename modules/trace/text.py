@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from core.base.text import one_line, shorten
+from core.base.text import one_line
+from modules.terminal.printing import printable
+from modules.terminal.screen import fitting
 from modules.trace.spans import Span
 
 STATES: Final = {
@@ -15,18 +17,29 @@ STATES: Final = {
     "open": "did not end",
 }
 
+SHOWN_SHORT: Final = ("prompt", "reply")
+"""Of these details a line is shown where nothing more is wanted."""
+
+SHORT_CHARACTERS: Final = 200
+
 MERMAID_NAME_CHARACTERS: Final = 60
+
+_MERMAID_KINDS: Final = {"run": "run", "call": "tool", "model": "model", "retry": "model"}
 
 _MERMAID_SIGNS: Final = re.compile(r"[:;#,%{}\[\]\"`<>]")
 """What means something in Mermaid's Gantt charts, or in the page that shows one."""
 
 
-def tree_text(runs: Sequence[Span], width: int | None = None) -> str:
-    """The runs as trees, a line a span, cut to `width` characters where it is given."""
+def tree_text(runs: Sequence[Span], width: int | None = None, *, is_whole: bool = False) -> str:
+    """The runs as trees, a line a span, cut to `width` columns where it is given.
+
+    What models were asked and replied, where it was kept, has a line each. With `is_whole` all
+    that is known of a span stands below it in full, and only its own line is cut.
+    """
     lines: list[str] = []
     for run in runs:
-        lines += [_line(run), *_branches(run.children, ""), ""]
-    return "\n".join(line if width is None else shorten(line, width) for line in lines[:-1])
+        lines += [*_tree(run, "", "", width, is_whole=is_whole), ""]
+    return "\n".join(lines[:-1])
 
 
 def mermaid_text(runs: Sequence[Span]) -> str:
@@ -40,7 +53,7 @@ def mermaid_text(runs: Sequence[Span]) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """`6 ms`, `0.25 s`, `12.3 s`, `3 min 20 s`."""
+    """`6 ms`, `0.25 s`, `12.3 s`, `3 min 20 s`, `25 h 3 min`."""
     if seconds < 0.1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
@@ -48,14 +61,32 @@ def time_text(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 120:
+        return f"{minutes // 60:,} h {minutes % 60} min"
     return f"{minutes} min {rest} s"
 
 
-def _branches(spans: Sequence[Span], indent: str) -> Iterator[str]:
-    for place, span in enumerate(spans, start=1):
-        is_last = place == len(spans)
-        yield f"{indent}{'└─ ' if is_last else '├─ '}{_line(span)}"
-        yield from _branches(span.children, f"{indent}{'   ' if is_last else '│  '}")
+def _tree(
+    span: Span, before: str, indent: str, width: int | None, *, is_whole: bool
+) -> Iterator[str]:
+    """The lines of a span; `before` stands in front of its own, `indent` of those below it."""
+    yield _cut(f"{before}{_line(span)}", width)
+    rail = f"{indent}{'│' if span.children else ' '} "
+    for head, text in span.details:
+        if is_whole:
+            yield f"{rail}{head}:"
+            yield from (f"{rail}  {line}" for line in printable(text).splitlines())
+        elif head in SHOWN_SHORT:
+            yield _cut(f"{rail}{head}: {one_line(text, SHORT_CHARACTERS)}", width)
+    for place, child in enumerate(span.children, start=1):
+        branch, below = ("└─ ", "   ") if place == len(span.children) else ("├─ ", "│  ")
+        yield from _tree(child, indent + branch, indent + below, width, is_whole=is_whole)
+
+
+def _cut(line: str, width: int | None) -> str:
+    if width is None or fitting(line, width) == line:
+        return line
+    return f"{fitting(line, width - 1)}…"
 
 
 def _line(span: Span) -> str:
@@ -73,8 +104,10 @@ def _flat(span: Span) -> Iterator[Span]:
 
 def _bar(span: Span, begin: float) -> str:
     tag = "" if span.state == "ok" else "crit, " if span.state == "failed" else "done, "
-    start = round((span.started_at - begin) * 1000)
-    return f"  {_mermaid_name(span.name)} :{tag}{start}, {start + round(span.seconds * 1000)}"
+    start = max(0, round((span.started_at - begin) * 1000))
+    # A line that begins with a word of Mermaid's, such as "title" or "call", would be taken for it.
+    name = _mermaid_name(f"{_MERMAID_KINDS.get(span.kind, '')} {span.name}")
+    return f"  {name} :{tag}{start}, {start + round(span.seconds * 1000)}"
 
 
 def _mermaid_name(name: str) -> str:

@@ -131,7 +131,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
         (
             "x: 1\n",
             "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, persona, "
-            "sandbox, documents, web, terminal, security, trace, mcp_servers",
+            "sandbox, documents, web, guidance, terminal, security, trace, mcp_servers",
         ),
         (
             "memory:\n  storage:\n    strukture: date\n",

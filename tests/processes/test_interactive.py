@@ -158,7 +158,7 @@ def test_ctrl_c_is_heard_while_servers_still_start(
         terminal.expect_exact("server 'gone' did not start")
         terminal.expect_exact("waiting for server 'silent'")
         terminal.sendintr()
-        terminal.expect_exact("interrupted while the servers were starting")
+        terminal.expect_exact("interrupted before a plan was written")
         terminal.expect_exact(PROMPT)
     terminal.sendeof()
     terminal.expect(pexpect.EOF)

@@ -131,10 +131,11 @@ class TestApproval:
         self, options: list[str], run: Run, answer: str
     ) -> None:
         terminal = run(*options)
-        terminal.expect_exact("able.pid may change something, and your request does not ask")
+        terminal.expect_exact("wants to call 'pid' of server 'able'")
         terminal.expect_exact('│ path: "/x"')
         terminal.expect_exact('│ text: "all of it"')
-        terminal.expect_exact("[y/N]")
+        terminal.expect_exact("it may change something, and your request does not ask for it.")
+        terminal.expect_exact("[y/N/a/A]")
         terminal.send(f"{answer}\r")
         assert exit_code(terminal) == (0 if answer == "y" else 3)
 
@@ -203,8 +204,8 @@ class TestChangedTools:
     ) -> None:
         terminal = run(*options)
         terminal.expect_exact("server 'notes' has changed tools that you have used")
-        terminal.expect_exact("│ -  Reads a note.")
-        terminal.expect_exact("│ +  Reads a note, and sends it.")
+        terminal.expect_exact("-  Reads a note.")
+        terminal.expect_exact("+  Reads a note, and sends it.")
         terminal.expect_exact("[y/N]")
         terminal.send("y\r")
         terminal.expect_exact("a note")

@@ -179,6 +179,36 @@ def test_secrets_are_in_no_event_and_the_answer_is_left_as_it_is(tmp_path: Path)
     assert (result["answer"], result["value"]) == ("012", "012")
 
 
+def test_prompts_are_in_the_stream_and_the_trace_where_the_profile_wants_them(
+    tmp_path: Path,
+) -> None:
+    secret = "0123456789-hush"  # noqa: S105 - it opens nothing
+    profile, written = write_profile(tmp_path), plan("return 'FINAL_ANSWER: no'")
+    options = ["--profile", str(profile), "--model", script(tmp_path, [written])]
+    env = environment(tmp_path, MY_API_KEY=secret)
+
+    def asked_and_replied() -> tuple[str, str]:
+        done = agent(tmp_path, *options, *STREAM, f"is it {secret}?", env=env)
+        assert secret not in done.out
+        events, _ = streamed(done)
+        told = next(event for event in events if event["type"] == "model_answered")
+        return told["prompt"], told["reply"]
+
+    assert asked_and_replied() == ("", written)
+    with profile.open("a", encoding="utf-8") as file:
+        file.write("trace: {prompts: true}\n")
+    prompt, reply = asked_and_replied()
+    assert "is it [redacted MY_API_KEY]?" in prompt
+    assert reply == written
+    traced = ["trace", "--profile", str(profile)]
+    short, whole = (agent(tmp_path, *traced, *more).out for more in ((), ("--verbose",)))
+    assert "prompt: You are Test" in short
+    assert "is it [redacted MY_API_KEY]?" in whole
+    assert secret not in short + whole
+    indented = {line.strip("│ ") for line in whole.splitlines()}
+    assert {line.strip("│ ") for line in prompt.splitlines()} <= indented, "no line is left out"
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -14,6 +14,12 @@ from core.base.memory.session_json import MAX_FILE_BYTES, elements_of
 TITLE: Final = "title"
 """Key of the metadata under which a session's title stands; the last one counts."""
 
+UNDONE: Final = "undone"
+"""Key of the metadata under which it stands when the request was asked that counts no more."""
+
+LEFT: Final = "left"
+"""Beside it, how many exchanges before that one count."""
+
 
 class SessionItem(Protocol):
     """What is asked here of an item, which has more."""
@@ -53,13 +59,15 @@ class SessionItem(Protocol):
 class DatedExchange:
     """A request and its answer, None if it got none; `asked_at` is Unix time in seconds.
 
-    `tools` are the names of those that were called for it, each once.
+    `tools` are the names of those that were called for it, each once. The user has taken back what
+    is `undone`.
     """
 
     asked_at: float
     request: str
     answer: str | None
     tools: tuple[str, ...] = ()
+    undone: bool = False
 
 
 @frozen
@@ -71,11 +79,14 @@ class SessionText:
     exchanges: tuple[DatedExchange, ...]
 
 
-def dated_exchanges(items: Iterable[SessionItem]) -> tuple[DatedExchange, ...]:
+def dated_exchanges(
+    items: Iterable[SessionItem], *, with_undone: bool = False
+) -> tuple[DatedExchange, ...]:
     """The session's requests with their answers, in the order in which they were asked.
 
-    A `final_answer` item answers the request that it names (`user_query`), else the last one
-    before it. A call belongs to the last request before it.
+    What was taken back is left out, unless `with_undone`. A `final_answer` item answers the request
+    that it names (`user_query`), else the last one before it. A call belongs to the last request
+    before it.
     """
     found: list[DatedExchange] = []
     open_places: dict[str, int] = {}  # of requests without an answer
@@ -83,6 +94,8 @@ def dated_exchanges(items: Iterable[SessionItem]) -> tuple[DatedExchange, ...]:
         if item.type == "run_metadata" and item.user_query is not None:
             open_places[item.user_query] = len(found)
             found.append(DatedExchange(item.timestamp, item.user_query, None))
+        elif item.type == "run_metadata" and UNDONE in item.metadata:
+            _take_back(found, item.metadata[UNDONE])
         elif item.type == "tool_call" and item.tool_name and found:
             if item.tool_name not in found[-1].tools:
                 found[-1] = replace(found[-1], tools=(*found[-1].tools, item.tool_name))
@@ -95,7 +108,15 @@ def dated_exchanges(items: Iterable[SessionItem]) -> tuple[DatedExchange, ...]:
                 found[place] = replace(found[place], answer=item.final_answer)
             elif asked is not None:
                 found.append(DatedExchange(item.timestamp, asked, item.final_answer))
-    return tuple(found)
+    return tuple(each for each in found if with_undone or not each.undone)
+
+
+def _take_back(found: list[DatedExchange], asked_at: Json) -> None:
+    """Mark the last exchange that was asked then, and counts."""
+    for place in reversed(range(len(found))):
+        if found[place].asked_at == asked_at and not found[place].undone:
+            found[place] = replace(found[place], undone=True)
+            return
 
 
 def title_of(items: Iterable[SessionItem]) -> str:

@@ -156,6 +156,11 @@ _HIDDEN: Final = (
 _QUOTE: Final = "\0"
 
 
+def may_state_facts(request: str) -> bool:
+    """Whether a request is worth a look: it takes no time, and rules most of them out."""
+    return _MAY_STATE.search(request[:REQUEST_CHARACTERS_MAX]) is not None
+
+
 def stated_facts(request: str) -> tuple[str, ...]:
     """The facts and preferences of the user that a request states, as they were said."""
     return tuple(dict.fromkeys(_stated(request)))
@@ -169,7 +174,7 @@ def bare_fact(text: str) -> str:
 
 
 def _stated(request: str) -> Iterator[str]:
-    if not _MAY_STATE.search(request[:REQUEST_CHARACTERS_MAX]):
+    if not may_state_facts(request):
         return
     text = request.strip().replace("’", "'").replace("\r\n", "\n")
     is_long = len(text) > REQUEST_CHARACTERS_MAX or text.count("\n") >= REQUEST_LINES_MAX

@@ -1,6 +1,6 @@
 """What a command at the prompt is: a row of the one table, and what its handler works with."""
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -12,10 +12,13 @@ from core.session import MultiMCP
 from modules.cli.docs import PromptDocuments
 from modules.conversation import Conversation
 from modules.interaction import Setting
+from modules.planning.by_hand import ByHand
 from modules.session.kept import KeptSessions
 from modules.terminal.input.candidates import Candidate
 
-Group: TypeAlias = Literal["Requests", "Sessions", "Servers and documents", "Settings", "Terminal"]
+Group: TypeAlias = Literal[
+    "Requests", "Sessions", "Servers and documents", "Settings", "Terminal", "Yours"
+]
 
 GROUPS: Final[tuple[Group, ...]] = (
     "Requests",
@@ -23,15 +26,29 @@ GROUPS: Final[tuple[Group, ...]] = (
     "Servers and documents",
     "Settings",
     "Terminal",
+    "Yours",
 )
 """In the order in which `/help` lists them."""
 
 
 @frozen
 class Ask:
-    """What a handler gives that wants a request answered."""
+    """What a handler gives that wants a request answered; see `Conversation.ask`."""
 
     request: str
+    by_hand: ByHand | None = None
+
+
+@frozen
+class ShownPlan:
+    """The plan that was shown last, which `/run` runs.
+
+    `request` is what it answers, or the `/run FILE` that read it. `is_users`: a person wrote in it.
+    """
+
+    source: str
+    request: str
+    is_users: bool = False
 
 
 @dataclass
@@ -42,6 +59,10 @@ class AtPrompt:
         commands: the table itself, for those that tell of it.
         last_request: what was asked last in this process, as it was typed.
         next_text: what stands in the next prompt from the beginning.
+        is_typed: whether somebody types at a terminal; else lines come from a pipe.
+        plan: the plan that was shown last.
+        edit: lets the user change a text in an editor; None where there is no terminal for one.
+        show_code: writes Python under a stage; None where `say` has to do.
     """
 
     setting: Setting
@@ -54,6 +75,15 @@ class AtPrompt:
     commands: Sequence["PromptCommand"] = ()
     last_request: str | None = None
     next_text: str = ""
+    is_typed: bool = False
+    plan: ShownPlan | None = None
+    edit: Callable[[str], Awaitable[str]] | None = None
+    show_code: Callable[[str, str], None] | None = None
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that keys and variables come from."""
+        return self.documents.environ
 
     def redact(self, text: str) -> str:
         """The text without secrets."""
@@ -63,7 +93,7 @@ class AtPrompt:
         """The last request, of an earlier process where this one has asked none."""
         if self.last_request is not None:
             return self.last_request
-        asked = dated_exchanges(await self.conversation.loaded_items())
+        asked = dated_exchanges(await self.conversation.loaded_items(), with_undone=True)
         return asked[-1].request if asked else None
 
 

@@ -9,14 +9,19 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from config.settings import SettingsError
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import COMMANDS
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.terminal import find_command
+from modules.cli.prompt_commands.user_commands import UserCommands
+from modules.cli.shell_command import SHELL_MARK, run_shell
+from modules.cli.switching import look_at_server_files
+from modules.guidance.commands import FOLDER, NAME
 from modules.terminal.input.candidates import Candidate
 
-_COMMAND: Final = re.compile(r"/([a-z?][a-z-]*)")
+_COMMAND: Final = re.compile(rf"/({NAME}|\?)")
 
 NEAR: Final = 0.75
 """From which likeness on (difflib's ratio) the first of several words is a mistyped command."""
@@ -26,20 +31,35 @@ class PromptCommands:
     """Does what a line says that is a command."""
 
     def __init__(self, at: AtPrompt, commands: Sequence[PromptCommand]) -> None:
-        """Work with `at`, which is told the table."""
+        """Work with `at`, which is told the table, and with it the user's own commands."""
         self._at = at
-        self._at.commands = commands
+        self._at.commands = self._own = commands
+        taken = {name for command in commands for name in (command.name, *command.others)}
+        self._users = UserCommands(at.setting.places.home / FOLDER, taken, at.say)
         self._running: asyncio.Task[ExitCode | Ask] | None = None
 
     async def run(self, line: str) -> ExitCode | Ask:
         """Do what a line says; what is no command is a request to be asked.
 
+        Servers that were added or taken away meanwhile are taken over before.
+
         Raises:
-            UsageError: a command that is not there, or is used wrongly.
+            UsageError: a command that is not there, or is used wrongly, or a file that is wrong.
             Leaving: the user has enough.
         """
+        try:
+            await look_at_server_files(self._at)
+            return await self._run(line)
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
+
+    async def _run(self, line: str) -> ExitCode | Ask:
+        if (shell := line.strip()).startswith(SHELL_MARK):
+            return await run_shell(self._at, shell.removeprefix(SHELL_MARK).strip())
         first, *rest = line.split(None, 1) or [""]
         words = rest[0].strip() if rest else ""
+        if first.startswith("/"):
+            self._at.commands = (*self._own, *self._users.current(first[1:].lower()))
         command = self._meant(first.lower(), words)
         if command is None:
             return Ask(line.strip())
@@ -52,6 +72,7 @@ class PromptCommands:
         name, gap, behind = text.partition(" ")
         if not name.startswith("/"):
             return 0, []
+        self._at.commands = (*self._own, *self._users.current())
         if not gap:
             found = [Candidate(f"/{each.name}", each.summary) for each in self._at.commands]
             return len(name), [each for each in found if each.text.startswith(name.lower())]

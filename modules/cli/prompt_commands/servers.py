@@ -1,27 +1,202 @@
 """Commands about servers, their tools, and documents."""
 
-from collections.abc import Iterable
-from typing import Final
+import asyncio
+import io
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
 
-from core.base.text import counted
-from core.errors import ExitCode
+from config.servers import ServerSpec
+from core.base.text import counted, near_names
+from core.errors import ExitCode, UsageError
 from modules.cli.command_line import ACTIONS
-from modules.cli.mcp_servers import status_text, tool_line
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.mcp import LOG_LINES_SHOWN
+from modules.cli.mcp_edit import disable, enable
+from modules.cli.mcp_list import NOTHING_CONFIGURED, server_table
+from modules.cli.mcp_logs import show_log
+from modules.cli.mcp_servers import status_text, tool_line, tools_text
+from modules.cli.prompt_commands.command import Ask, AtPrompt, Handler, PromptCommand
+from modules.cli.surroundings import Options, Surroundings
+from modules.cli.switching import look_at_server_files
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
 
+AsTyped: TypeAlias = Callable[[Surroundings], ExitCode]
+"""What `agent.py mcp ACTION` does with what was typed."""
 
-async def _mcp(at: AtPrompt, words: str) -> ExitCode:
-    """Each server and how it is; starts none."""
+
+async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask:
+    """Each server and how it is; starts none. With words, what these say.
+
+    Raises:
+        UsageError: no such action, or no such server.
+    """
+    action, _, rest = words.partition(" ")
+    if action:
+        run = _MCP_ACTIONS.get(action)
+        if run is None:
+            near = near_names(action, _MCP_ACTIONS)
+            meant = f"did you mean {' or '.join(near)}?" if near else ", ".join(_MCP_ACTIONS)
+            raise UsageError(f"/mcp has no action {action!r}; {meant}")
+        return await run(at, rest.strip())
     statuses = at.dispatcher.status()
-    table = f"\n{status_text(statuses, table_for)}" if statuses else ""
     is_any_down = any(status.state == "down" for status in statuses)
     hint = "; one that is down starts when it is needed" if is_any_down else ""
     off = ", ".join(spec.id for spec in at.setting.servers.disabled)
-    told = f"\nswitched off: {off}; agent.py mcp enable NAME switches one on" if off else ""
-    at.say("mcp", f"{counted(len(statuses), 'server')}{hint}{table}{told}")
+    told = f"\nswitched off: {off}; /mcp enable NAME switches one on" if off else ""
+    at.say("mcp", f"{counted(len(statuses), 'server')}{hint}{_status_table(at)}{told}")
     return ExitCode.ANSWERED
+
+
+def _status_table(at: AtPrompt) -> str:
+    statuses = at.dispatcher.status()
+    return f"\n{status_text(statuses, table_for)}" if statuses else ""
+
+
+async def _list(at: AtPrompt, words: str) -> ExitCode:
+    """Every configured server, with nothing started."""
+    rows, problems = await asyncio.to_thread(server_table, _around(at))
+    told = f"{counted(len(rows) - 1, 'server')}\n{table_for(rows)}"
+    at.say("mcp", "\n".join([told if rows[1:] else NOTHING_CONFIGURED, *problems]))
+    return ExitCode.ANSWERED
+
+
+async def _status(at: AtPrompt, words: str) -> ExitCode:
+    """Start every server, and say how each fares."""
+    names = [spec.id for spec in at.dispatcher.specs]
+    with at.during("mcp", "all servers to answer"):
+        pings = (at.dispatcher.ping(name) for name in names)
+        await asyncio.gather(*pings, return_exceptions=True)  # the table tells why one failed
+    is_failed = any(status.state == "failed" for status in at.dispatcher.status())
+    at.say("mcp", f"{counted(len(names), 'server')}{_status_table(at)}")
+    return ExitCode.WORLD_FAILED if is_failed else ExitCode.ANSWERED
+
+
+async def _restart(at: AtPrompt, words: str) -> ExitCode:
+    """End a server's session, and begin another.
+
+    Raises:
+        UsageError: no such server, or it is switched off.
+        ServerError: it did not start.
+    """
+    name = _running(at, words).id
+    await at.dispatcher.restart(name)
+    at.say("mcp", f"'{name}' was started anew: {_tools_of(at, name)}")
+    return ExitCode.ANSWERED
+
+
+async def _logs(at: AtPrompt, words: str) -> ExitCode:
+    """The end of what a server wrote to stderr."""
+    name = _found(at, words).id
+    at.say("mcp", await _as_typed(at, show_log, name=name, lines=LOG_LINES_SHOWN, follow=False))
+    return ExitCode.ANSWERED
+
+
+async def _enable(at: AtPrompt, words: str) -> ExitCode:
+    """Switch a server on, and bring it back now.
+
+    Raises:
+        UsageError, SettingsError: as `agent.py mcp enable`.
+        ServerError: it did not start.
+    """
+    name = _found(at, words).id
+    await _switch(at, enable, name)
+    if name not in at.dispatcher.server_tools:
+        await at.dispatcher.restart(name)
+        at.say("mcp", f"'{name}' has started: {_tools_of(at, name)}")
+    return ExitCode.ANSWERED
+
+
+async def _disable(at: AtPrompt, words: str) -> ExitCode:
+    """Switch a server off: it ends, and its tools are gone.
+
+    Raises:
+        UsageError, SettingsError: as `agent.py mcp disable`.
+    """
+    name = _found(at, words).id
+    await _switch(at, disable, name)
+    return ExitCode.ANSWERED
+
+
+async def _switch(at: AtPrompt, run: AsTyped, name: str) -> None:
+    told = await _as_typed(at, run, name=name)
+    if at.setting.servers.is_current:
+        at.say("mcp", told)  # else it is told what has changed
+    await look_at_server_files(at)
+
+
+async def _tools_by_server(at: AtPrompt, words: str) -> ExitCode:
+    """The tools of one server, or server by server; starts those whose tools are not known."""
+    names = [_running(at, words).id] if words else [spec.id for spec in at.dispatcher.specs]
+    await at.dispatcher.initialize(names)
+    known = {name: at.dispatcher.server_tools.get(name, []) for name in names}
+    at.say("mcp", tools_text(known, at.dispatcher.catalog, whole=False))
+    failed = [error for name in names if (error := at.dispatcher.failures.get(name))]
+    return ExitCode.WORLD_FAILED if failed else ExitCode.ANSWERED
+
+
+_MCP_ACTIONS: Final[Mapping[str, Handler]] = {
+    "list": _list,
+    "status": _status,
+    "restart": _restart,
+    "logs": _logs,
+    "enable": _enable,
+    "disable": _disable,
+    "tools": _tools_by_server,
+}
+
+
+async def _as_typed(at: AtPrompt, run: AsTyped, **said: object) -> str:
+    """What `agent.py mcp …` would print."""
+    around = _around(at, **said)
+    await asyncio.to_thread(run, around)
+    around.stdout.seek(0)
+    return around.stdout.read().rstrip("\n")
+
+
+def _around(at: AtPrompt, **said: object) -> Surroundings:
+    """What `agent.py mcp …` works in, with the configuration read anew; it prints to a text."""
+    usual = {**vars(at.setting.arguments), "json": False, "verbose": False, "quiet": True}
+    options, setting = Options(**{**usual, **said}), at.setting
+    texts = io.StringIO()
+    return Surroundings(options, setting.places, setting.complaints, at.environ, texts, None)
+
+
+def _tools_of(at: AtPrompt, name: str) -> str:
+    return counted(len(at.dispatcher.server_tools.get(name, [])), "tool")
+
+
+def _found(at: AtPrompt, name: str) -> ServerSpec:
+    """The configured server of that name, a switched-off one too.
+
+    Raises:
+        UsageError: there is none.
+    """
+    everyone = {spec.id: spec for spec in at.setting.servers.everyone}
+    if not name:
+        raise UsageError(f"say which server: {', '.join(everyone) or 'none is configured'}")
+    if name not in everyone:
+        near = near_names(name, everyone)
+        meant = f"did you mean {' or '.join(near)}?" if near else "/mcp list shows all"
+        raise UsageError(f"there is no server '{name}'; {meant}")
+    return everyone[name]
+
+
+def _running(at: AtPrompt, name: str) -> ServerSpec:
+    """The same, unless it is switched off."""
+    if (spec := _found(at, name)) in at.setting.servers.disabled:
+        raise UsageError(f"'{name}' is switched off; /mcp enable {name} switches it on")
+    return spec
+
+
+def _mcp_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    action, gap, rest = text.lstrip().partition(" ")
+    if not gap:
+        yield from map(Candidate, _MCP_ACTIONS)
+    elif action in _MCP_ACTIONS and action not in ("list", "status") and " " not in rest.lstrip():
+        servers = at.setting.servers
+        offered = {"enable": servers.everyone, "logs": servers.everyone}
+        for spec in offered.get(action, servers.specs):
+            yield Candidate(spec.id, spec.description)
 
 
 async def _tools(at: AtPrompt, words: str) -> ExitCode:
@@ -45,7 +220,18 @@ def _docs_actions(at: AtPrompt, text: str) -> Iterable[Candidate]:
 
 
 SERVER_COMMANDS: Final = (
-    PromptCommand("mcp", "Servers and documents", "the servers, and how each is", _mcp),
+    PromptCommand(
+        "mcp",
+        "Servers and documents",
+        "the servers and how each is; restart, logs, enable, disable, tools",
+        _mcp,
+        "[ACTION [NAME]]",
+        "Without an action, how each is now; none is started. list: the entries; status: all "
+        "started and asked; restart NAME: its session ended, and another one begun; logs NAME: "
+        "the end of its log; disable NAME, enable NAME: as `agent.py mcp`, at once; tools [NAME]: "
+        "its tools. What others add to mcp.json or take out of it is seen at the next line.",
+        _mcp_words,
+    ),
     PromptCommand("tools", "Servers and documents", "the tools, as a planner sees them", _tools),
     PromptCommand(
         "docs",

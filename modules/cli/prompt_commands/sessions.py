@@ -1,20 +1,37 @@
 """Commands about sessions: new, listed, resumed, and what this one has used."""
 
 import asyncio
+import os
+import shlex
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
-from core.errors import ExitCode, UsageError
+from core.base.files import write_atomically
+from core.base.text import counted
+from core.errors import ExitCode, StorageError, UsageError
 from core.turn import Usage
+from core.version import __version__
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
-from modules.session.history import activity_of, usage_of
+from modules.cli.prompt_commands.requests import paths
+from modules.cli.sessions_markdown import session_markdown
+from modules.composition import sandbox_limits
+from modules.sandbox.walls.launcher import examine_walls
+from modules.session.history import activity_of, exchanges, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.terminal.input.candidates import Candidate
+from modules.terminal.input.codes import COPIED_BYTES_MAX, copy_text
 from modules.terminal.tables import table_for
 from modules.terminal.wording import activity_text, usage_text
+from modules.trace.spans import runs_of
+from modules.trace.text import tree_text
 
 SESSIONS_SHOWN: Final = 10
 """So many of the newest sessions are listed, where no number is said."""
+
+SAVE_OPTIONS: Final = {"--session": "the whole session", "--force": "replace what is there"}
 
 SESSIONS_PROPOSED: Final = 50
 """So many of the newest are there to choose from while an id is typed."""
@@ -95,6 +112,113 @@ async def _usage(at: AtPrompt, words: str) -> ExitCode:
     return ExitCode.ANSWERED
 
 
+async def _trace(at: AtPrompt, words: str) -> ExitCode:
+    """The runs of this session, or of another, as a tree.
+
+    Raises:
+        UsageError: there is no such session, or nothing was asked in it.
+    """
+    if words:
+        session_id = await asyncio.to_thread(at.kept.find, words)
+        items = await asyncio.to_thread(at.kept.items, session_id)
+    else:
+        items = await at.conversation.loaded_items()
+    if not (runs := runs_of(items)):
+        raise UsageError("nothing was asked in this session yet; /trace ID shows another")
+    columns = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else None
+    at.say("trace", f"{counted(len(runs), 'run')}\n{tree_text(runs, columns)}")
+    return ExitCode.ANSWERED
+
+
+async def _copy(at: AtPrompt, words: str) -> ExitCode:
+    """The last answer to the clipboard.
+
+    Raises:
+        UsageError: there is none, or no terminal that takes it.
+    """
+    text = await _last_answer(at)
+    try:
+        allows = copy_text(text, sys.stderr)
+    except ValueError as error:
+        raise UsageError(f"the answer is not copied: {error}; /save FILE writes it") from error
+    at.say("loop", f"the last answer, {counted(len(text), 'character')}, is sent to the clipboard")
+    at.say("loop", f"it is there if {allows} allows it")
+    return ExitCode.ANSWERED
+
+
+async def _last_answer(at: AtPrompt) -> str:
+    for exchange in reversed(exchanges(await at.conversation.loaded_items())):
+        if exchange.answer is not None:
+            return exchange.answer
+    raise UsageError("there is no answer in this session yet")
+
+
+async def _save(at: AtPrompt, words: str) -> ExitCode:
+    """The last answer, or the session as markdown, into a file.
+
+    Raises:
+        UsageError: no file is named, it is there already, or there is no answer.
+        StorageError: it can't be written.
+    """
+    try:
+        *options, name = sorted(shlex.split(words), key=lambda word: word not in SAVE_OPTIONS)
+    except ValueError as error:
+        raise UsageError(f"/save {words}: {error}".lower()) from error
+    if name in SAVE_OPTIONS or not {*options} <= SAVE_OPTIONS.keys():
+        raise UsageError("/save takes one file: /save answer.md, /save --session session.md")
+    if "--session" in options:
+        items = await at.conversation.loaded_items()
+        if not items:
+            raise UsageError("nothing was asked in this session yet")
+        text = session_markdown(at.conversation.session_id or "", items)
+    else:
+        text = await _last_answer(at)
+    file = await asyncio.to_thread(_write, name, at.redact(text), may_replace="--force" in options)
+    at.say("loop", f"wrote {file} ({counted(len(text), 'character')})")
+    return ExitCode.ANSWERED
+
+
+def _write(name: str, text: str, *, may_replace: bool) -> Path:
+    file = Path(name).expanduser().absolute()
+    if os.path.lexists(file) and not (may_replace and file.is_file()):
+        hint = "add --force to replace it" if file.is_file() else "it is no file: name another"
+        raise UsageError(f"{file} is there already; {hint}")
+    try:
+        write_atomically(file, f"{text}\n".encode(errors="replace"), keeps_mode=True)
+    except OSError as error:
+        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
+    return file
+
+
+def _save_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    yield from (Candidate(name, told) for name, told in SAVE_OPTIONS.items())
+    yield from paths(at, text)
+
+
+async def _status(at: AtPrompt, words: str) -> ExitCode:
+    """What answers here, and where it keeps things."""
+    conversation, places = at.conversation, at.setting.places
+    profile = conversation.profile
+    states = [f"{status.id} {status.state}" for status in at.dispatcher.status()]
+    with at.during("sandbox", "the walls of the sandbox"):
+        walls = await asyncio.to_thread(examine_walls, sandbox_limits(profile.sandbox))
+    rows = [
+        ("version", __version__),
+        ("model", conversation.model.reason),
+        ("profile", str(at.setting.arguments.profile or places.config_file("profiles.yaml"))),
+        ("session", conversation.session_id or "the next request begins one"),
+        ("its file", str(conversation.session_file or "none yet") if at.kept.is_on else "none"),
+        ("memory", "on" if at.kept.is_on else "off (memory_service, or --no-memory)"),
+        ("CORTEX_HOME", str(places.home)),
+        ("servers", ", ".join(states) or "none"),
+        ("walls", ", ".join(wall.name for wall in walls if wall.stands) or "none"),
+    ]
+    if missing := [f"{wall.name} ({wall.detail})" for wall in walls if not wall.stands]:
+        rows.append(("no wall", ", ".join(missing)))
+    at.say("loop", f"as things are\n{table_for([('what', 'how it is'), *rows])}")
+    return ExitCode.ANSWERED
+
+
 SESSION_COMMANDS: Final = (
     PromptCommand(
         "new",
@@ -123,4 +247,32 @@ SESSION_COMMANDS: Final = (
         _session_ids,
     ),
     PromptCommand("usage", "Sessions", "tokens, cost, calls and times of this session", _usage),
+    PromptCommand(
+        "trace",
+        "Sessions",
+        "what the runs did and how long it took, as a tree",
+        _trace,
+        "[ID]",
+        "Of this session, or of another; agent.py trace makes a page of it.",
+        _session_ids,
+    ),
+    PromptCommand(
+        "copy",
+        "Sessions",
+        "the last answer to the clipboard",
+        _copy,
+        details=f"By OSC 52, which the terminal must allow; up to {COPIED_BYTES_MAX:,} bytes. "
+        "Within tmux, that must let it pass: set -g allow-passthrough on.",
+    ),
+    PromptCommand(
+        "save",
+        "Sessions",
+        "the last answer, or the session, into a file",
+        _save,
+        "[--session] [--force] FILE",
+        "The answer as it is, the session as markdown. A file that is there is replaced with "
+        "--force only.",
+        _save_words,
+    ),
+    PromptCommand("status", "Sessions", "model, profile, session, servers, places, walls", _status),
 )

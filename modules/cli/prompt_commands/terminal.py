@@ -14,7 +14,7 @@ from modules.terminal.input.repl import Leaving
 _KEYS: Final = (
     "Tab completes; Ctrl-R searches what was typed before; Alt-Enter, Ctrl-J or a \\ at the end "
     "begins a new line; Ctrl-G opens $EDITOR; Esc Esc clears; Ctrl-C cancels, twice leaves; "
-    "@file goes along."
+    "@file goes along.\n!COMMAND runs in your shell, where terminal.shell of the profile is true."
 )
 
 

@@ -83,6 +83,13 @@ class RemoteModel(ABC):
         """Import what speaks to the service, and open it; takes its time."""
 
 
+def context_tokens_of(entry: ModelEntry) -> int | None:
+    """How long prompt and reply may be together, as far as entry and name tell."""
+    family = FAMILIES.get(entry.type)
+    is_known = family is not None and family in (entry.model or "")
+    return entry.context_tokens or (CONTEXT_TOKENS[entry.type] if is_known else None)
+
+
 class HostedModel(RemoteModel):
     """A model of Google's, Anthropic's, or a server that speaks OpenAI's protocol."""
 
@@ -90,10 +97,9 @@ class HostedModel(RemoteModel):
         """The entry's model; `entry.model` is filled in. Some servers want no key."""
         model = entry.model or ""
         super().__init__(f"{entry.type}:{model}", _errors(entry, key))
-        sees, context_tokens = sees_images(model), entry.context_tokens
-        if (family := FAMILIES.get(entry.type)) is not None:
-            sees = family in model
-            context_tokens = context_tokens or (CONTEXT_TOKENS[entry.type] if sees else None)
+        family = FAMILIES.get(entry.type)
+        sees = sees_images(model) if family is None else family in model
+        context_tokens = context_tokens_of(entry)
         images = sees if entry.images is None else entry.images
         takes_seed = entry.type != "anthropic"
         self.traits = ModelTraits(images, context_tokens, takes_seed=takes_seed)

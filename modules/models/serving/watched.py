@@ -181,7 +181,7 @@ class RequestWatch:
         first = None if self._first is None or self._pieces < 2 else self._first - self._started
         await self.told()
         asked = (self._model, self._purpose)
-        await self._run.tell(ModelAnswered(*asked, reply.usage, seconds, first, prompt, reply.text))
+        await self._run.tell(ModelAnswered(*asked, reply.usage, seconds, first, reply.text, prompt))
 
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""

@@ -122,15 +122,21 @@ def decision_prompt(
     profile: AgentProfile,
     image_note: str = "",
     past: Past = NOTHING_PAST,
+    guidance: str = "",
 ) -> FilledPrompt:
     """The prompt that is sent; `image_note` tells of images that came with the request.
 
-    All above what is told of the `past` is the same for every request.
+    `guidance` is what user and project have written for the model (`modules.guidance`). All above
+    what is told of the `past` is the same for every request with the same guidance.
 
     Raises:
         ConfigurationError: the template can't be read.
     """
-    values = _stable_values(inputs, profile) | _request_values(inputs, past, image_note)
+    values = (
+        {"guidance": guidance}
+        | _stable_values(inputs, profile)
+        | _request_values(inputs, past, image_note)
+    )
     return fill_from(load_prompt(prompt_path), values, "history")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.base.frozen import frozen
-from core.base.text import lazy_pattern
+from core.base.text import lazy_pattern, with_line_feeds
 
 SEARCHED_CHARACTERS: Final = 64 * 1024
 """How much of a reply is searched; a plan has some thousand characters at most."""
@@ -41,7 +41,6 @@ _CODE_LINE: Final = lazy_pattern(
 )
 """How a line begins that is code and no sentence."""
 
-_BYTE_ORDER_MARK: Final = "\ufeff"
 
 _THOUGHTS_END: Final = "</think>"
 """Ends what a reasoning model thinks aloud, where its server doesn't keep that apart."""
@@ -75,8 +74,7 @@ def answer_part(text: str) -> str:
     Lines end with a line feed alone, as syntax trees count them.
     """
     found = text.rpartition(_THOUGHTS_END)[2][:SEARCHED_CHARACTERS]
-    found = found.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(found.split("\n", SEARCHED_LINES)[:SEARCHED_LINES])
+    return "\n".join(with_line_feeds(found).split("\n", SEARCHED_LINES)[:SEARCHED_LINES])
 
 
 def defines_solve(text: str) -> bool:

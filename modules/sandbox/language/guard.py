@@ -24,8 +24,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from core.base.frozen import frozen
+from core.base.text import with_line_feeds
 from modules.sandbox.language.alternatives import UNSUPPORTED_METHODS
-from modules.sandbox.language.parsing import NotParsed, parse_readable, with_plain_lines
+from modules.sandbox.language.parsing import NotParsed, parse_readable
 from modules.sandbox.language.provided import (
     METHOD_NAMES,
     NEEDS_TASKS,
@@ -121,7 +122,7 @@ def guard_plan(source: str, token: str) -> GuardedPlan:
         Unsupported: a clause can't be guarded where it stands, or a class has a method that the
             interpreter ignores.
     """
-    source = with_plain_lines(source)
+    source = with_line_feeds(source)
     if _OF_CONCERN.search(unicodedata.normalize("NFKC", source)) is None:
         return GuardedPlan(source, source, "", "", tuple(range(1, source.count("\n") + 2)))
     try:

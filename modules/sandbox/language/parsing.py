@@ -69,11 +69,6 @@ def parse(source: str, *, most_characters: int = MAX_PARSED_CHARACTERS) -> ast.M
         raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
 
 
-def with_plain_lines(source: str) -> str:
-    r"""A plan whose lines end with `\n`, as syntax trees count them, without a byte order mark."""
-    return source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-
-
 def parse_readable(source: str) -> tuple[str, ast.Module]:
     """A plan in a form that this Python reads, and its tree; see `older_form`.
 

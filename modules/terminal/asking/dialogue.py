@@ -107,8 +107,12 @@ class Dialogue:
     Nothing is written or read outside of `opened`.
     """
 
-    def __init__(self, stdin: TextIO, output: HeldStream) -> None:
+    def __init__(
+        self, stdin: TextIO, output: HeldStream, call_user: Callable[[], None] = lambda: None
+    ) -> None:
+        """`call_user` calls the person to the terminal."""
         self._stdin = stdin
+        self._call_user = call_user
         self._output = output
         self._line_begun = ""
 
@@ -124,6 +128,7 @@ class Dialogue:
     async def opened(self) -> AsyncGenerator[None]:
         """Take the terminal, from an open prompt too, and give it back as it was."""
         try:
+            self._call_user()
             with self._output.reserved():
                 async with _prompt().prompt_aside(self._stdin):
                     with self._output.held():

@@ -12,7 +12,7 @@ from core.base.text import lazy_pattern
 from core.mcp.form import Choice, FormField
 from core.values import Json, JsonObject
 from modules.terminal.asking.dialogue import Cancelled, Declined, Dialogue
-from modules.terminal.asking.quoting import on_one_line, quoted
+from modules.terminal.asking.quoting import keys, on_one_line, prompt_line, quoted
 
 ATTEMPTS_MAX: Final = 5
 """So often a field is asked before we take it that nobody means to answer."""
@@ -23,8 +23,11 @@ DEFAULT_CHARACTERS_INLINE: Final = 60
 NUMBER_CHARACTERS_MAX: Final = 100
 """A longer number is not one that anybody means."""
 
-HOW_TO: Final = (
-    "Enter takes what stands in [ ], or skips; !s skips, !d declines, Ctrl-C ends the run.\n"
+_HOW_TO: Final = (
+    "Enter: what stands in [ ], or skip",
+    "!s: skip",
+    "!d: decline",
+    "Ctrl-C: end the run",
 )
 
 GIVEN_UP: Final = "  that was the last try; the question is given up\n"
@@ -58,7 +61,7 @@ _CONTROLS: Final = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 Meant = TypeVar("Meant")
 
 
-class _Unfit(ValueError):
+class Unfit(ValueError):
     """A line that will not do; the text says why."""
 
 
@@ -69,10 +72,10 @@ async def filled_in(dialogue: Dialogue, server: str, fields: Sequence[FormField]
         Declined, Cancelled: there are none.
     """
     if not fields:
-        if not await is_confirmed(dialogue, "Agree? [y/N] ", default=False):
+        if not await is_confirmed(dialogue, "Agree?", default=False):
             raise Declined
         return {}
-    dialogue.write(HOW_TO)
+    dialogue.write(keys(*_HOW_TO))
     given: JsonObject = {}
     for _ in range(ATTEMPTS_MAX):
         given = await _asked(dialogue, fields, given)
@@ -84,13 +87,14 @@ async def filled_in(dialogue: Dialogue, server: str, fields: Sequence[FormField]
     raise Cancelled
 
 
-async def is_confirmed(dialogue: Dialogue, prompt: str, *, default: bool) -> bool:
+async def is_confirmed(dialogue: Dialogue, question: str, *, default: bool) -> bool:
     """Ask y or n; Enter means `default`.
 
     Raises:
         Declined, Cancelled: neither.
     """
     words = {"": default, "y": True, "yes": True, "n": False, "no": False, "!d": None}
+    prompt = prompt_line(question, "Y/n" if default else "y/N")
     return await _word_meant(dialogue, prompt, words, "y or n")
 
 
@@ -106,7 +110,8 @@ async def _is_reviewed(
         dialogue.write(f"  {on_one_line(field.title)}: {'(hidden)' if hidden else shown}\n")
     words = {"": True, "y": True, "yes": True, "e": False, "edit": False}
     words |= dict.fromkeys(("n", "no", "!d"))
-    return await _word_meant(dialogue, "Send them? [Y/n, e to edit] ", words, "y, n or e")
+    prompt = prompt_line("Send them?", "Y/n, e to edit")
+    return await _word_meant(dialogue, prompt, words, "y, n or e")
 
 
 async def _word_meant(
@@ -117,12 +122,12 @@ async def _word_meant(
     def read(line: str) -> bool:
         word = line.strip().lower()
         if word not in words:
-            raise _Unfit(f"expected: {expected}")
+            raise Unfit(f"expected: {expected}")
         if (meant := words[word]) is None:
             raise Declined
         return meant
 
-    return await _typed(dialogue, prompt, read)
+    return await typed(dialogue, prompt, read)
 
 
 async def _asked(dialogue: Dialogue, fields: Sequence[FormField], before: JsonObject) -> JsonObject:
@@ -134,21 +139,25 @@ async def _asked(dialogue: Dialogue, fields: Sequence[FormField], before: JsonOb
         secret = looks_secret(field)
         dialogue.write(_introduction(field, place, default, secret=secret))
         read = partial(_meant, field, default)
-        value = await _typed(dialogue, _prompt(default, secret=secret), read, hidden=secret)
+        value = await typed(dialogue, _prompt(default, secret=secret), read, hidden=secret)
         if value is not None:
             answers[field.name] = value
     return answers
 
 
-async def _typed(
+async def typed(
     dialogue: Dialogue, prompt: str, read: Callable[[str], Meant], *, hidden: bool = False
 ) -> Meant:
-    """What `read` makes of a line; it says why of those that will not do."""
+    """What `read` makes of a line; it says why of those that will not do.
+
+    Raises:
+        Declined, Cancelled: `read` does, nobody answers, or too many would not do.
+    """
     for _ in range(ATTEMPTS_MAX):
         dialogue.write(prompt)
         try:
             return read(await dialogue.read_line(hidden=hidden))
-        except _Unfit as error:
+        except Unfit as error:
             dialogue.write(f"  {error}\n")
     dialogue.write(GIVEN_UP)
     raise Cancelled
@@ -172,9 +181,9 @@ def _introduction(field: FormField, place: str, default: Json, *, secret: bool) 
 
 def _prompt(default: Json, *, secret: bool) -> str:
     if default is None:
-        return "> "
+        return prompt_line("", "")
     shown = "hidden" if secret else on_one_line(_value_text(default))
-    return f"[{shown if len(shown) <= DEFAULT_CHARACTERS_INLINE else 'as above'}] > "
+    return prompt_line("", shown if len(shown) <= DEFAULT_CHARACTERS_INLINE else "as above")
 
 
 def looks_secret(field: FormField) -> bool:
@@ -193,14 +202,14 @@ def _meant(field: FormField, default: Json, line: str) -> Json:
     if word in ("", "!s"):
         value = default if word == "" else None
         if value is None and field.required:
-            raise _Unfit("it is required; !d declines the whole question")
+            raise Unfit("it is required; !d declines the whole question")
         return value
     if _CONTROLS.search(line):
         expected = f"{expectation(field)}, without control characters (arrow keys make some)"
-        raise _Unfit(f"expected: {expected}")
+        raise Unfit(f"expected: {expected}")
     value = fitting_answer(field, word[1:] if word in ("!!s", "!!d") else line)
     if value is None:
-        raise _Unfit(f"expected: {expectation(field)}")
+        raise Unfit(f"expected: {expectation(field)}")
     return value
 
 

@@ -12,24 +12,30 @@ import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from urllib.parse import urlsplit
 
-from core.base.text import shorten
+from core.base.text import counted, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
 from modules.terminal.asking.dialogue import (
     Cancelled,
     Declined,
     Dialogue,
     Interrupted,
 )
+from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.forms import filled_in, is_confirmed
+from modules.terminal.asking.leave import leave_given
 from modules.terminal.asking.quoting import (
     ARGUMENTS_MAX,
     call_arguments,
     changes_text,
-    leave_text,
+    heading,
+    keys,
     on_one_line,
+    prompt_line,
     quoted,
     url_warnings,
 )
@@ -42,6 +48,10 @@ URL_CHARACTERS_MAX = 4_000
 
 WAITING_MAX = 8
 """So many questions wait for their turn; further ones are declined."""
+
+FIRST_LINES = 15
+FIRST_CHARACTERS = 2_000
+"""How much of a text is shown that is to be trusted."""
 
 MESSAGE_CHARACTERS_TOLD = 120
 """How much of a declined question is told."""
@@ -100,22 +110,53 @@ class Questions:
         """
         if not changes or not self.is_attended():
             return False
-        heading = _heading(changes[0].server, "has changed tools that you have used")
-        prompt = "Use them as they are now? Else they are left out. [y/N] "
-        return await self._agreed(heading + changes_text(changes), prompt)
+        text = _heading(changes[0].server, "has changed tools that you have used")
+        text += changes_text(changes) + keys("y: use them as they are now", "n: leave them out")
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
+                dialogue.write(text)
+                return await is_confirmed(dialogue, "Use them?", default=False)
+        return False
 
-    async def allow(self, tool: str, doubt: Doubt) -> bool | None:
-        """Whether the user lets a call go on (`core.provenance.guard.AskLeave`).
+    async def allow(
+        self, tool: str, doubt: Doubt, always: Permission, change: FileChange | None = None
+    ) -> Leave | None:
+        """The user's answer to a doubt (`core.provenance.guard.AskLeave`).
 
-        The whole value is shown, or all arguments of the call. None: nobody is there, or it is
-        too much to be checked by eye, and nothing was asked.
+        Shown are all arguments of the call, and of the file that it writes the `change`. None:
+        nobody is there, or it is too much to be checked by eye, and nothing was asked.
         """
         too_long = (
             len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX
         )
         if too_long or not self.is_attended():
             return None
-        return await self._agreed(leave_text(tool, doubt), "Let it? [y/N] ")
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
+                return await leave_given(dialogue, tool, doubt, always, change)
+        return Leave("no")
+
+    async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:
+        """Whether the user trusts a project's text, of which the first lines are shown.
+
+        None: there is no answer.
+
+        Raises:
+            CancelledError: Ctrl-C; what asks ends with the run.
+        """
+        lines = text.split("\n")
+        left = max(len(lines) - FIRST_LINES, 0)
+        more = f"({counted(left, 'more line')}; look into it first)\n" if left else ""
+        first = shorten("\n".join(lines[:FIRST_LINES]), FIRST_CHARACTERS)
+        try:
+            async with self._asking() as dialogue:
+                dialogue.write(f"\n── {on_one_line(heading)} ──\n{quoted(first)}{more}")
+                prompt = f"{size_text(size_bytes)}. Follow it, while it stays as it is?"
+                return await is_confirmed(dialogue, prompt, default=False)
+        except Interrupted:
+            raise asyncio.CancelledError from None
+        except (Declined, Cancelled):
+            return None
 
     def is_attended(self) -> bool:
         """Whether somebody is there to answer."""
@@ -131,17 +172,11 @@ class Questions:
         shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
         with contextlib.suppress(Declined, Cancelled):
             async with self._asking() as dialogue:
-                dialogue.write(f"\n── before it goes on, the model asks ──\n{shown}\n> ")
+                asks = heading("before it goes on,", "the model asks")
+                how_to = keys("Enter: the model decides", "Ctrl-C: end the run")
+                dialogue.write(f"{asks}{shown}{how_to}{prompt_line('', '')}")
                 return (await dialogue.read_line()).strip() or None
         return None
-
-    async def _agreed(self, text: str, prompt: str) -> bool:
-        """Whether the user says yes to what the text shows."""
-        with contextlib.suppress(Declined, Cancelled):
-            async with self._asking() as dialogue:
-                dialogue.write(text)
-                return await is_confirmed(dialogue, prompt, default=False)
-        return False
 
     @contextlib.asynccontextmanager
     async def _asking(self) -> AsyncGenerator[Dialogue]:
@@ -224,9 +259,9 @@ async def _asked_to_visit(dialogue: Dialogue, question: Question, url: str) -> R
     dialogue.write(_heading(question.server, "asks you to open a page") + quoted(question.message))
     dialogue.write(f"\n{url}\n\nhost: {_host(url)}\n{url_warnings(url)}")
     dialogue.write("Nothing has been opened. Open it yourself, if you trust the host.\n")
-    done = await is_confirmed(dialogue, "Done there? [y/N] ", default=False)
+    done = await is_confirmed(dialogue, "Done there?", default=False)
     return Reply("accept" if done else "decline")
 
 
 def _heading(server: str, does: str) -> str:
-    return f"\n── server '{on_one_line(server)}' {does} ──\n"
+    return heading(f"server '{on_one_line(server)}'", does)

@@ -2,8 +2,9 @@
 
 import difflib
 import json
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,7 +12,10 @@ from core.base.json_text import json_start
 from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
 from core.provenance.checks import Doubt, DoubtKind
+from core.provenance.permissions import Permission, TargetKind
 from core.values import Json, JsonObject
+from modules.terminal.asking.file_changes import FileChange
+from modules.terminal.display.region import CYAN, DIM, GREEN, RED, has_colours
 from modules.terminal.printing import printable, shown_name
 
 MARK = "│ "
@@ -29,6 +33,11 @@ LINE_CHARACTERS_MAX = 200
 NAMES_MAX = 20
 """How many tools are named."""
 
+_COLOURS: Final = {"+": GREEN, "-": RED, "@": CYAN}
+"""Of a diff's lines, by how they begin."""
+
+_BOLD: Final = "1"
+
 _COLUMNS_MIN = 20
 _INDENT = "    "
 
@@ -38,13 +47,14 @@ def quoted(text: str) -> str:
     return _marked(_shortened(_lines(text), LINES_MAX))
 
 
-def fields_text(fields: Iterable[tuple[str, str]]) -> str:
+def fields_text(fields: Iterable[tuple[str, str]], most: int) -> str:
     """Names and values behind `MARK`, a name at the margin, what follows it indented.
 
-    So no value can pass for another field. None is left out: of many, each shows fewer lines.
+    So no value can pass for another field. None is left out, and none shows more than `most`
+    lines: of many, each shows fewer.
     """
     fields = [*fields]
-    share = max(LINES_MAX // max(len(fields), 1), LINES_OF_ONE_MIN)
+    share = min(max(LINES_MAX // max(len(fields), 1), LINES_OF_ONE_MIN), most)
     shown = (_lines(f"{on_one_line(name)}: {text}", _INDENT) for name, text in fields)
     return "".join(_marked(_shortened(lines, share)) for lines in shown)
 
@@ -73,15 +83,28 @@ def _marked(lines: Iterable[str]) -> str:
 
 def _difference(change: ToolChange) -> list[str]:
     name = shown_name(on_one_line(change.tool))
+    return _unified(change.before, change.after, f"{name}, as it was", f"{name}, as it is now")
+
+
+def change_text(change: FileChange) -> str:
+    """How a file would differ, as a unified diff behind `MARK`."""
+    name = on_one_line(change.name)
+    lines = _unified(change.before, change.after, f"{name}, as it is", f"{name}, as it would be")
+    return _marked(_shortened(lines, LINES_MAX)) or f"No line of {name} would change.\n"
+
+
+def _unified(before: str, after: str, name_before: str, name_after: str) -> list[str]:
+    """A unified diff in lines that fit, coloured where the terminal is."""
     lines = difflib.unified_diff(
-        change.before.split("\n"),
-        change.after.split("\n"),
-        f"{name}, as it was",
-        f"{name}, as it is now",
-        lineterm="",
-        n=2,
+        before.split("\n"), after.split("\n"), name_before, name_after, lineterm="", n=2
     )
-    return [piece for line in lines for piece in _lines(line)]
+    return [_tinted(piece, _COLOURS.get(line[:1])) for line in lines for piece in _lines(line)]
+
+
+def _tinted(line: str, number: str | None) -> str:
+    """A line of ours in a colour, where the terminal has colours."""
+    is_plain = number is None or not (sys.stderr.isatty() and has_colours(os.environ))
+    return line if is_plain else f"\x1b[{number}m{line}\x1b[m"
 
 
 def _lines(text: str, indent: str = "") -> list[str]:
@@ -98,12 +121,22 @@ def _shortened(lines: Sequence[str], most: int) -> Iterable[str]:
     return [*lines[:most], f"[{len(lines) - most:,} more lines are not shown]"]
 
 
-_WHAT: dict[DoubtKind, str] = {
-    "url": "wants this address, which neither you nor a search or page for your request has named",
-    "path": "wants this path, which you have not named",
-    "address": "wants this e-mail address, which you have not named",
-    "tool": "may change something, and your request does not ask for it",
-    "name": "is to be given this name of a tool or server, which you have not named",
+_WHY: Final[Mapping[DoubtKind, str]] = {
+    "url": "neither you nor a search or page for your request has named this address",
+    "path": "you have not named this path",
+    "address": "you have not named this e-mail address",
+    "tool": "it may change something, and your request does not ask for it",
+    "name": "you have not named this tool or server",
+}
+
+_TARGETS: Final[Mapping[TargetKind, str]] = {
+    "any": "any arguments",
+    "host": "any address of {}",
+    "url": "the address {}",
+    "path": "the path {}, whatever is written there",
+    "address": "the e-mail address {}",
+    "name": "the name {}",
+    "call": "exactly these arguments: {}",
 }
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -112,20 +145,86 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ARGUMENTS_MAX: Final = 50
 """A call with more arguments can't be checked by eye."""
 
-VALUE_CHARACTERS_SHOWN: Final = 3_000
-"""How much of one argument is shown; how much more there is, is said."""
+VALUE_CHARACTERS_SHOWN: Final = 1_500
+"""How much of one argument is shown at first; how much more there is, is said."""
+
+VALUE_CHARACTERS_MAX: Final = 20_000
+"""How much of one argument is shown at most."""
+
+LINES_FOLDED: Final = 15
+"""How many lines of one argument are shown at first."""
 
 
-def leave_text(tool: str, doubt: Doubt) -> str:
-    """The question before the last line: the tool, the whole value or all arguments, warnings."""
-    heading = f"\n── {shown_name(on_one_line(tool))} {_WHAT[doubt.kind]} ──\n"
-    call = fields_text((name, _value_text(value)) for name, value in call_arguments(doubt).items())
+def heading(who: str, does: str) -> str:
+    """The line above a question: who asks, and what they do. Printable words."""
+    return f"\n{_filled(f'── {who} {does} ──', '   ', _BOLD)}"
+
+
+def keys(*meanings: str) -> str:
+    """The line above a prompt that tells what may be typed there."""
+    return _filled(f"  {' · '.join(meanings)}", "  ", DIM)
+
+
+def prompt_line(question: str, default: str) -> str:
+    """What stands before the cursor: the question, and in brackets what there is to choose."""
+    return " ".join(
+        [*([question] if question else []), *([f"[{default}]"] if default else []), "> "]
+    )
+
+
+def target_text(permission: Permission) -> str:
+    """What a permission is for, in words of ours around the value."""
+    return _TARGETS[permission.kind].format(on_one_line(permission.shown))
+
+
+def leave_text(tool: str, doubt: Doubt, change: FileChange | None, *, is_whole: bool) -> str:
+    """The question before the last lines: tool, all arguments, difference, and why it is asked.
+
+    `is_whole`: as much of each argument as can be shown; else its beginning.
+    """
+    server, _, name = tool.partition(".")
+    asks = heading("the plan", f"wants to call {_named(name)} of server {_named(server)}")
+    arguments = call_arguments(doubt)
+    call = fields_text(
+        (
+            (_name_text(name, value), _value_text(value, is_whole))
+            for name, value in arguments.items()
+        ),
+        LINES_MAX if is_whole else LINES_FOLDED,
+    )
+    differs = change_text(change) if change is not None else ""
+    why = _filled(f"Why you are asked: {_WHY[doubt.kind]}.")
     if doubt.kind == "tool":
-        return heading + call
-    value = quoted(doubt.value)
+        return f"{asks}{call}{differs}{why}"
+    is_seen = [*arguments.values()] == [doubt.value] and len(doubt.value) <= LINE_CHARACTERS_MAX
+    value = "" if is_seen else quoted(doubt.value)
     warnings = url_warnings(doubt.value) if doubt.kind == "url" else ""
-    whole = f"The whole call:\n{call}" if call else ""
-    return f"{heading}{value}{warnings}{whole}Text that was read may have asked for it.\n"
+    may_be_read = _filled("Text that was read may have asked for it.")
+    return f"{asks}{call}{differs}{why}{value}{warnings}{may_be_read}"
+
+
+def is_folded(doubt: Doubt) -> bool:
+    """Whether not all is shown of the arguments at first."""
+    return any(
+        _value_text(value, False) != _value_text(value, True)
+        or len(_lines(_value_text(value, False), _INDENT)) > LINES_FOLDED
+        for value in call_arguments(doubt).values()
+    )
+
+
+def _name_text(name: str, value: Json) -> str:
+    """An argument's name, and how long a text is that is not shown whole at first."""
+    if isinstance(value, str) and len(value) > VALUE_CHARACTERS_SHOWN:
+        return f"{name} ({len(value):,} characters)"
+    return name
+
+
+def _named(name: str) -> str:
+    return f"'{shown_name(on_one_line(name))}'"
+
+
+def _filled(text: str, indent: str = "", number: str | None = None) -> str:
+    return "".join(f"{_tinted(line.rstrip(), number)}\n" for line in _lines(text, indent))
 
 
 def call_arguments(doubt: Doubt) -> JsonObject:
@@ -134,11 +233,12 @@ def call_arguments(doubt: Doubt) -> JsonObject:
     return inner if isinstance(inner, dict) and len(doubt.arguments) == 1 else doubt.arguments
 
 
-def _value_text(value: Json) -> str:
+def _value_text(value: Json, is_whole: bool) -> str:
     """A text of several lines as it is, and everything else as JSON."""
+    most = VALUE_CHARACTERS_MAX if is_whole else VALUE_CHARACTERS_SHOWN
     if not isinstance(value, str):
-        return json_start(value, VALUE_CHARACTERS_SHOWN)
-    shown, more = value[:VALUE_CHARACTERS_SHOWN], len(value) - VALUE_CHARACTERS_SHOWN
+        return json_start(value, most)
+    shown, more = value[:most], len(value) - most
     text = f"\n{shown}" if "\n" in shown else json.dumps(shown, ensure_ascii=False)
     return f"{text}\n[{more:,} more characters are not shown]" if more > 0 else text
 

@@ -7,6 +7,8 @@ Colours are the terminal's own, those alone that show on light and on dark.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, cast
 from urllib.parse import urlsplit
 
@@ -58,10 +60,14 @@ class NotLaidOut(Exception):
 
 @frozen
 class Layout:
-    """For whom it is laid out: how wide, and whether links can be told from text (OSC 8)."""
+    """For whom it is laid out: how wide, and whether links can be told from text (OSC 8).
+
+    With links, sources that are files below `folders` become some, too.
+    """
 
     columns: int
     has_links: bool
+    folders: Sequence[Path] = ()
 
 
 def laid_out(markdown: str, layout: Layout, label: str = "") -> Text:
@@ -109,8 +115,29 @@ def _with_numbers(markdown: str) -> tuple[str, Sequence[str]]:
         for source in found[1].split("; "):
             number(source)
         markdown = markdown[: found.start()]
-    body = _SOURCE_MARK.sub(lambda mark: f"[{number(mark[1].partition(', ID:')[0])}]", markdown)
+    markdown = _with_marks_behind(markdown)
+    body = _SOURCE_MARK.sub(lambda mark: f"[{number(_source(mark))}]", markdown)
     return body, [*sources]
+
+
+def _source(mark: re.Match[str]) -> str:
+    return mark[1].partition(", ID:")[0].strip()
+
+
+def _with_marks_behind(markdown: str) -> str:
+    """The text with the marks that end it, each on a line, behind its last word, none twice."""
+    lines = markdown.rstrip().split("\n")
+    sources: dict[str, None] = {}
+    for line in reversed(lines[1:]):
+        if line.strip():
+            if (mark := _SOURCE_MARK.fullmatch(line.strip())) is None:
+                break
+            sources = {_source(mark): None} | sources
+        lines.pop()
+    if not sources:
+        return markdown
+    gap = "\n\n" if lines[-1].lstrip().startswith(("|", "```", "~~~")) else " "
+    return "\n".join(lines) + gap + " ".join(f"[Source: {source}]" for source in sources)
 
 
 def _parser() -> MarkdownIt:
@@ -138,6 +165,7 @@ class _Page:
 
     def __init__(self, layout: Layout) -> None:
         self._has_links = layout.has_links
+        self._folders = layout.folders
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode], columns: int, gap: int = 1) -> list[Text]:
         """The lines of blocks, `gap` empty lines between two of them."""
@@ -214,14 +242,26 @@ class _Page:
         return lines
 
     def sources(self, sources: Sequence[str]) -> list[Text]:
-        """Sources by their numbers, web addresses as links; an address stays in one piece."""
+        """Sources by their numbers, addresses and files as links; each stays in one piece."""
         lines: list[Text] = []
         for number, source in enumerate(sources, 1):
             shown = printable(source)
-            is_link = self._has_links and _SAFE_ADDRESS.fullmatch(shown)
-            text = Text(shown, Style(link=shown) if is_link else Style())
+            text = Text(shown, Style(link=self._target(source)))
             lines.append(_behind(f"[{number}] ", _MARK, text))
         return lines
+
+    def _target(self, source: str) -> str | None:
+        """Where the link of a source leads; a file has to be there, below one of the folders."""
+        if not self._has_links:
+            return None
+        if _SAFE_ADDRESS.fullmatch(source):
+            return source
+        with suppress(OSError, ValueError):
+            for folder in map(Path.resolve, self._folders):
+                file = (folder / source).resolve()
+                if file.is_relative_to(folder) and file.is_file():
+                    return file.as_uri()
+        return None
 
     def inline(self, node: SyntaxTreeNode) -> Text:
         """The words of a block, styled."""

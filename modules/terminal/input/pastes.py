@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from core.base.text import with_line_feeds
+
 LINES_SHOWN: Final = 8
 """A block of more lines is folded."""
 
@@ -18,7 +20,7 @@ class Pastes:
 
     def shown(self, block: str) -> str:
         """A block as it is put into the line: as it is, or what stands for it."""
-        block = block.replace("\r\n", "\n").replace("\r", "\n")
+        block = with_line_feeds(block)
         lines = block.count("\n") + (not block.endswith("\n"))
         if lines <= LINES_SHOWN and len(block) <= CHARACTERS_SHOWN:
             return block

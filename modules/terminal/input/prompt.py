@@ -4,6 +4,7 @@ It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is show
 stdout carries answers only.
 """
 
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import field
@@ -12,6 +13,7 @@ from typing import Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
@@ -29,6 +31,8 @@ from modules.terminal.input.keys import prompt_keys
 from modules.terminal.input.pastes import Pastes
 from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
+from modules.terminal.input.typeahead import lending_terminal
+from modules.terminal.waits import interrupting
 
 MENU_ROWS: Final = 6
 """So many rows are kept free for what could be typed, while a command or a path is."""
@@ -109,6 +113,20 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
         except EOFError:
             return
         yield pastes.whole(line)
+
+
+async def edited_code(code: str) -> str:
+    """Python as the user's editor ($VISUAL, $EDITOR) leaves it; the same where that fails.
+
+    Ctrl-C meanwhile is the editor's.
+
+    Raises:
+        UnicodeDecodeError: what was saved is not UTF-8.
+    """
+    buffer = Buffer(document=Document(code), tempfile_suffix=".py")
+    with interrupting(lambda: None, signal.SIGINT), lending_terminal():
+        await buffer.open_in_editor()
+    return buffer.text
 
 
 async def plainly_typed_lines() -> AsyncIterator[str]:

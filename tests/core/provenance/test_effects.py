@@ -21,8 +21,11 @@ SHOP = [tool(name, "shop") for name in ("order_item", "cancel_order")]
 BROWSER = [tool(name, "pages") for name in ("browser_click", "browser_get_text")]
 GIT_NAMES = ("git_add", "git_commit", "git_create_branch", "git_checkout", "git_log")
 GIT = [tool(name, "git") for name in GIT_NAMES]
+MEMORY = [tool(name, "memory") for name in ("remember", "forget")]
 FOLDERS = [tool("create_directory", "files")]
-TOOLS = ToolCatalog([*MAIL, *FILES, *NOTES, *MONEY, *TRIPS, *CHAT, *SHOP, *BROWSER, *GIT, *FOLDERS])
+TOOLS = ToolCatalog(
+    [*MAIL, *FILES, *NOTES, *MONEY, *TRIPS, *CHAT, *SHOP, *BROWSER, *GIT, *MEMORY, *FOLDERS]
+)
 
 
 def asked(*requests: str) -> set[str]:
@@ -48,6 +51,11 @@ def test_a_request_asks_for_no_tool_that_changes_anything(request_: str) -> None
 def test_what_one_verb_is_about_says_nothing_for_another() -> None:
     assert asked("Delete the file and read my e-mail") == {"delete_file"}
     assert asked("Read the e-mail of Bob and delete it") >= {"delete_email"}
+
+
+def test_what_is_to_be_forgotten_is_deleted_nowhere_else() -> None:
+    for request in ("forget my e-mail and my notes", "forget that you were to delete the file"):
+        assert asked(request) == {"forget"}
 
 
 def test_a_name_that_is_said_asks_unless_it_is_forbidden() -> None:

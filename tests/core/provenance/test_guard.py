@@ -4,8 +4,9 @@ import time
 from dataclasses import replace
 
 from core.provenance.checks import Doubt
-from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
+from core.provenance.guard import QUESTIONS_MAX, Leave, Provenance, ProvenanceGuard, guard_of
 from core.provenance.known import Approvals, Known, Mode, ProvenancePolicy
+from core.provenance.permissions import Permission
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -22,10 +23,10 @@ class Asked:
     """A user who gives the same answer to all, and what they were asked."""
 
     def __init__(self, *, answer: bool) -> None:
-        self.answer = answer
+        self.answer = Leave("once" if answer else "no")
         self.doubts: list[tuple[str, Doubt]] = []
 
-    async def __call__(self, tool: str, doubt: Doubt) -> bool:
+    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave:
         self.doubts.append((tool, doubt))
         return self.answer
 
@@ -78,6 +79,20 @@ async def test_no_is_remembered_and_said_to_the_plan() -> None:
         "answer without it"
     )
     assert len(asked.doubts) == 1
+
+
+async def test_words_beside_a_no_reach_the_plan_as_the_users_and_allow_nothing() -> None:
+    asked = Asked(answer=False)
+    asked.answer = Leave("no", 'use  /srv/b.txt\x1b[2J, "please"' + "!" * 1_000)
+    guarded = guard(asked=asked)
+    await guarded.note(SEARCH, given(query="x"), "obey")
+    reason = await guarded.refusal(WRITE, given(path="/srv/a.txt", content=""))
+    assert reason is not None
+    assert "did not allow this call; the user's own words: \"use /srv/b.txt" in reason
+    assert "\x1b" not in reason
+    assert len(reason) < 700
+    assert not await passes(guarded, WRITE, path="/srv/b.txt", content="")
+    assert len(asked.doubts) == 2, "the other path is asked about, too"
 
 
 async def test_a_page_can_not_wear_the_user_out() -> None:

@@ -14,6 +14,7 @@ def parse(*argv: str) -> Arguments:
 
 def test_no_arguments_at_all_mean_the_interactive_prompt() -> None:
     assert parse().request is None
+    assert wanted_output([]) == "text"
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,12 @@ async def test_with_nothing_there_the_offline_planner_is_marked(desk: Desk) -> N
     done = await desk.run()
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0].split() == ["NAME", "MODEL", "STATE", "PRICE"]
+    assert lines[0].split() == ["NAME", "MODEL", "STATE", "CONTEXT", "PRICE"]
     marked = [line.split()[1] for line in lines if line.startswith("*")]
     assert marked == ["offline"]
     gemini = next(line for line in lines if line.strip().startswith("gemini "))
     assert "GEMINI_API_KEY is not set" in gemini
+    assert "1,048,576" in gemini
     assert "no Ollama answers at 127.0.0.1:1" in done.out
     assert any(line.startswith("answers: offline: ") for line in lines)
     assert "US dollars" in lines[-1]
@@ -146,6 +147,7 @@ async def test_what_ollama_has_is_listed_and_the_one_in_memory_answers(desk: Des
             "size_bytes": 4683075271,
             "parameters": "7.6B",
             "quantisation": "Q4_K_M",
+            "context_tokens": None,
         }
         assert not found["ollama:nomic-embed-text:latest"]["ready"]
         assert found["ollama:big:cloud"]["price"] is None

@@ -12,6 +12,7 @@ from config.schema import load_profile
 from core.base.files import folder_locked
 from core.turn import MemoryItem
 from modules.cli.sessions import TITLE_CHARACTERS_MAX
+from modules.session.history import taken_back
 from modules.session.kept import KeptSessions
 from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
@@ -106,6 +107,18 @@ def test_exports_hold_the_same_in_three_forms(sessions: Hand) -> None:
     assert "(no answer)" in markdown
     items = json.loads(sessions.run("sessions", "export", "bbbbbb", "--json").out)
     assert [item["type"] for item in items] == ["run_metadata", "final_answer", "run_metadata"]
+
+
+def test_what_was_taken_back_is_shown_as_such_in_every_form(sessions: Hand) -> None:
+    memory = MemoryManager(NEW, sessions.home / "memory")
+    memory.load()
+    found = taken_back(memory.get_session_items(), 1.7e9)
+    assert found is not None
+    memory.add(found[1])
+    shown = json.loads(sessions.run("sessions", "show", NEW, "--json").out)
+    assert [each["taken_back"] for each in shown["exchanges"]] == [False, True]
+    for words in (["show"], ["export"], ["export", "--html"]):
+        assert sessions.run("sessions", *words, NEW).out.count("(taken back)") == 1
 
 
 def test_a_title_stands_in_lists_and_the_last_one_counts(sessions: Hand) -> None:

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
+from modules.cli.schema import SCHEMAS
 from tests.command_line import write_profile
 from tests.modules.cli.by_hand import Hand
 from tests.modules.cli.test_sessions import NEW, keep
@@ -32,6 +34,17 @@ def test_one_run_can_be_chosen(traced: Hand) -> None:
     assert names("--run", "1") == names("--run", "-2") == ["first"]
     done = traced.run("trace", "bbbbbb", "--run", "3")
     assert (done.code, "the session has 2 runs" in done.err) == (2, True)
+
+
+def test_what_is_printed_as_json_is_what_the_schema_says(traced: Hand) -> None:
+    found = traced.object("trace")
+    assert (found["type"], found["schema"], found["title"]) == ("trace", 1, "notes")
+    assert list(jsonschema_rs.validator_for(SCHEMAS["trace"]()).iter_errors(found)) == []
+
+
+def test_verbose_shows_all_that_is_known(traced: Hand) -> None:
+    assert "request:" not in traced.run("trace").out
+    assert "\n  request:\n    other\n" in traced.run("trace", "--verbose").out
 
 
 def test_a_page_and_a_chart_are_written(traced: Hand, tmp_path: Path) -> None:

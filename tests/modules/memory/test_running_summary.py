@@ -97,6 +97,35 @@ async def test_without_notes_the_oldest_are_left_out_and_that_is_said_once(reply
     assert "left out, without notes" in notice.text
 
 
+async def test_notes_that_tell_of_what_was_taken_back_are_told_no_more() -> None:
+    session, history = Session(NOTES, "Notes on other things."), talk(10)
+    covered = (await session.past(history)).summarised
+    taken = MemoryItem(
+        timestamp=1, type="run_metadata", text="", metadata={"undone": 5.0, "left": covered - 1}
+    )
+    session.memory.add(taken)
+    assert session.summary.told(history[: covered - 1], ROOM).summary == ""
+    again = [*history[: covered - 1], *talk(3)]
+    assert session.summary.told(again, ROOM).summary == "", "though there are as many again"
+
+
+async def test_notes_are_written_early_where_that_is_wanted() -> None:
+    session, history = Session(NOTES), talk(4)
+    model = ModelManager(session.script)
+    assert await session.summary.compact(history, ROOM, model)
+    past = session.summary.told(history, ROOM)
+    assert (past.summary, past.summarised, past.turns) == (NOTES, 3, tuple(history[3:]))
+    assert not await session.summary.compact(history, ROOM, model), "there are all of them"
+
+
+async def test_why_there_are_no_early_notes_is_told() -> None:
+    session = Session(ModelUnavailable("nobody there"))
+    assert not await session.summary.compact(talk(4), ROOM, ModelManager(session.script))
+    (notice,) = session.heard
+    assert isinstance(notice, Notice)
+    assert notice.text == "there are no notes on this session's requests: nobody there"
+
+
 async def test_secrets_don_t_get_into_notes() -> None:
     session = Session("The key is hush-hush-42.")
     past = await session.past([Exchange("it is hush-hush-42", "ok"), *talk(9)])

@@ -1,9 +1,11 @@
 """The recorder: which events become which items, and what happens when they can't be kept."""
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -13,6 +15,9 @@ from core.events import (
     Answered,
     Clarified,
     Event,
+    ModelAnswered,
+    ModelReplaced,
+    ModelRetried,
     Notice,
     Observed,
     Perceived,
@@ -43,12 +48,13 @@ from core.turn import (
     ToolCall,
     Usage,
 )
-from core.values import Json
+from core.values import Json, JsonObject
 from modules.session.history import exchanges
 from modules.session.memory import MemoryManager
 from modules.session.recorder import (
     MAX_FIELD_CHARS,
     MAX_FIELD_VALUES,
+    MAX_MODEL_CALLS,
     MAX_REPAIRS,
     SUMMARY_CHARS,
     SessionRecorder,
@@ -188,6 +194,70 @@ async def test_passing_news_leave_no_item(event: Event) -> None:
     memory = MemoryManager("notes", enabled=False)
     assert await recorder(memory)(event) is None
     assert memory.get_session_items() == []
+
+
+async def kept_with_plan(*events: Event, keeps_prompts: bool = False) -> JsonObject:
+    """The metadata of the plan that these events led to; each comes a second after the last."""
+    memory, times = MemoryManager("notes", enabled=False), itertools.count(NOW)
+    record = SessionRecorder(
+        memory,
+        MemorySection(),
+        clock=lambda: next(times),
+        redactor=Redactor({"MODEL_API_KEY": CANARY}),
+        keeps_prompts=keeps_prompts,
+    )
+    for event in (*events, step(FinalAnswer("3"))):
+        assert await record(event) is None
+    return memory.get_session_items()[-1].metadata
+
+
+async def test_perception_is_kept_with_the_plan_that_follows() -> None:
+    seen = PerceptionResult(intent=f"find {CANARY}", selected_servers=["a", "b"], entities=["c"])
+    metadata = await kept_with_plan(RunStarted("notes", "x", "m"), Perceived(1, seen))
+    assert metadata["perception"] == {
+        "intent": "find [redacted MODEL_API_KEY]",
+        "servers": "a, b",
+        "entities": "c",
+        "tool_hint": "",
+        "at": NOW,
+        "seconds": 1.0,
+    }
+    again = await kept_with_plan(Observed(1, "text"), Perceived(2, seen), step(FinalAnswer("1")))
+    assert "perception" not in again, "it is told once"
+
+
+async def test_troubles_with_models_are_kept_with_the_plan_that_follows() -> None:
+    events = (ModelRetried("m", f"503 {CANARY}", 1, 0.5), ModelReplaced("m", "n", "no credit"))
+    assert (await kept_with_plan(*events))["model_calls"] == [
+        {
+            "model": "m",
+            "purpose": "tried again",
+            "at": NOW,
+            "seconds": 0.5,
+            "trouble": "503 [redacted MODEL_API_KEY]",
+        },
+        {
+            "model": "m",
+            "purpose": "n takes over",
+            "at": NOW + 1,
+            "seconds": 0.0,
+            "trouble": "no credit",
+        },
+    ]
+    many = await kept_with_plan(*[events[0]] * (MAX_MODEL_CALLS + 5))
+    assert len(cast("list[Json]", many["model_calls"])) == MAX_MODEL_CALLS
+
+
+async def test_prompts_and_replies_are_kept_on_demand_to_the_letter_redacted_and_bounded() -> None:
+    prompt = f"  exact\n\ttext {CANARY} " + "p" * MAX_FIELD_CHARS
+    told = ModelAnswered("m", "decision", Usage(), 0.5, None, f"reply {CANARY}", prompt)
+    (call,) = cast("list[JsonObject]", (await kept_with_plan(told))["model_calls"])
+    assert not {"prompt", "reply"} & call.keys()
+    kept = await kept_with_plan(told, keeps_prompts=True)
+    (call,) = cast("list[JsonObject]", kept["model_calls"])
+    assert call["reply"] == "reply [redacted MODEL_API_KEY]"
+    assert str(call["prompt"]).startswith("  exact\n\ttext [redacted MODEL_API_KEY] ppp")
+    assert MAX_FIELD_CHARS < len(str(call["prompt"])) < MAX_FIELD_CHARS + 100
 
 
 async def test_what_is_recorded_gives_the_exchange_of_the_next_request() -> None:

@@ -22,6 +22,7 @@ from core.events import (
     PlanWritten,
     Retrying,
     RunFinished,
+    RunStarted,
     StepFinished,
     ToolCallFinished,
     ToolCallStarted,
@@ -81,7 +82,9 @@ def _when(entry: tuple[float, Callable[[], None]]) -> float:
 class Screen:
     """A progress display on a terminal, or not, with its clock."""
 
-    def __init__(self, *, terminal: bool = True, loudness: Loudness = "normal") -> None:
+    def __init__(
+        self, *, terminal: bool = True, loudness: Loudness = "normal", calls: bool = True
+    ) -> None:
         self.stream = Terminal() if terminal else io.StringIO()
         self.time = Time()
         self.held = False
@@ -91,6 +94,7 @@ class Screen:
             is_held=lambda: self.held,
             clock=self.time.clock,
             schedule=self.time.schedule,
+            call=(lambda text: f"<{text}>") if calls else None,
         )
 
     def tell(self, event: Event) -> None:
@@ -356,3 +360,33 @@ def test_what_a_service_or_tool_says_of_its_trouble_stays_on_our_line() -> None:
     progress.tell(ModelRetried("m", "busy\n[loop] all is well", 1, 0.5))
     progress.tell(Retrying(1, 1, PlanFailure("tool", "bad\n[loop] all is well"), 2))
     assert [line[:7] for line in stream.getvalue().splitlines()] == ["[model]", "[loop] "]
+
+
+class TestCalls:
+    """Who looks elsewhere meanwhile is called."""
+
+    def run_of(self, seconds: float, outcome: RunOutcome, screen: Screen) -> str:
+        screen.tell(RunStarted("s", "add", "m"))
+        screen.time.go_on(seconds)
+        screen.tell(RunFinished(outcome))
+        return screen.stream.getvalue()
+
+    def test_when_a_long_run_has_ended(self) -> None:
+        done, failed = RunOutcome("done", "3", ""), RunOutcome("failed", None, "no")
+        assert "<Cortex-R: done after 11 s>" in self.run_of(11, done, Screen())
+        assert "<Cortex-R: no answer after 1 min 5 s>" in self.run_of(65, failed, Screen())
+
+    def test_not_for_a_short_run_or_one_that_was_stopped_by_hand(self) -> None:
+        assert "<" not in self.run_of(9, RunOutcome("done", "3", ""), Screen())
+        assert "<" not in self.run_of(65, RunOutcome("interrupted", None, "no"), Screen())
+
+    @pytest.mark.parametrize(
+        "screen",
+        [
+            lambda: Screen(terminal=False),
+            lambda: Screen(loudness="quiet"),
+            lambda: Screen(calls=False),
+        ],
+    )
+    def test_not_where_nobody_looks_or_wants_it(self, screen: Callable[[], Screen]) -> None:
+        assert "<" not in self.run_of(65, RunOutcome("done", "3", ""), screen())

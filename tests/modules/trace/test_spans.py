@@ -1,56 +1,13 @@
 """Spans of a session's runs, from its items: what lies in what, when, and how it went."""
 
-import base64
-import hashlib
 import json
+import math
 import re
 
-from core.turn import MemoryItem
 from core.values import Json, JsonObject
-from modules.trace.page import trace_page
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import mermaid_text, time_text, tree_text
-
-HOSTILE = "</script><script>alert(1)</script><!-- é"
-
-
-def item(at: float, kind: str, **more: Json) -> MemoryItem:
-    return MemoryItem.model_validate({"timestamp": at, "type": kind, "text": "", **more})
-
-
-def call(at: float, number: int, seconds: float, *, ok: bool = True) -> list[MemoryItem]:
-    metadata: JsonObject = {"server": "math", "call_id": number}
-    fields: JsonObject = {"tool_name": "add", "tool_args": {"a": number}}
-    ended: JsonObject = {"success": ok, "tool_result": {"result": "12" if ok else "boom"}}
-    return [
-        item(at, "tool_call", metadata={**metadata}, **fields),
-        item(
-            at + seconds,
-            "tool_output",
-            metadata={**metadata, "seconds": seconds},
-            **fields,
-            **ended,
-        ),
-    ]
-
-
-def plan(at: float, seconds: float, attempt: int, *, ok: bool, **more: Json) -> MemoryItem:
-    return item(
-        at + seconds,
-        "tool_output",
-        tool_name="solve_sandbox",
-        tool_args={"plan": "async def solve(): ..."},
-        tool_result={"result": "FINAL_ANSWER: 12" if ok else "error: ZeroDivisionError"},
-        success=ok,
-        metadata={"step": 1, "attempt": attempt, "seconds": seconds, **more},
-    )
-
-
-def model_call(at: float, seconds: float, **more: Json) -> JsonObject:
-    usage: Json = {"input_tokens": 900, "output_tokens": 100, "cost": 0.25}
-    told: JsonObject = {"model": "m", "purpose": "decision", "at": at, "seconds": seconds}
-    return {**told, "usage": usage, **more}
-
+from tests.modules.trace.session_items import call, item, model_call, plan
 
 SESSION = [
     item(0, "run_metadata", metadata={"title": "before all"}),
@@ -82,7 +39,7 @@ def test_plans_hold_the_calls_of_models_and_tools_that_they_made() -> None:
                 ["call", "math.add", "ok", []],
                 ["call", "math.add", "failed", []],
             ]],
-            ["plan", "plan 1.2", "ok", [
+            ["plan", "plan 1.2, retry", "ok", [
                 ["call", "add", "kept", []],
                 ["call", "add", "refused", []],
             ]],
@@ -101,8 +58,32 @@ def test_what_was_said_stands_in_the_details() -> None:
     assert json.loads(dict(plans[0].children[1].details)["arguments"]) == {"a": 1}
 
 
+def test_perception_holds_what_it_asked_models_and_retries_stand_where_they_were() -> None:
+    seen: JsonObject = {"intent": "sum", "servers": "math", "at": 100.1, "seconds": 0.5}
+    trouble: JsonObject = {"model": "m", "purpose": "tried again", "at": 101.2, "seconds": 0.2}
+    calls: list[Json] = [
+        model_call(100.2, 0.3, purpose="perception"),
+        {**trouble, "trouble": "503\nslow down"},
+        model_call(101.4, 0.1),
+    ]
+    items = [SESSION[1], plan(101, 1.5, 1, ok=True, perception=seen, model_calls=calls)]
+    (run,) = runs_of(items)
+    perception, planned = run.children
+    assert shape(perception) == [
+        "perception", "perception", "ok", [["model", "m: perception", "ok", []]],
+    ]  # fmt: skip
+    assert (perception.started_at, perception.seconds, perception.note) == (100.1, 0.5, "sum")
+    assert dict(perception.details) == {"intent": "sum", "servers": "math"}
+    retry, decided = planned.children
+    assert (retry.kind, retry.name, retry.state) == ("retry", "m: tried again", "failed")
+    assert (retry.note, dict(retry.details)["reason"]) == ("503 slow down", "503\nslow down")
+    assert decided.note == "900 tokens read, 100 written, $0.2500"
+    assert (run.tokens, run.cost) == (2_000, 0.5)
+
+
 def test_values_of_wrong_types_are_passed_over() -> None:
     odd: JsonObject = {"seconds": "long", "step": [], "model_calls": [3, {"at": "x", "usage": 1}]}
+    odd |= {"perception": {"at": [], "seconds": "x", "intent": 7}}
     items = [
         item(1, "run_metadata", user_query="x", metadata={"start_time": 3}),
         item(2, "tool_output", tool_name="solve_sandbox", metadata=odd),
@@ -114,12 +95,58 @@ def test_values_of_wrong_types_are_passed_over() -> None:
     assert mermaid_text([run])
 
 
+def test_times_that_are_none_give_spans_that_every_form_can_tell() -> None:
+    for odd in (math.nan, math.inf, -math.inf, 1e300, -1e308):
+        begun = item(odd, "run_metadata", user_query="\x00\u202e", metadata={"start_time": 3})
+        seen: JsonObject = {"at": odd, "seconds": odd}
+        planned = plan(odd, 1, 1, ok=True, perception=seen, model_calls=[model_call(odd, odd)])
+        runs = runs_of([begun, *call(odd, 1, 0.5), planned, call(odd, 2, 1)[0]])
+        assert json.dumps([run.document for run in runs], allow_nan=False)
+        assert "math.add" in tree_text(runs)
+        assert "  tool math.add :" in mermaid_text(runs)
+        assert not re.search(r":\D*-", mermaid_text(runs)), "no bar begins before the chart"
+
+
 def test_a_tree_has_a_line_a_span_cut_to_the_width() -> None:
     lines = tree_text(runs_of(SESSION), 60).splitlines()
     assert lines[0].startswith("add things  3.00 s  1,000 tokens, $0.2500  12")
     assert lines[1].startswith("├─ plan 1.1  1.50 s  failed")
     assert lines[2].startswith("│  ├─ m: decision  0.30 s")
     assert max(map(len, lines)) <= 60
+
+
+def test_a_tree_tells_of_prompts_in_a_line_and_of_all_there_is_on_demand() -> None:
+    asked = model_call(101.1, 0.3, prompt="be brief\n\x1b[31mnow", reply="said " * 99)
+    told = plan(101, 1.5, 1, ok=True, model_calls=[asked])
+    short = tree_text(runs_of([SESSION[1], told]), 60).splitlines()
+    assert short[3] == "        prompt: be brief \N{REPLACEMENT CHARACTER}[31mnow"
+    assert short[4].startswith("        reply: said said")
+    assert (len(short[4]), short[4][-1]) == (60, "…")
+    assert "async def" not in "".join(short)
+    whole = tree_text(runs_of([SESSION[1], told]), 60, is_whole=True)
+    assert "\n   │ plan:\n   │   async def solve(): ...\n" in whole
+    assert "        prompt:\n          be brief\n          \\x1b[31mnow\n" in whole
+    assert "said " * 98 + "said" in whole, "only a span's own line is cut"
+
+
+def test_wide_characters_take_two_columns_of_a_tree() -> None:
+    wide = item(100, "run_metadata", user_query="鷺" * 50, metadata={"start_time": 1})
+    assert tree_text(runs_of([wide]), 20) == "鷺" * 9 + "…"
+
+
+def test_no_line_of_a_chart_begins_with_a_word_of_mermaids() -> None:
+    odd = ["title of it", "call me", "section 2", "dateFormat %%{init}%%", "accTitle\nclick x"]
+    items = [
+        each
+        for name in odd
+        for each in (
+            item(100, "run_metadata", user_query=name, metadata={"start_time": 1}),
+            item(101, "tool_output", tool_name=name, metadata={"seconds": 0.5}),
+        )
+    ]
+    bars = [line for line in mermaid_text(runs_of(items)).splitlines()[3:] if " :" in line]
+    assert [bar.split()[0] for bar in bars] == ["run", "tool"] * 5
+    assert all(bar.count(":") == 1 and "%" not in bar for bar in bars)
 
 
 def test_a_gantt_chart_begins_at_0_and_holds_no_sign_of_its_language() -> None:
@@ -130,21 +157,6 @@ def test_a_gantt_chart_begins_at_0_and_holds_no_sign_of_its_language() -> None:
 
 
 def test_times_are_told_as_people_say_them() -> None:
-    assert [time_text(s) for s in (0.0064, 0.25, 9.999, 12.34, 200)] == [
-        *("6 ms", "0.25 s", "10.00 s", "12.3 s", "3 min 20 s")
+    assert [time_text(s) for s in (0.0064, 0.25, 9.999, 12.34, 200, 90_180)] == [
+        *("6 ms", "0.25 s", "10.00 s", "12.3 s", "3 min 20 s", "25 h 3 min")
     ]
-
-
-def test_a_page_runs_its_own_script_alone_and_holds_what_it_shows_as_data() -> None:
-    page = trace_page([{"name": HOSTILE}], HOSTILE)
-    assert "<script>alert" not in page
-    assert page.count("<script") == page.count("</script>") == 2
-    data = page.split('id="data">')[1].split("</script>")[0]
-    assert json.loads(data) == {"title": HOSTILE, "runs": [{"name": HOSTILE}]}
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-    assert policy is not None
-    for tag in ("style", "script"):
-        text = page.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{tag}-src &#x27;sha256-{digest}&#x27;" in policy[1]
-    assert "http" not in re.sub(r"http-equiv", "", page), "no address to load from"

@@ -56,6 +56,13 @@ def test_calls_belong_to_the_last_request_before_them() -> None:
     assert session.exchanges == (ROOF, DatedExchange(14, "and blue?", None, ("look",)))
 
 
+def test_what_was_taken_back_counts_no_more_in_a_file_either() -> None:
+    second: Json = {"timestamp": 14, "type": "run_metadata", "text": "", "user_query": "and blue?"}
+    undo: Json = {"timestamp": 15, "type": "run_metadata", "text": "", "metadata": {"undone": 14}}
+    assert session_text(data(ASKED, CALLED, ANSWERED, second, undo)).exchanges == (ROOF,)
+    assert session_text(data(ASKED, ANSWERED, undo)).exchanges[0].request == "is the roof red?"
+
+
 @pytest.mark.parametrize(
     ("item", "expected"),
     [

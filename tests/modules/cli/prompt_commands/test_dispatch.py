@@ -29,7 +29,7 @@ async def test_other_lines_are_requests(line: str, tmp_path: Path) -> None:
     [
         ("/usage now", "/usage stands alone: tokens"),
         ("/tool", "there is no command /tool; did you mean /tools?"),
-        ("/sesions 5", "there is no command /sesions; did you mean /sessions?"),
+        ("/sesions 5", "there is no command /sesions; did you mean /sessions"),
         (" /frobnicate ", "there is no command /frobnicate; see /help"),
         ("/doctor", "doctor is for the command line: agent.py doctor --help"),
         ("/run-plan plan.py", "run-plan is for the command line"),
@@ -79,7 +79,7 @@ async def test_a_line_is_completed_by_commands_and_their_words(tmp_path: Path) -
     async with Typed(tmp_path) as typed:
         assert typed.proposed("/se") == ["/sessions", "/search"]
         assert typed.proposed("/") == [f"/{command.name}" for command in COMMANDS_AT_PROMPT]
-        assert typed.proposed("/help us") == ["usage"]
+        assert typed.proposed("/help usa") == ["usage"]
         assert typed.proposed("/docs re") == ["reindex", "remove"]
         assert typed.proposed("/docs add re") == []
         assert typed.proposed("/nothing re") == []

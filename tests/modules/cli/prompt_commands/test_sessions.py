@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ExitCode, UsageError
+from core.errors import ExitCode, StorageError, UsageError
 from core.turn import USAGE, MemoryItem
 from core.values import JsonObject
+from core.version import __version__
 from modules.session.memory import MemoryManager
+from tests.core.dispatch.fixture_servers import server
 from tests.doubles import profile
 from tests.modules.cli.prompt_commands.typed import Typed
 
@@ -100,3 +102,69 @@ async def test_without_memory_or_sessions_nothing_goes_on(tmp_path: Path) -> Non
         with pytest.raises(UsageError, match="memory is off"):
             await typed.run("/sessions")
         assert [*damaged.parent.iterdir()] == [damaged]  # not even repaired
+
+
+async def test_what_runs_did_is_a_tree(tmp_path: Path) -> None:
+    keep(tmp_path, "notes", *exchange("how many?", "two"))
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match="nothing was asked in this session yet"):
+            await typed.run("/trace")
+        await typed.run("/trace note")
+        assert typed.said[-1].startswith("trace: 1 run\nhow many?  ")
+        await typed.run("/resume notes")
+        await typed.run("/trace")
+        assert typed.said[-1].startswith("trace: 1 run\nhow many?  ")
+        assert typed.proposed("/trace no") == ["notes"]
+
+
+async def test_the_last_answer_and_the_session_are_saved_over_nothing(tmp_path: Path) -> None:
+    keep(tmp_path, "notes", *exchange("how many?", "two"))
+    file = tmp_path / "an answer.md"
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match="no answer in this session yet"):
+            await typed.run("/save x.md")
+        await typed.run("/resume notes")
+        assert await typed.run(f"/save '{file}'") == ExitCode.ANSWERED
+        assert file.read_text(encoding="utf-8") == "two\n"
+        with pytest.raises(UsageError, match="is there already; add --force"):
+            await typed.run(f"/save --session '{file}'")
+        await typed.run(f"/save '{file}' --session --force")
+        assert file.read_text(encoding="utf-8").startswith("# notes\n\nSession `notes`\n\n## 1970")
+        assert "> how many?\n\ntwo\n" in file.read_text(encoding="utf-8")
+        with pytest.raises(UsageError, match="it is no file"):
+            await typed.run(f"/save --force {tmp_path}")
+        with pytest.raises(StorageError, match=r"x\.md can't be written"):
+            await typed.run(f"/save {tmp_path}/none/x.md")
+
+
+@pytest.mark.parametrize("words", ["", "--session", "a b", "'a", "--all a"])
+async def test_save_takes_one_file(words: str, tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match="/save"):
+            await typed.run(f"/save {words}")
+
+
+async def test_without_a_terminal_nothing_is_copied(tmp_path: Path) -> None:
+    keep(tmp_path, "notes", *exchange("how many?", "two"))
+    async with Typed(tmp_path) as typed:
+        await typed.run("/resume notes")
+        with pytest.raises(UsageError, match=r"no terminal is there; /save FILE"):
+            await typed.run("/copy")
+
+
+async def test_how_things_are_is_a_table(tmp_path: Path) -> None:
+    keep(tmp_path, "notes", *exchange("how many?", "two"))
+    async with Typed(tmp_path, servers=[server("good")]) as typed:
+        await typed.run("/resume notes")
+        await typed.conversation.loaded_items()
+        await typed.run("/status")
+        rows = dict(line.split(None, 1) for line in typed.said[-1].splitlines()[2:])
+    assert rows["version"] == __version__
+    assert rows["model"] == "scripted: given by the program"
+    assert rows["session"] == "notes"
+    assert rows["CORTEX_HOME"] == str(tmp_path)
+    assert rows["servers"] == "good down"
+    assert rows["its"] == f"file     {profile().memory_folder(tmp_path)}/notes.json"
+    async with Typed(tmp_path, profile=profile().without_memory()) as typed:
+        await typed.run("/status")
+        assert "memory       off (" in typed.said[-1]

@@ -13,6 +13,8 @@ from config.settings import Places
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.events import Event
+from core.ports import TextModel
+from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.turn import RunOutcome
 from modules.cli.command_line import parse_arguments
@@ -45,6 +47,7 @@ class Typed:
         hooks: DispatcherHooks | None = None,
         slow_start_seconds: float = 5,
         environ: Mapping[str, str] | None = None,
+        planner: TextModel | None = None,
     ) -> None:
         self.said: list[str] = []
         self.events: list[Event] = []
@@ -54,13 +57,15 @@ class Typed:
         self.dispatcher = MultiMCP(
             servers, hooks=hooks, stop_grace=QUICK, slow_start_seconds=slow_start_seconds
         )
+        self.permissions = Permissions(places.permissions_file, used.agent.id, None, self._tell)
         self.conversation = Conversation(
             used,
-            ModelManager(self.model),
+            ModelManager(planner or self.model),
             self.dispatcher,
             Sandbox(),
             used.memory_folder(home),
             self._listen,
+            permissions=self.permissions,
         )
         self.at = AtPrompt(
             Setting(
@@ -99,6 +104,9 @@ class Typed:
         """Keep it."""
         self.said.append(f"{stage}: {text}")
 
+    def _tell(self, text: str) -> None:
+        self.say("tool", text)
+
     async def run(self, line: str) -> ExitCode | Ask:
         """Do what a line says."""
         return await self.commands.run(line)
@@ -107,6 +115,13 @@ class Typed:
         """A request, as the prompt asks it."""
         self.at.last_request = request
         return await self.conversation.ask(request)
+
+    async def answer(self, line: str) -> RunOutcome:
+        """What comes of a line that wants a request answered, as the prompt has it answered."""
+        done = await self.run(line)
+        assert isinstance(done, Ask)
+        self.at.last_request = done.request
+        return await self.conversation.ask(done.request, by_hand=done.by_hand)
 
     def proposed(self, text: str) -> list[str]:
         """What Tab would propose at the end of a line."""

@@ -314,7 +314,7 @@ class TestProcess:
             terminal.expect_exact(">")
             terminal.send("2\r")
             terminal.expect_exact("Reply(action='accept', content={'seat': 'aisle'})")
-            terminal.expect_exact("│ +b")
+            terminal.expect_exact("+b")
             terminal.expect_exact("[y/N]")
             terminal.send("y\r")
             terminal.expect_exact("True")

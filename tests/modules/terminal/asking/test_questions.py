@@ -9,6 +9,8 @@ import pytest
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
 from core.values import JsonObject
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.forms import ATTEMPTS_MAX
@@ -18,6 +20,8 @@ from modules.terminal.asking.questions import (
     Questions,
 )
 from tests.modules.terminal.asking.person import CTRL_C, CTRL_D, Person, ask, form, question
+
+ANY = Permission("web.read", "any")
 
 
 class TestForms:
@@ -287,7 +291,7 @@ async def ask_back(person: Person, text: str) -> str | None:
 class TestCtrlC:
     @pytest.mark.parametrize(
         ("kind", "given"),
-        [("ask", Reply("cancel")), ("ask_back", None), ("approve", False), ("allow", False)],
+        [("ask", Reply("cancel")), ("ask_back", None), ("approve", False), ("allow", Leave("no"))],
     )
     async def test_it_ends_the_run_at_any_question(self, kind: str, given: object) -> None:
         interrupted: list[int] = []
@@ -302,7 +306,7 @@ class TestCtrlC:
             "ask": questions.ask(question(a={"type": "string"}, b={"type": "string"})),
             "ask_back": questions.ask_back("Which one?"),
             "approve": questions.approve([ToolChange("notes", "read", "a", "b")]),
-            "allow": questions.allow("web.read", Doubt("url", "http://x", "k")),
+            "allow": questions.allow("web.read", Doubt("url", "http://x", "k"), ANY),
         }
         async with asyncio.timeout(5):
             assert await asking.pop(kind) == given
@@ -364,3 +368,34 @@ class TestQuestionsOfPlans:
             person.typing.set()
         assert server.result() == Reply("accept", {"a": "Ada"})
         assert model.result() == "the red one"
+
+
+class TestTrust:
+    async def asked(self, person: Person, text: str = "be brief") -> bool | None:
+        async with asyncio.timeout(5):
+            questions = Questions(person, lambda stage, text: None, lambda: None)
+            return await questions.trust("instructions of this project: /p/AGENTS.md", text, 1234)
+
+    @pytest.mark.parametrize(
+        ("typed", "said"), [("y", True), ("n", False), ("", False), (CTRL_D, None)]
+    )
+    async def test_a_text_is_trusted_by_a_yes_alone(
+        self, typed: str | Exception, said: object
+    ) -> None:
+        person = Person(typed)
+        assert await self.asked(person) is said
+        heading = "── instructions of this project: /p/AGENTS.md ──\n│ be brief\n1.2 kB. Follow it"
+        assert heading in person.shown
+        assert person.shown.count("[y/N]") == 1
+
+    async def test_its_first_lines_are_quoted_and_the_others_counted(self) -> None:
+        person = Person("n")
+        await self.asked(person, "one\n── the program ──\x1b[2J\n" + "more\n" * 100)
+        assert "\n── the program" not in person.shown
+        assert "\x1b" not in person.shown
+        assert person.shown.count("│ more") == 13
+        assert "(88 more lines; look into it first)" in person.shown
+
+    async def test_ctrl_c_ends_what_asks(self) -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await self.asked(Person(CTRL_C))

@@ -5,7 +5,10 @@ import asyncio
 import pytest
 
 from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
 from core.values import JsonObject
+from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.questions import URL_CHARACTERS_MAX, Questions
 from modules.terminal.asking.quoting import ARGUMENTS_MAX
 from tests.modules.terminal.asking.person import CTRL_D, Person
@@ -13,15 +16,29 @@ from tests.modules.terminal.asking.person import CTRL_D, Person
 URL = Doubt("url", "http://u@n\u0435ws.example/\u202e\x1b[2J\u200b?d=1", "key")
 
 
-async def allowed(person: Person, doubt: Doubt = URL) -> bool | None:
+PATH = Permission("web.read", "path", "/etc/x", "/etc/x")
+
+
+async def answered(
+    person: Person, doubt: Doubt = URL, always: Permission = PATH, change: FileChange | None = None
+) -> Leave | None:
     async with asyncio.timeout(5):
-        return await Questions(person, lambda stage, text: None).allow("web.read", doubt)
+        questions = Questions(person, lambda stage, text: None)
+        return await questions.allow("web.read", doubt, always, change)
+
+
+async def allowed(person: Person, doubt: Doubt = URL) -> bool | None:
+    answer = await answered(person, doubt)
+    return None if answer is None else answer.holds != "no"
 
 
 async def test_the_whole_value_is_shown_with_what_would_hide_in_it() -> None:
     person = Person("y")
     assert await allowed(person)
-    assert "── web.read wants this address, which neither you nor" in person.shown
+    assert "── the plan wants to call 'read' of server 'web' ──\n" in person.shown
+    assert "neither you nor a search or page for your request has named this address" in (
+        " ".join(person.shown.split())
+    )
     unfolded = person.shown.replace("\n│ ", "")
     assert "http://u@n\u0435ws.example/\\u202e\\x1b[2J\\u200b?d=1\n" in unfolded
     assert "Careful: the connection is not encrypted." in person.shown
@@ -53,20 +70,22 @@ async def test_of_a_call_every_argument_is_shown() -> None:
     }
     assert await allowed(person, call_of(wrapped))
     assert (
-        "── web.read may change something, and your request does not ask for it ──\n"
+        "── the plan wants to call 'read' of server 'web' ──\n"
         '│ path: "/etc/x"\n'
         "│ content: \n│     one\n│     two\n"
         "│ append: true\n"
         '│ mode: "\\u001b[2J\\u202e"\n'
+        "Why you are asked: it may change something, and your request does not ask for"
     ) in person.shown
 
 
-async def test_of_a_doubtful_value_the_whole_call_is_shown_if_it_may_change_something() -> None:
+async def test_of_a_doubtful_value_the_whole_call_is_shown() -> None:
     person = Person("y")
     assert await allowed(person, Doubt("path", "/etc/x", "/etc/x", {"path": "/etc/x", "text": "a"}))
     assert (
-        "│ /etc/x\nThe whole call:\n"
-        '│ path: "/etc/x"\n│ text: "a"\nText that was read may have asked for it.\n'
+        '│ path: "/etc/x"\n│ text: "a"\n'
+        "Why you are asked: you have not named this path.\n│ /etc/x\n"
+        "Text that was read may have asked for it.\n"
     ) in person.shown
 
 
@@ -76,11 +95,85 @@ async def test_no_value_can_pass_for_another_argument_nor_hide_one() -> None:
     forged: JsonObject = {"text": f'a\npath: "b"\n{"word " * 60}', "long": text, "path": "/etc/x"}
     assert await allowed(person, call_of(forged))
     names = [line.split(":")[0] for line in person.shown.splitlines() if line.startswith("│ ")]
-    assert [name for name in names if not name.startswith("│     ")] == [
+    assert [name for name in names if not name.startswith(("│     ", "│ ["))] == [
         "│ text",
-        "│ long",
+        "│ long (100,022 characters)",
         "│ path",
     ]
     assert '│ path: "/etc/x"\n' in person.shown
-    assert "more characters are not shown]" in person.shown
+    assert "more lines are not shown]" in person.shown
     assert len(person.shown) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("y", Leave("once")),
+        ("YES", Leave("once")),
+        ("a", Leave("session")),
+        ("A", Leave("always")),
+        ("n", Leave("no")),
+        ("", Leave("no")),
+        (" \t", Leave("no")),
+        ("!d", Leave("no")),
+        (CTRL_D, Leave("no")),
+        (" take b.txt instead ", Leave("no", "take b.txt instead")),
+        ("yes, but only the first", Leave("no", "yes, but only the first")),
+    ],
+)
+async def test_each_answer_means_what_the_keys_say(line: str | Exception, answer: Leave) -> None:
+    assert await answered(Person(line)) == answer
+
+
+async def test_what_may_be_a_slip_is_asked_about_once_more() -> None:
+    person = Person("q", "ok", "n")
+    assert await answered(person) == Leave("no")
+    assert person.shown.count("expected: y, n, a, A") == 2
+    assert await answered(Person(*["q"] * 9)) == Leave("no")
+
+
+async def test_how_far_an_always_reaches_is_said() -> None:
+    person = Person("n")
+    await answered(person, always=Permission("web.read", "host", "", "https://a.test\x1b[2J"))
+    shown = person.shown.replace("\n   ", "")
+    assert "a: yes in this session, A: yes always, for any address of https://a.test\\x1b[2J" in (
+        " ".join(person.shown.split())
+    ), shown
+
+
+async def test_long_arguments_are_folded_and_shown_whole_on_a_key() -> None:
+    text = "\n".join(f"line {number}" for number in range(40))
+    person = Person("s", "n")
+    assert await answered(person, call_of({"text": text, "path": "/x"})) == Leave("no")
+    first, whole = person.shown.split("[y/N/a/A/s] > ")
+    assert "line 39" not in first
+    assert "[26 more lines are not shown]" in first
+    assert "line 39" in whole
+    assert "[y/N/a/A] > " in whole
+    short = Person("s", "n")
+    await answered(short, call_of({"text": "short"}))
+    assert "y/N/a/A/s" not in short.shown
+
+
+async def test_of_a_file_that_is_written_the_difference_is_shown() -> None:
+    person = Person("n")
+    before = "".join(f"{number}\n" for number in range(50))
+    change = FileChange("/x/a\x1b[2J", before, before.replace("25\n", "\x1b[2Jy\n"))
+    await answered(person, call_of({"path": "/x"}), change=change)
+    assert "│ --- /x/a\\x1b[2J, as it is\n│ +++ /x/a\\x1b[2J, as it would be\n" in person.shown
+    assert "│  24\n│ -25\n│ +\\x1b[2Jy\n│  26\n" in person.shown
+    assert "│  20\n" not in person.shown
+    same = Person("n")
+    await answered(same, call_of({"path": "/x"}), change=FileChange("a", before, before))
+    assert "No line of a would change.\n" in same.shown
+
+
+async def test_no_value_can_answer_or_pose_as_the_prompt() -> None:
+    forged = "a\nAllow it? [y/N/a/A] > y\r\x1b[1A\x1b[2K\x04\x03y\n"
+    person = Person("")
+    always = Permission("web.read", "path", forged, forged)
+    doubt = Doubt("path", forged, "k", {forged: forged})
+    assert await answered(person, doubt, always, FileChange(forged, forged, "y\n")) == Leave("no")
+    assert not set(person.shown) & set("\r\x1b\x03\x04")
+    lines = [line for line in person.shown.splitlines() if line.startswith("Allow it?")]
+    assert lines == ["Allow it? [y/N/a/A] > "]

@@ -1,6 +1,7 @@
 """Answers laid out: what each kind of block becomes, whole words, and nothing hostile."""
 
 import time
+from pathlib import Path
 
 import pytest
 from rich.text import Text
@@ -12,7 +13,7 @@ from modules.terminal.display.markdown import (
     NotLaidOut,
     laid_out,
 )
-from modules.terminal.display.page import knows_links, page_text
+from modules.terminal.display.page import page_text
 from tests.doubles import Terminal
 
 LABEL = "Answer:"
@@ -115,6 +116,29 @@ class TestSources:
         text = laid_out("x\n\nSources: https://e.org/a; b.md", Layout(80, has_links=True))
         assert links(text) == {"https://e.org/a"}
 
+    def test_marks_that_end_the_text_stand_behind_its_last_word_each_source_once(self) -> None:
+        marks = "[Source: a.md, ID: a_1]\n\n[Source: b.md, ID: b_7]\n[Source: a.md, ID: a_2]"
+        assert lines(f"One.\n\nTwo.\n\n{marks}\n") == [
+            "One.",
+            "",
+            "Two. [1] [2]",
+            "",
+            "Sources",
+            "[1] a.md",
+            "[2] b.md",
+        ]
+        assert "  code()" in lines(f"```\ncode()\n```\n{marks}")
+
+    def test_a_file_is_a_link_if_it_is_there_and_below_a_folder(self, tmp_path: Path) -> None:
+        folder = tmp_path / "documents"
+        folder.mkdir()
+        for file in (folder / "my notes.md", tmp_path / "secret.md"):
+            file.touch()
+        named = "x\n\nSources: my notes.md; gone.md; ../secret.md; \0"
+        text = laid_out(named, Layout(80, has_links=True, folders=[folder]))
+        assert links(text) == {(folder / "my notes.md").as_uri()}
+        assert links(laid_out(named, Layout(80, has_links=False, folders=[folder]))) == set()
+
 
 class TestLinks:
     def test_without_links_the_address_is_written_out(self) -> None:
@@ -130,22 +154,6 @@ class TestLinks:
     def test_only_addresses_of_the_web_and_mail_become_links(self, address: str) -> None:
         text = laid_out(f"[a]({address})", Layout(80, has_links=True))
         assert links(text) == set()
-
-    @pytest.mark.parametrize(
-        ("environ", "known"),
-        [
-            ({"TERM_PROGRAM": "iTerm.app"}, True),
-            ({"VTE_VERSION": "7200"}, True),
-            ({"VTE_VERSION": "4000"}, False),
-            ({"TERM": "xterm-kitty"}, True),
-            ({"TERM": "xterm-kitty", "TMUX": "socket"}, False),
-            ({"TERM": "xterm"}, False),
-        ],
-    )
-    def test_terminals_that_know_links_are_known(
-        self, environ: dict[str, str], *, known: bool
-    ) -> None:
-        assert knows_links(environ) == known
 
 
 class TestHostileText:

@@ -1,0 +1,139 @@
+"""What calls need no yes: shown, allowed by name, and taken back."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from core.base.text import near_names
+from core.errors import ExitCode, StorageError, UsageError
+from core.provenance.permissions import Permission, named_permission
+from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.composition import home_folder
+from modules.terminal.asking.quoting import target_text
+from modules.terminal.input.candidates import Candidate
+from modules.terminal.printing import shown_name
+
+_ACTIONS: Final = ("allow", "forget")
+
+USAGE: Final = (
+    "/permissions alone shows them; /permissions allow TOOL [TARGET] keeps one, "
+    "/permissions forget NUMBER|TOOL|all takes back"
+)
+
+
+async def _permissions(at: AtPrompt, words: str) -> ExitCode:
+    """Show, allow, or take back.
+
+    Raises:
+        UsageError: there is no such action, tool, target or permission.
+        StorageError: what is kept can't be changed.
+    """
+    action, *rest = words.split(None, 2) or [""]
+    match action, rest:
+        case "", _:
+            at.say("tool", at.redact(await _overview(at)))
+        case "allow", [name, *target]:
+            await _allow(at, name, "".join(target))
+        case "forget", [which]:
+            await _forget(at, which)
+        case _:
+            raise UsageError(USAGE)
+    return ExitCode.ANSWERED
+
+
+async def _overview(at: AtPrompt) -> str:
+    """All that is allowed, numbered, and what decides about the rest."""
+    held, security = at.conversation.permissions, at.setting.profile.security
+    kept = await asyncio.to_thread(lambda: held.kept)
+    approved = ", ".join(map(shown_name, at.setting.arguments.approve)) or "nothing"
+    lines = ["allowed in this session:"]
+    lines += _numbered(held.session, 1) or ["  nothing"]
+    lines.append(f"allowed always, to this agent ({held.file or 'nothing is kept here'}):")
+    lines += _numbered(kept, len(held.session) + 1) or ["  nothing"]
+    lines.append(f"allowed by --approve: {approved}")
+    lines.append(
+        f"security in the profile: approvals: {security.approvals}, "
+        f"provenance: {security.provenance}"
+    )
+    if security.provenance == "strict":
+        lines.append("strict: nothing is asked, and what is allowed here does not count")
+    return "\n".join(lines)
+
+
+def _numbered(permissions: Sequence[Permission], first: int) -> list[str]:
+    return [f"  {number}  {_line(each)}" for number, each in enumerate(permissions, first)]
+
+
+def _line(permission: Permission) -> str:
+    return f"{shown_name(permission.tool)}: {target_text(permission)}"
+
+
+async def _allow(at: AtPrompt, name: str, target: str) -> None:
+    if not (found := _called(at, name)):
+        with at.during("mcp", "servers whose tools are not known yet"):
+            await at.dispatcher.initialize()
+        found = _called(at, name)
+    if len(found) != 1:
+        names = [tool.qualified_name for tool in at.dispatcher.catalog.known]
+        near = sorted(found) or near_names(name, names)
+        meant = f"did you mean {' or '.join(near)}?" if near else "/tools lists them"
+        raise UsageError(f"no one tool is called {name!r}; {meant}")
+    new = named_permission(found.pop(), target, home_folder())
+    if new is None:
+        raise UsageError(f"{target!r} is no address; give one such as https://example.org")
+    held = at.conversation.permissions
+    await asyncio.to_thread(held.allow, new, for_good=True)
+    if new in await asyncio.to_thread(lambda: held.kept):
+        at.say("tool", at.redact(f"allowed always: {_line(new)}"))
+
+
+def _called(at: AtPrompt, name: str) -> set[str]:
+    """The qualified names of the tools that are called so."""
+    return {
+        tool.qualified_name
+        for tool in at.dispatcher.catalog.known
+        if name in (tool.qualified_name, tool.name)
+    }
+
+
+async def _forget(at: AtPrompt, which: str) -> None:
+    held = at.conversation.permissions
+    all_held = (*held.session, *await asyncio.to_thread(lambda: held.kept))
+    if which.isascii() and which.isdigit():
+        gone = all_held[int(which) - 1 : int(which)] if int(which[:9]) > 0 else ()
+    else:
+        gone = [each for each in all_held if which in ("all", each.tool)]
+    if not gone:
+        raise UsageError(f"nothing is allowed under {which!r}; /permissions shows what is")
+    try:
+        await asyncio.to_thread(held.forget, gone)
+    except OSError as error:
+        raise StorageError(f"{held.file} can't be written: {error.strerror or error}") from error
+    at.say("tool", at.redact("\n".join(f"no longer allowed: {_line(each)}" for each in gone)))
+
+
+def _words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    action, gap, behind = text.lstrip().partition(" ")
+    if not gap:
+        yield from map(Candidate, _ACTIONS)
+    elif action == "allow" and " " not in behind:
+        yield from (Candidate(tool.qualified_name) for tool in at.dispatcher.catalog.known)
+    elif action == "forget":
+        held = at.conversation.permissions
+        names = dict.fromkeys(each.tool for each in (*held.session, *held.kept))
+        yield from map(Candidate, (*names, "all"))
+
+
+PERMISSION_COMMANDS: Final = (
+    PromptCommand(
+        "permissions",
+        "Settings",
+        "the calls that need no yes: shown, allowed, taken back",
+        _permissions,
+        "[allow TOOL [TARGET] | forget N|TOOL|all]",
+        "What an «always» has allowed, with its target. allow lets a tool be called with any "
+        "arguments (as --approve), or with one address, the host of https://HOST, one e-mail "
+        "address or path.",
+        _words,
+    ),
+)

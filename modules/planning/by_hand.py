@@ -1,0 +1,159 @@
+"""Runs of which a part is taken over: a plan that is given, one only written, a prompt measured."""
+
+from dataclasses import replace
+from typing import Protocol
+
+from config.schema import AgentProfile
+from core.context import AgentContext, Parts
+from core.ports import CallTool, DecisionInputs, OnRepaired, PlanReply
+from core.run.working_memory import WorkingMemory
+from core.tools.catalog import ToolCatalog
+from core.turn import (
+    ActionResult,
+    AskedBack,
+    FinalAnswer,
+    FurtherProcessing,
+    PerceptionResult,
+    Plan,
+)
+
+NOT_RUN = "the plan was written, and not run"
+
+
+class ByHand(Protocol):
+    """What a run does otherwise than by itself."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the session keeps the run, and learns from its request."""
+        ...
+
+    @property
+    def is_told(self) -> bool:
+        """Whether others hear of what goes on in it."""
+        ...
+
+    @property
+    def said(self) -> str:
+        """What counts as the user's words beside the request."""
+        ...
+
+    def profile(self, profile: AgentProfile) -> AgentProfile:
+        """The profile of the run."""
+        ...
+
+    def parts(self, parts: Parts) -> Parts:
+        """The parts of the run, those that are taken over among them."""
+        ...
+
+
+class WrittenPlan:
+    """Keeps the plan that a run would run, as `plan`; None until there is one."""
+
+    is_kept, is_told, said = False, True, ""
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+
+    def profile(self, profile: AgentProfile) -> AgentProfile:
+        """The same."""
+        return profile
+
+    def parts(self, parts: Parts) -> Parts:
+        """Those that plan, and nothing that runs."""
+        return replace(parts, run_plan=self._keep)
+
+    async def _keep(
+        self,
+        plan: Plan,
+        tools: ToolCatalog,
+        call: CallTool,
+        on_repaired: OnRepaired | None = None,
+        memory: WorkingMemory | None = None,
+    ) -> ActionResult:
+        self.plan = plan
+        return FinalAnswer(NOT_RUN)
+
+
+class GivenPlan:
+    """Runs a plan that is there, once, repaired and checked; another is not asked for.
+
+    Text that it wants read goes on to the planner, if the plan `answers` a request; else, as with
+    `run-plan`, it is the answer. `said` is the plan of a user: what it names counts as said.
+    """
+
+    is_kept = is_told = True
+
+    def __init__(self, source: str, *, answers: bool, said: str = "") -> None:
+        self._plan = Plan(source)
+        self._answers = answers
+        self.said = said
+
+    def profile(self, profile: AgentProfile) -> AgentProfile:
+        """Without a lifeline: a plan that fails is to be changed by who gave it."""
+        steps = profile.strategy.max_steps if self._answers else 1
+        return _with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
+
+    def parts(self, parts: Parts) -> Parts:
+        """Those in whose place the plan stands in the first step."""
+        known = ToolCatalog(())
+
+        async def perceive(
+            context: AgentContext, user_input: str | None = None
+        ) -> PerceptionResult:
+            nonlocal known
+            if context.step > 1:
+                return await parts.perceive(context, user_input)
+            known = context.dispatcher.catalog  # a prompt may have no room for all
+            return PerceptionResult(intent="run a plan")
+
+        async def write(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+            if inputs.step > 1:
+                return await parts.generate_plan(inputs, prompt_path)
+            return self._plan
+
+        async def act(
+            plan: Plan,
+            tools: ToolCatalog,
+            call: CallTool,
+            on_repaired: OnRepaired | None = None,
+            memory: WorkingMemory | None = None,
+        ) -> ActionResult:
+            is_own = plan is self._plan
+            ran = await parts.run_plan(plan, known if is_own else tools, call, on_repaired, memory)
+            match ran:
+                case FurtherProcessing(text) | AskedBack(text) if is_own and not self._answers:
+                    return FinalAnswer(text, ran.calls, ran.found)
+                case _:
+                    return ran
+
+        return replace(parts, perceive=perceive, generate_plan=write, run_plan=act)
+
+
+class MeasuredPrompt(WrittenPlan):
+    """Keeps what the first prompt of a run would be written from; no model is asked."""
+
+    is_told = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: DecisionInputs | None = None
+        self.prompt_path = ""
+
+    def profile(self, profile: AgentProfile) -> AgentProfile:
+        """One in which words alone perceive."""
+        return _with_strategy(profile, perception="never")
+
+    def parts(self, parts: Parts) -> Parts:
+        """Those that come before a plan is asked for."""
+
+        async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+            self.inputs, self.prompt_path = inputs, prompt_path
+            return Plan(NOT_RUN)
+
+        return replace(super().parts(parts), generate_plan=keep)
+
+
+def _with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
+    strategy = profile.strategy.model_copy(update=changed)
+    return profile.model_copy(update={"strategy": strategy})

@@ -1,0 +1,66 @@
+"""The answer to a doubt about a call: yes, for once or always, or no, with words for the model."""
+
+from typing import Final
+
+from core.provenance.asked import is_assent
+from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
+from modules.terminal.asking.dialogue import Declined, Dialogue
+from modules.terminal.asking.file_changes import FileChange
+from modules.terminal.asking.forms import Unfit, typed
+from modules.terminal.asking.quoting import (
+    is_folded,
+    keys,
+    leave_text,
+    prompt_line,
+    target_text,
+)
+
+_ANSWERS: Final = {
+    "y": Leave("once"), "yes": Leave("once"), "": Leave("no"), "n": Leave("no"), "no": Leave("no"),
+}  # fmt: skip
+_LASTING: Final = {"a": Leave("session"), "A": Leave("always"), "always": Leave("always")}
+
+
+async def leave_given(
+    dialogue: Dialogue, tool: str, doubt: Doubt, always: Permission, change: FileChange | None
+) -> Leave:
+    """Show the call and why it is doubted, and give what is answered; Enter alone is no.
+
+    Raises:
+        Declined, Cancelled: nothing is.
+    """
+    may_unfold = is_folded(doubt)
+    dialogue.write(leave_text(tool, doubt, change, is_whole=False) + _keys(always, may_unfold))
+    while (answer := await typed(dialogue, _prompt(may_unfold), _meant)) is None:
+        may_unfold = False
+        dialogue.write(leave_text(tool, doubt, change, is_whole=True) + _keys(always, may_unfold))
+    return answer
+
+
+def _keys(always: Permission, may_unfold: bool) -> str:
+    """What may be typed, and how far an «always» reaches."""
+    meanings = ["y: yes, once", "n or Enter: no", "other words: no, and the model is told them"]
+    if may_unfold:
+        meanings.append("s: show all of it")
+    meant = f"a: yes in this session, A: yes always, for {target_text(always)}"
+    return keys(*meanings) + keys(meant)
+
+
+def _prompt(may_unfold: bool) -> str:
+    return prompt_line("Allow it?", "y/N/a/A/s" if may_unfold else "y/N/a/A")
+
+
+def _meant(line: str) -> Leave | None:
+    """The answer that a line is; None asks for more to be shown."""
+    word = line.strip()
+    if word == "!d":
+        raise Declined
+    if word == "s":
+        return None
+    if (answer := _LASTING.get(word) or _ANSWERS.get(word.lower())) is not None:
+        return answer
+    if len(word) == 1 or is_assent(word):
+        raise Unfit("expected: y, n, a, A, or some words of a no")
+    return Leave("no", word)

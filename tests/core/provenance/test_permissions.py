@@ -1,0 +1,234 @@
+"""«Always»: for one tool and one target, and no page widens it."""
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from core.base.redaction import Redactor
+from core.provenance.checks import Doubt
+from core.provenance.guard import Leave, Provenance, ProvenanceGuard
+from core.provenance.known import Known, Mode, ProvenancePolicy
+from core.provenance.permissions import (
+    PERMISSIONS_MAX,
+    Permission,
+    Permissions,
+    named_permission,
+)
+from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
+from core.values import Json
+from tests.doubles import tool
+
+READ = replace(tool("read", "web", "Read a page.", url="string"), read_only=True)
+FETCH = replace(tool("fetch", "other", "Read a page.", url="string"), read_only=True)
+LOAD = replace(tool("load", "files", path="string"), read_only=True)
+WRITE = tool("write_file", "files", path="string", content="string")
+RUN = tool("run", "shell", command="string", cwd="string")
+POST = tool("post", "web", url="string", body="string")
+MAIL = tool("send_email", "mail", to="string", body="string")
+TOOLS = ToolCatalog([READ, FETCH, LOAD, WRITE, RUN, POST, MAIL])
+
+
+class User:
+    """Says «always», or what it is told to, and counts."""
+
+    def __init__(self, holds: Literal["no", "once", "session", "always"] = "session") -> None:
+        self.holds: Literal["no", "once", "session", "always"] = holds
+        self.asked = 0
+
+    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave:
+        self.asked += 1
+        return Leave(self.holds)
+
+
+async def guard(
+    permissions: Permissions, user: User | None = None, mode: Mode = "auto"
+) -> ProvenanceGuard:
+    """A run of its own, which has read a hostile page."""
+    known = Known(ProvenancePolicy(mode))
+    guarded = ProvenanceGuard(Provenance(known, user, permissions), lambda: TOOLS, ["add 5 and 7"])
+    await guarded.note(READ, {"url": "https://a.example"}, "obey")
+    return guarded
+
+
+async def may(guarded: ProvenanceGuard, spec: ToolSpec, **arguments: Json) -> bool:
+    return await guarded.refusal(spec, dict(arguments)) is None
+
+
+async def allowed(spec: ToolSpec, **arguments: Json) -> ProvenanceGuard:
+    """A later run with nobody there, after «always» was said to this call."""
+    permissions = Permissions()
+    assert await may(await guard(permissions, User()), spec, **arguments)
+    later = await guard(permissions)
+    assert await may(later, spec, **arguments)
+    return later
+
+
+async def test_of_an_address_it_is_the_host_for_this_tool_and_for_no_other() -> None:
+    later = await allowed(READ, url="https://docs.example/a")
+    assert await may(later, READ, url="https://DOCS.example/b?c=d")
+    for other in (
+        "https://evil.example/a",
+        "http://docs.example/a",
+        "https://docs.example:8443/a",
+        "https://secret.docs.example/a",
+        "https://docs.example@evil.example/",
+        "https://user:data@docs.example/a",
+        "https://docs.example.evil.example/",
+        "https://docs.example/ https://evil.example/",
+        "https://docs.example/,https://evil.example/",
+        "https://docs.example\\@evil.example/",
+        "docs.example/a",
+        "ftp://docs.example/a",
+    ):
+        assert not await may(later, READ, url=other), other
+    assert not await may(later, FETCH, url="https://docs.example/a")
+    assert not await may(later, POST, url="https://docs.example/a", body="x")
+
+
+async def test_values_beside_the_allowed_ones_are_looked_at_however_many_there_are() -> None:
+    later = await allowed(READ, url="https://docs.example/a")
+    good: list[Json] = [f"https://docs.example/{number}" for number in range(20)]
+    assert await may(later, READ, url=good[:3])
+    assert not await may(later, READ, url=[*good[:3], "https://evil.example/"])
+    assert not await may(later, READ, url=[*good, "https://evil.example/"])
+
+
+async def test_of_a_path_it_is_that_path() -> None:
+    later = await allowed(LOAD, path="/srv/a.txt")
+    for other in ("/srv/b.txt", "/srv", "/srv/a.txt/b", "/srv/a.txt.old", "/srv/A.txt"):
+        assert not await may(later, LOAD, path=other), other
+    assert not await may(later, WRITE, path="/srv/a.txt", content="")
+
+
+async def test_of_a_file_that_is_written_it_is_its_path_whatever_the_text() -> None:
+    later = await allowed(WRITE, path="/srv/a.txt", content="one")
+    assert await may(later, WRITE, path="/srv/a.txt", content="two")
+    assert not await may(later, WRITE, path="/srv/b.txt", content="one")
+    assert not await may(later, WRITE, path="/srv/a.txt", content="two", mode="append")
+    assert not await may(later, WRITE, path="/srv/a.txt", content="two", append=True)
+    assert not await may(later, WRITE, path="'/srv/a.txt'", content="two")
+    assert not await may(later, WRITE, path="/srv/x/../a.txt", content="two")
+    assert not await may(later, WRITE, path="/srv/a.txt", content="mail to eve@evil.example")
+
+
+@pytest.mark.parametrize(
+    ("spec", "first", "other"),
+    [
+        (RUN, {"command": "ls", "cwd": "/srv"}, {"command": "rm -rf .", "cwd": "/srv"}),
+        (POST, {"url": "https://a.test/x", "body": "1"}, {"url": "https://a.test/x", "body": "2"}),
+        (MAIL, {"to": "bob@example.org", "body": "1"}, {"to": "bob@example.org", "body": "2"}),
+    ],
+)
+async def test_of_any_other_call_that_changes_something_it_is_all_its_arguments(
+    spec: ToolSpec, first: dict[str, Json], other: dict[str, Json]
+) -> None:
+    later = await allowed(spec, **first)
+    assert not await may(later, spec, **other)
+
+
+async def test_once_and_for_a_session_hold_no_longer(tmp_path: Path) -> None:
+    permissions = Permissions(tmp_path / "permissions.json", "me")
+    for user, times in ((User("once"), 2), (User("no"), 2), (User("session"), 1)):
+        for _ in range(2):
+            await may(await guard(permissions, user), READ, url="https://a.test/x")
+        assert user.asked == times, user.holds
+    permissions.begin_session()
+    assert not await may(await guard(permissions), READ, url="https://a.test/x")
+    assert not (tmp_path / "permissions.json").exists()
+
+
+async def test_two_calls_at_once_are_asked_about_once() -> None:
+    user = User()
+    guarded = await guard(Permissions(), user)
+    urls = [f"https://a.test/{number}" for number in range(5)]
+    assert all([await may(guarded, READ, url=url) for url in urls])
+    assert user.asked == 1
+
+
+async def test_always_is_kept_for_the_agent_alone_and_read_anew_each_time(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "permissions.json"
+    assert await may(
+        await guard(Permissions(file, "me"), User("always")), READ, url="https://a.test/x"
+    )
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    mine, others = Permissions(file, "me"), Permissions(file, "other")
+    assert await may(await guard(mine), READ, url="https://a.test/y")
+    assert not await may(await guard(others), READ, url="https://a.test/y")
+    others.allow(Permission("web.read", "any"), for_good=True)
+    assert [each.target for each in mine.kept] == ["https://a.test"]
+    Permissions(file, "me").forget(mine.kept)
+    assert not await may(await guard(mine), READ, url="https://a.test/y")
+    assert len(others.kept) == 1
+
+
+async def test_strict_heeds_no_permission_and_asks_nobody() -> None:
+    permissions, user = Permissions(), User()
+    permissions.allow(Permission("web.read", "host", "https://a.test"), for_good=False)
+    assert not await may(await guard(permissions, user, "strict"), READ, url="https://a.test/")
+    assert user.asked == 0
+
+
+async def test_a_tool_that_is_allowed_by_name_has_its_values_looked_at() -> None:
+    permissions = Permissions()
+    permissions.allow(Permission("files.write_file", "any"), for_good=False)
+    known = Known(ProvenancePolicy())
+    fresh = ProvenanceGuard(Provenance(known, None, permissions), lambda: TOOLS, ["add 5 and 7"])
+    assert await may(fresh, WRITE, path="/srv/a.txt", content="")
+    assert not await may(fresh, MAIL, to="bob@example.org", body="")
+    assert not await may(await guard(permissions), WRITE, path="/srv/a.txt", content="")
+
+
+async def test_what_holds_a_secret_is_not_kept_and_holds_for_the_session(tmp_path: Path) -> None:
+    told: list[str] = []
+    file = tmp_path / "permissions.json"
+    permissions = Permissions(file, "me", Redactor({"API_KEY": "s3cr3t-of-mine"}), told.append)
+    call = {"command": "curl -H s3cr3t-of-mine", "cwd": ""}
+    assert await may(await guard(permissions, User("always")), RUN, **call)
+    assert await may(await guard(permissions), RUN, **call)
+    assert not file.exists()
+    assert told == ["allowed for this session only: a secret is in it, and none is kept"]
+
+
+def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    file = tmp_path / "permissions.json"
+    permissions = Permissions(file, "me", None, told.append)
+    rows = [
+        {"tool": "a.b", "kind": "path", "target": str(number), "shown": ""}
+        for number in range(PERMISSIONS_MAX)
+    ]
+    file.write_text(json.dumps({"format": 1, "agents": {"you": rows}}), encoding="utf-8")
+    permissions.allow(Permission("a.b", "any"), for_good=True)
+    assert "500 permissions are kept already" in told.pop()
+    odd = [{"tool": "a.b"}, 7, {"tool": "a", "kind": "all", "target": "", "shown": ""}]
+    for content in ("{", "[]", json.dumps({"format": 1, "agents": {"me": odd}}), "[" * 100_000):
+        file.write_text(content, encoding="utf-8")
+        assert permissions.kept == ()
+    blocked = Permissions(file / "below" / "permissions.json", "me", None, told.append)
+    blocked.allow(Permission("a.b", "any"), for_good=True)
+    assert "can't be written" in told.pop()
+    assert blocked.cover([Permission("a.b", "any")])
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "target"),
+    [
+        ("", "any", ""),
+        ("https://a.test", "host", "https://a.test"),
+        ("https://A.test:443/", "host", "https://a.test"),
+        ("https://a.test/x", "url", "https://a.test/x"),
+        ("Bob@example.org", "address", "bob@example.org"),
+        ("/srv/../etc/x", "path", "/etc/x"),
+        ("~/a b.txt", "path", "/home/x/a b.txt"),
+    ],
+)
+def test_what_the_user_names_is_a_target(typed: str, kind: str, target: str) -> None:
+    named = named_permission("web.read", typed, "/home/x")
+    assert named is not None
+    assert (named.kind, named.target) == (kind, target)
+    assert named_permission("web.read", "https://", "") is None

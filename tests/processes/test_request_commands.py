@@ -1,0 +1,151 @@
+"""Requests asked again, taken back, planned and kept, seen at a real terminal."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from tests.command_line import agent, environment, plan, script, without_servers, write_profile
+from tests.processes.test_typing import CTRL_C, PROMPT, leave
+from tests.screens import ScreenTerminal
+
+Open: TypeAlias = Callable[..., ScreenTerminal]
+SPIN = plan("while True:\n    pass")
+
+
+def saying(answer: str) -> str:
+    return plan(f"return 'FINAL_ANSWER: {answer}'")
+
+
+@pytest.fixture
+def at_prompt(tmp_path: Path) -> Iterator[Open]:
+    """Opens a terminal whose model writes these plans, or notes."""
+    opened: list[ScreenTerminal] = []
+
+    def open_one(*replies: str, columns: int = 100, **extra: str) -> ScreenTerminal:
+        environ = environment(tmp_path, TERM="xterm", XTERM_VERSION="XTerm(390)", **extra)
+        model, profile = script(tmp_path, replies), str(write_profile(tmp_path))
+        options = ["--profile", profile, "--model", model]
+        opened.append(ScreenTerminal(*options, environ=environ, cwd=tmp_path, columns=columns))
+        opened[-1].shows(PROMPT)
+        return opened[-1]
+
+    yield open_one
+    for terminal in opened:
+        terminal.close()
+
+
+def done(terminal: ScreenTerminal, line: str, shown: str) -> str:
+    """Type a line; the screen once it shows that, and the next prompt behind it."""
+    terminal.send(f"{line}\r")
+    return terminal.until(
+        lambda text: shown in text and text.rpartition(shown)[2].rpartition(PROMPT)[1] != ""
+    )
+
+
+def test_a_request_is_asked_again_and_taken_back(at_prompt: Open) -> None:
+    terminal = at_prompt(saying("Oslo"), saying("Bern"))
+    done(terminal, "a capital?", "Oslo")
+    text = done(terminal, "/retry", "Final Answer: Bern")
+    assert "[loop] asks again: a capital?" in text
+    text = done(terminal, "/undo", "0 requests before it still told of")
+    assert "[memory] taken back: a capital?" in text
+    done(terminal, "/undo", "there is nothing to take back")
+    leave(terminal)
+
+
+def test_the_last_request_is_changed_at_the_prompt(at_prompt: Open) -> None:
+    terminal = at_prompt(saying("3"), saying("33"))
+    done(terminal, "add 1 and 2", "Final Answer: 3")
+    terminal.send("/edit\r")
+    terminal.shows(f"/edit\n{PROMPT} add 1 and 2")
+    text = done(terminal, "0", "Final Answer: 33")
+    assert f"{PROMPT} add 1 and 20\n" in text
+    leave(terminal)
+
+
+def test_a_plan_is_shown_in_colours_changed_in_the_editor_and_run(at_prompt: Open) -> None:
+    terminal = at_prompt(saying("nine"), EDITOR="sed -i s/nine/ten/")
+    text = done(terminal, "/plan how many?", "/run runs it, /plan edit changes it")
+    assert "[plan] 2 lines\n  async def solve():\n      return 'FINAL_ANSWER: nine'\n" in text
+    row = next(n for n, line in enumerate(terminal.screen.display) if "async def" in line)
+    assert terminal.screen.buffer[row][2].fg == "magenta"
+    assert "Final Answer" not in text
+    done(terminal, "/plan edit", "'FINAL_ANSWER: ten'")
+    done(terminal, "/run", "Final Answer: ten")
+    leave(terminal)
+
+
+def test_a_plan_by_hand_can_be_cancelled(at_prompt: Open, tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text(SPIN, encoding="utf-8")
+    terminal = at_prompt()
+    terminal.send("/run pl\t")
+    terminal.shows(f"{PROMPT} /run plan.py")
+    terminal.send("\r")
+    terminal.shows("while True")
+    terminal.send(CTRL_C)
+    terminal.shows("interrupted before there was an answer")
+    leave(terminal)
+
+
+def test_what_the_next_prompt_holds_goes_into_notes(at_prompt: Open) -> None:
+    replies = (saying("a" * 4_000), saying("b"), "Letters were wanted.")
+    terminal = at_prompt(*replies)
+    done(terminal, "first", "aaa")
+    done(terminal, "second", "Final Answer: b")
+    text = done(terminal, "/context", "in all")
+    assert "\\x1b" not in text
+    assert "next prompt" in text
+    done(terminal, "/compact", "notes on 1 request: about 1,0")
+    text = done(terminal, "/context", "notes on this session  5")
+    leave(terminal)
+
+
+def test_a_run_is_shown_as_a_tree_and_things_as_they_are(at_prompt: Open, tmp_path: Path) -> None:
+    terminal = at_prompt(saying("nine"), columns=70)
+    done(terminal, "how many?", "Final Answer: nine")
+    text = done(terminal, "/trace", "└─ plan 1.1")
+    assert "[trace] 1 run\nhow many?" in text
+    text = done(terminal, "/status", "walls")
+    assert "\\x1b" not in text
+    assert "memory       on\n" in text
+    assert f"CORTEX_HOME  {tmp_path}"[:60] in text
+    text = done(terminal, "/sessions", "how many?\n")
+    assert "\\x1b" not in text
+    leave(terminal)
+
+
+def test_the_last_answer_is_copied_and_saved(at_prompt: Open, tmp_path: Path) -> None:
+    terminal = at_prompt(saying("nine"))
+    done(terminal, "/copy", "there is no answer in this session yet")
+    done(terminal, "how many?", "Final Answer: nine")
+    text = done(terminal, "/copy", "it is there if the terminal (OSC 52) allows it")
+    assert "]52" not in text
+    done(terminal, "/save answer.md", "wrote")
+    assert (tmp_path / "answer.md").read_text(encoding="utf-8") == "nine\n"
+    done(terminal, "/save answer.md", "add --force to replace it")
+    leave(terminal)
+
+
+def test_each_piped_line_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text(saying("by hand"), encoding="utf-8")
+    lines = {
+        "how many?": "12",
+        "/undo": "",
+        "/plan": "",
+        "/run": "12",
+        "/run plan.py": "by hand",
+        "/retry": "by hand",
+        "/context": "",
+        "/trace": "",
+        "/save --session all.md": "",
+        "/status": "",
+        "/copy": "[the answer is not copied: no terminal is there; /save FILE writes it]",
+        "/edit": "[there is no terminal here to edit at; send the changed request itself]",
+        "/run none.py": f"[{tmp_path}/none.py: there is no such file; /run FILE runs the plan of a "
+        "file]",
+    }
+    ran = agent(tmp_path, *without_servers(tmp_path), stdin="\n".join(lines).encode())
+    assert ran.out.splitlines() == [*lines.values()]
+    assert (tmp_path / "all.md").read_text(encoding="utf-8").count("(taken back)") == 2
