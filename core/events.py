@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from core.base.frozen import frozen
+from core.tools.content import ImageBlock
 from core.turn import (
     ModelPurpose,
     PerceptionResult,
@@ -170,10 +171,11 @@ class ServerLogged:
 
 @frozen
 class ToolCallFinished:
-    """A tool call ended, well or not."""
+    """A tool call ended, well or not; `images` are what it gave beside its result."""
 
     call_id: int
     call: ToolCall
+    images: tuple[ImageBlock, ...] = field(default=(), repr=False)
 
 
 @frozen

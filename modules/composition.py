@@ -33,9 +33,10 @@ from modules.guidance.guide import Guide
 from modules.guidance.project import GuidanceText
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
-from modules.terminal.asking.file_changes import file_change
+from modules.terminal.asking.file_changes import FileChange, file_change
 from modules.terminal.asking.questions import Questions, unanswered
 from modules.terminal.asking.quoting import call_arguments
+from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
@@ -77,16 +78,21 @@ def open_display(
     verbose: bool,
     quiet: bool,
     notify: NotifyMode = "off",
+    pictures: Pictures | None = None,
 ) -> Display:
     """A display on `stderr`, which is None where the process began without one.
 
     `notify` is how who looks elsewhere hears that a long run has ended, or a question waits.
+    `pictures` keeps those that tools give.
     """
+    call = _CALLS[notify]
     loudness = "verbose" if verbose else "quiet" if quiet else "normal"
     if stderr is None or not _is_typed(sys.stdin):
-        return Display(Progress(stderr, loudness, redactor, call=_CALLS[notify]), None)
+        return Display(Progress(stderr, loudness, redactor, call=call, pictures=pictures), None)
     stream = HeldStream(stderr)  # what is told while a question is open comes behind it
-    progress = Progress(stream, loudness, redactor, is_held=stream.is_held, call=_CALLS[notify])
+    progress = Progress(
+        stream, loudness, redactor, is_held=stream.is_held, call=call, pictures=pictures
+    )
     stream.before_held = progress.make_room
     dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
     return Display(progress, Questions(dialogue, progress.say))
@@ -199,26 +205,28 @@ def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
 def asking_leave(
     questions: Questions | None,
     while_asking: Callable[[], AbstractContextManager[None]],
-    policy: ProvenancePolicy,
+    policy: Callable[[], ProvenancePolicy],
     redactor: Redactor,
 ) -> AskLeave | None:
     """Asks at the terminal, with the plan's clock stopped (`while_asking` is entered).
 
-    No secret is shown; of a file that is written, only what the tool's server may reach.
+    No secret is shown; of a file that is written, only what the tool's server may reach by the
+    `policy` of that moment.
     """
     if questions is None:
         return None
 
+    def shown(tool: str, doubt: Doubt) -> tuple[Doubt, FileChange | None]:
+        change = file_change(tool, call_arguments(doubt), policy())
+        value, arguments = redactor.text(doubt.value), redactor.object(doubt.arguments)
+        harmless = replace(doubt, value=value, arguments=arguments)
+        return harmless, change and change.redacted(redactor)
+
     async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        change = await asyncio.to_thread(file_change, tool, call_arguments(doubt), policy)
-        if change is not None:
-            change = change.redacted(redactor)
-        shown = replace(
-            doubt, value=redactor.text(doubt.value), arguments=redactor.object(doubt.arguments)
-        )
+        harmless, change = await asyncio.to_thread(shown, tool, doubt)
         meant = replace(always, shown=redactor.text(always.shown))
         with while_asking():
-            return await questions.allow(tool, shown, meant, change)
+            return await questions.allow(tool, harmless, meant, change)
 
     return ask
 

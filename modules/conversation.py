@@ -55,9 +55,8 @@ from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
-from modules.planning.by_hand import ByHand, MeasuredPrompt
+from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.planning.preparation import prepare_plan
-from modules.planning.prompt.sizes import PromptSizes, prompt_sizes
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
@@ -204,14 +203,14 @@ class Conversation:
         return self._model
 
     @property
-    def session_file(self) -> Path | None:
-        """The file of the current session; None before its first request."""
-        return self._begun.memory.path if self._begun is not None else None
-
-    @property
     def profile(self) -> AgentProfile:
         """The profile that requests are answered by."""
         return self._profile
+
+    @property
+    def policy(self) -> ProvenancePolicy:
+        """What is trusted beside the user's words."""
+        return self._policy or ProvenancePolicy()
 
     @property
     def guide(self) -> Guide | None:
@@ -253,6 +252,7 @@ class Conversation:
         before, folder_before = self._profile, self._memory_folder
         self._profile, self._memory_folder = profile, memory_folder
         self._policy, self.document_folders = policy, tuple(document_folders)
+        self.permissions.use(profile.agent.id)
         if self._known is not None and policy is not None:
             self._known.use(policy)
         else:
@@ -324,10 +324,8 @@ class Conversation:
         """What has notes written on the session's oldest exchanges."""
         session = self._session()
         if session.summary is None:
-            memory = session.memory
-            session.summary = RunningSummary(
-                memory, memory.session_id, self._redactor, self._listener
-            )
+            where = session.memory, session.memory.session_id
+            session.summary = RunningSummary(*where, self._redactor, self._listener)
         return session.summary
 
     @contextlib.asynccontextmanager
@@ -340,34 +338,18 @@ class Conversation:
         finally:
             await self._keep_usage(used_since(used_by, self._model.usage_by_model))
 
-    async def next_prompt(self, request: str) -> PromptSizes | None:
-        """How large the prompt of a request would be; None for a planner that reads none.
-
-        Raises:
-            StorageError: the session can't be read.
-            UsageError: an image that the request names can't be used.
-        """
-        measured, session = MeasuredPrompt(), self._session()
-        if self._model.traits.reads_text:
-            await self._ask(request, (), measured)
-        remember = await self._remembering(session, request, None)
-        if (inputs := measured.inputs) is None or remember is None:
-            return None
-        past = remember.told(inputs.history)
-        writer = PlanWriter(self._model, self._profile)
-        prompt = writer.request(inputs, measured.prompt_path, past)
-        return prompt_sizes(prompt, inputs, past, self._profile, self._model.traits)
-
     async def ask(
-        self, request: str, texts: tuple[TextInput, ...] = (), by_hand: ByHand | None = None
+        self,
+        request: str,
+        texts: tuple[TextInput, ...] = (),
+        by_hand: ByHand = NOTHING_BY_HAND,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
-        `by_hand` takes over a part of the run.
-
-        Images that the request names (`@photo.png`) go with it, and so do `texts`, whoever may
-        have written them. A greeting, and a request for help, get the page that helps
-        (`modules.offline.welcome`): no model is asked, no server started, nothing kept.
+        `by_hand` takes over a part of the run. Images that the request names (`@photo.png`) go with
+        it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
+        get the page that helps (`modules.offline.welcome`): no model is asked, no server started,
+        nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -384,10 +366,8 @@ class Conversation:
                 outcome = limit.settle(await self._ask(request, texts, by_hand))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
-    async def _ask(
-        self, request: str, texts: tuple[TextInput, ...], by_hand: ByHand | None
-    ) -> RunOutcome:
-        if by_hand is None and asks_for_help(request):
+    async def _ask(self, request: str, texts: tuple[TextInput, ...], by_hand: ByHand) -> RunOutcome:
+        if by_hand.is_plain and asks_for_help(request):
             return await self._help()
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
@@ -397,11 +377,10 @@ class Conversation:
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = AgentLoop(self._preparation.result())
-            told = (self._listener,) if by_hand is None or by_hand.is_told else ()
-            if by_hand is None or by_hand.is_kept:
-                told = (self._recording(session.recorder), *told)
-            outcome = await collect(self._loop.run(), *told)
-            if by_hand is not None and not by_hand.is_kept:
+            kept = (self._recording(session.recorder),) if by_hand.is_kept else ()
+            told = (self._listener,) if by_hand.is_told else ()
+            outcome = await collect(self._loop.run(), *kept, *told)
+            if not by_hand.is_kept:
                 await self._keep_usage(outcome.usage_by_model)
             return outcome
         finally:
@@ -420,11 +399,7 @@ class Conversation:
         return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
-        self,
-        request: str,
-        session: "_Session",
-        texts: tuple[TextInput, ...],
-        by_hand: ByHand | None,
+        self, request: str, session: "_Session", texts: tuple[TextInput, ...], by_hand: ByHand
     ) -> AgentContext:
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = session.memory
@@ -434,15 +409,14 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        if (by_hand is None or by_hand.is_kept) and may_state_facts(request):
-            learnt = await self._long_term.learn(request, memory.session_id)
-            if learnt:
-                await self._listener(Notice("memory", learnt))
+        learns = by_hand.is_kept and may_state_facts(request)
+        if learns and (learnt := await self._long_term.learn(request, memory.session_id)):
+            await self._listener(Notice("memory", learnt))
         provenance = self._provenance(memory)
         if provenance is not None:
             for text in texts:
                 provenance.known.given(text.text)
-            if by_hand is not None and by_hand.said:
+            if by_hand.said:
                 provenance.known.user_said(by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
@@ -458,16 +432,17 @@ class Conversation:
             await self._dispatcher.initialize(needed)
         servers = {tool.server for tool in dispatcher.catalog}
         told = self._dispatcher.server_descriptions()
+        remember = await self._remembering(session, request, provenance)
         return AgentContext(
             attached.text,
             memory.session_id,
             dispatcher,
             told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
-            profile=self._profile if by_hand is None else by_hand.profile(self._profile),
+            profile=by_hand.profile(self._profile),
             memory=memory,
             model=self._model,
-            parts=self._parts(
-                texts, await self._remembering(session, request, provenance), by_hand, guided
+            parts=by_hand.parts(
+                self._parts(texts, remember, guided, is_given=not by_hand.is_plain)
             ),
             history=history,
             images=attached.images,
@@ -555,7 +530,6 @@ class Conversation:
         """What prompts tell of the past; None for a planner that reads none."""
         if not self._model.traits.reads_text:
             return None
-        summary = self.running_summary()
         prompt_tokens = self._profile.memory.prompt_tokens
         room = room_characters(prompt_tokens, self._model.traits)
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
@@ -568,7 +542,7 @@ class Conversation:
             memories = await self._earlier.find(request, session_id, share)
         if memories and provenance is not None:
             provenance.known.reminded("\n".join(memories))
-        return Remembering(self._model, summary, prompt_tokens, facts, memories)
+        return Remembering(self._model, self.running_summary(), prompt_tokens, facts, memories)
 
     async def _keep_usage(self, used_by: Mapping[str, Usage]) -> None:
         """Keep what models were asked for beside all runs, so that it is counted."""
@@ -580,12 +554,12 @@ class Conversation:
         self,
         texts: tuple[TextInput, ...],
         remember: Remembering | None,
-        by_hand: ByHand | None,
         guided: Guided,
+        *,
+        is_given: bool,
     ) -> Parts:
         # Slips are what people and language models make: of a planner of ours they are bugs.
-        is_ours = by_hand is None and not self._model.traits.reads_text
-        prepare = as_written if is_ours else prepare_plan
+        prepare = prepare_plan if is_given or self._model.traits.reads_text else as_written
 
         schema = self._demands.answer_schema
         note = schema.note if schema is not None else ""
@@ -604,7 +578,7 @@ class Conversation:
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
-        parts = Parts(
+        return Parts(
             perceive=self._perceive,
             generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
             run_plan=act,
@@ -613,7 +587,6 @@ class Conversation:
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self._profile.memory.memory_service else None,
         )
-        return parts if by_hand is None else by_hand.parts(parts)
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
         structure = self._profile.memory.storage.structure

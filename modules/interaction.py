@@ -46,6 +46,7 @@ from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
+from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits, interrupting
 
@@ -184,6 +185,7 @@ class Interaction:
             verbose=arguments.verbose,
             quiet=arguments.quiet,
             notify=profile.terminal.notify,
+            pictures=Pictures(places.cache / "pictures", os.environ),
         )
         self.progress = display.progress
         demands = self._demands()
@@ -201,7 +203,6 @@ class Interaction:
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
-        policy = provenance_policy(profile, servers.specs, places, arguments.approve)
         self.conversation = Conversation(
             profile,
             model,
@@ -212,8 +213,10 @@ class Interaction:
             session_id,
             redactor,
             questions.ask_back if questions is not None and questions.is_attended() else None,
-            policy,
-            asking_leave(questions, sandbox.standing_still, policy, redactor),
+            provenance_policy(profile, servers.specs, places, arguments.approve),
+            asking_leave(
+                questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
+            ),
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,

@@ -25,7 +25,8 @@ that any tool gave, but those of the bundled math server. Then, for each call:
 * An e-mail address must be trusted. Checked from the same moment on.
 * A call that may change something must be asked for by this request, or, if that only says yes, by
   the one before: by the tool's name, or by a verb for what it does and words for what it does that
-  to (`asked`). Else the user is asked, with all its arguments, and a yes covers these arguments.
+  to (`asked`). Else the user is asked, with all its arguments, and a yes covers these arguments;
+  one that is to hold for longer covers a target that no page can widen (`permissions`).
   Always checked, whatever was read (`ProvenancePolicy.approvals`), and in a plan by hand too. Where
   the server does not say whether its tool changes anything, its name's first word does (`effects`).
 * A server id or a tool's qualified name, as the argument of a tool that takes such, must be

@@ -144,7 +144,7 @@ class Permissions:
     """What one agent may do unasked: for this session, and for good in a file of all agents.
 
     The file is read anew each time, so that what is taken back elsewhere holds at once. Every
-    method but `begin_session` may block for a moment.
+    method but `begin_session` and `use` may block for a moment.
     """
 
     def __init__(
@@ -160,6 +160,11 @@ class Permissions:
         self._agent = agent
         self._redactor = redactor or Redactor({})
         self._tell = tell
+
+    def use(self, agent: str) -> None:
+        """Go by what another agent may do, if it is another."""
+        if agent != self._agent:
+            self._agent, self.session = agent, ()
 
     def begin_session(self) -> None:
         """Forget what holds for a session: another one begins."""

@@ -32,7 +32,7 @@ from core.events import (
 from core.ports import Dispatcher
 from core.provenance.guard import ProvenanceGuard
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
-from core.tools.content import ToolResult
+from core.tools.content import ImageBlock, ToolResult
 from core.tools.json_schema import is_larger
 from core.tools.spec import ToolSpec
 from core.turn import ToolCall
@@ -191,7 +191,8 @@ class RunCalls:
             self._results.keep(place, tool, call, result)
         else:
             self._failed[key] = result.text
-        await self._finish(call_id, call, emit)
+        images = tuple(block for block in result.content if isinstance(block, ImageBlock))
+        await self._finish(call_id, call, emit, images)
         return result
 
     async def _with_progress(
@@ -202,9 +203,11 @@ class RunCalls:
             await progress.told()
             return result
 
-    async def _finish(self, call_id: int, call: ToolCall, emit: Emit) -> None:
+    async def _finish(
+        self, call_id: int, call: ToolCall, emit: Emit, images: tuple[ImageBlock, ...] = ()
+    ) -> None:
         self._context.update_subtask_status(call.tool, "success" if call.ok else "failure")
-        await emit(ToolCallFinished(call_id, call))
+        await emit(ToolCallFinished(call_id, call, images))
 
 
 class _Progress:

@@ -239,7 +239,7 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
         redactor = around.redactor
         provenance = Provenance(
             Known(policy),
-            asking_leave(display.questions, waiting, policy, redactor),
+            asking_leave(display.questions, waiting, lambda: policy, redactor),
             permissions_of(profile, around.places, redactor, display.progress),
         )
         guard = _guard(source, dispatcher, provenance)

@@ -4,16 +4,21 @@ It stands behind the same protocol as every other backend and can be named on th
 (`--model scripted:FILE`), so that all of these take the path of a real run.
 """
 
+import asyncio
 import json
+import re
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from core.base.frozen import frozen
 from core.errors import ModelUnavailable, UsageError
-from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta
+from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta, TextDelta
 from core.turn import ModelPurpose
 from core.values import JsonObject
 from modules.models.serving.watched import deltas_of
@@ -21,14 +26,32 @@ from modules.models.serving.watched import deltas_of
 MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 """Largest script file that is read."""
 
+SECONDS_MAX = 3_600.0
+"""So long a reply may take to begin, and to come."""
+
+_WORD = re.compile(r"\s*\S+\s*")
+
 FILE_FORM = (
     'a JSON list of replies, or an object of lists such as {"perception": […], "decision": […]}; '
     'a reply is a string, {"error": "why the model is down"}, {"declined": "why no plan"}, or an '
-    'object of "text", "thinking" and "tool_calls": [{"name": "add", "arguments": {…}}]'
+    'object of "text", "thinking" and "tool_calls": [{"name": "add", "arguments": {…}}], which '
+    'begins "after" so many seconds and has its text come, word by word, within "seconds"'
 )
 """The form of a script file, as error messages give it."""
 
-Reply: TypeAlias = str | ModelReply | Exception | Callable[[ModelRequest], str | ModelReply]
+
+@frozen
+class PacedReply:
+    """A reply that takes its time: it begins `after` seconds, and its words take `seconds`."""
+
+    reply: ModelReply
+    after: float = 0.0
+    seconds: float = 0.0
+
+
+_Said: TypeAlias = ModelReply | PacedReply
+
+Reply: TypeAlias = str | _Said | Exception | Callable[[ModelRequest], str | ModelReply]
 """What one request gets: text, a whole reply, an exception to raise, or a function to ask."""
 
 _SHARED: tuple[ModelPurpose, ...] = ("decision", "text", "summary")
@@ -75,16 +98,25 @@ class ScriptedModel:
         return sum(len(queue) for queue in {id(q): q for q in self._queues.values()}.values())
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
-        """The next reply for the request's purpose, each part of it in one piece.
+        """The next reply for the request's purpose; each part in one piece, unless it is paced.
 
         Raises:
             UsageError: the script is exhausted.
             Exception: whatever the script says.
         """
-        for delta in deltas_of(self._next(request)):
+        reply = self._next(request)
+        if isinstance(reply, PacedReply):
+            await asyncio.sleep(reply.after)
+            began, words = time.monotonic(), _WORD.findall(reply.reply.text) or [""]
+            for number, word in enumerate(words, 1):
+                yield TextDelta(word)
+                due = began + reply.seconds * number / len(words)
+                await asyncio.sleep(max(due - time.monotonic(), 0.0))
+            reply = replace(reply.reply, text="")
+        for delta in deltas_of(reply):
             yield delta
 
-    def _next(self, request: ModelRequest) -> ModelReply:
+    def _next(self, request: ModelRequest) -> _Said:
         self.requests.append(request)
         queue = self._queues.get(request.purpose)
         if queue is None and request.purpose == "perception":
@@ -100,7 +132,7 @@ class ScriptedModel:
             raise reply
         if callable(reply):
             reply = reply(request)
-        return reply if isinstance(reply, ModelReply) else ModelReply(reply)
+        return ModelReply(reply) if isinstance(reply, str) else reply
 
     async def aclose(self) -> None:
         """Nothing to release."""
@@ -157,7 +189,9 @@ def _parse_reply(element: object, path: str | Path, number: int) -> Reply:
             return ModelReply(part.declined, declined=True)
         case _Whole():
             calls = tuple(NativeToolCall(call.name, call.arguments) for call in part.tool_calls)
-            return ModelReply(part.text, thinking=part.thinking, tool_calls=calls)
+            reply = ModelReply(part.text, thinking=part.thinking, tool_calls=calls)
+            is_paced = part.after > 0 or part.seconds > 0
+            return PacedReply(reply, part.after, part.seconds) if is_paced else reply
 
 
 class _Part(BaseModel):
@@ -183,6 +217,8 @@ class _Whole(_Part):
     text: str = ""
     thinking: str = ""
     tool_calls: list[_Call] = Field(default_factory=list[_Call])
+    after: float = Field(default=0.0, ge=0, le=SECONDS_MAX)
+    seconds: float = Field(default=0.0, ge=0, le=SECONDS_MAX)
 
     @model_validator(mode="after")
     def _says_something(self) -> "_Whole":

@@ -60,8 +60,11 @@ def help_page(here: Situation) -> str:
         f"Tools: {_tools(here)}.",
         *(f"Down: {problem}" for problem in _problems(here.servers)),
         f"Documents: {_documents(here)}.",
+        "",
         "Try:",
-        *(f"  {example}" for example in _examples(here)),
+        "",
+        *(f"    {example}" for example in _examples(here)),
+        "",
         "At the prompt: /help lists the commands, exit leaves. All the rest: agent.py --help",
     ]
     return "\n".join(lines)
@@ -93,9 +96,10 @@ def _model(here: Situation) -> str:
     if here.model != "offline":
         return f"Its plans come from {here.model}."
     return (
-        "No model is connected: a grammar plans, offline. It does sums, units, dates and texts,\n"
-        "quotes your documents and web pages, searches the web, and calls a tool that you name\n"
-        "with its arguments. To connect a model: set GEMINI_API_KEY, ANTHROPIC_API_KEY or\n"
+        "No model is connected: a grammar plans, offline. It does sums, units, dates and texts, "
+        "quotes your documents and web pages, searches the web, and calls a tool that you name "
+        "with its arguments.\n"
+        "To connect a model: set GEMINI_API_KEY, ANTHROPIC_API_KEY or "
         "OPENAI_API_KEY, or start Ollama; agent.py models lists what is there."
     )
 

@@ -1,7 +1,7 @@
-"""Runs of which a part is taken over: a plan that is given, one only written, a prompt measured."""
+"""Runs of which a part is taken over: a plan that is given, or one that is only written."""
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Final
 
 from config.schema import AgentProfile
 from core.context import AgentContext, Parts
@@ -20,44 +20,38 @@ from core.turn import (
 NOT_RUN = "the plan was written, and not run"
 
 
-class ByHand(Protocol):
-    """What a run does otherwise than by itself."""
+class ByHand:
+    """What a run does otherwise than by itself: as it stands, nothing.
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the session keeps the run, and learns from its request."""
-        ...
+    Attributes:
+        is_plain: it is a run as any other.
+        is_kept: the session keeps the run, and learns from its request.
+        is_told: others hear of what goes on in it.
+        said: what counts as the user's words beside the request.
+    """
 
-    @property
-    def is_told(self) -> bool:
-        """Whether others hear of what goes on in it."""
-        ...
-
-    @property
-    def said(self) -> str:
-        """What counts as the user's words beside the request."""
-        ...
+    is_plain = is_kept = is_told = True
+    said = ""
 
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """The profile of the run."""
-        ...
+        return profile
 
     def parts(self, parts: Parts) -> Parts:
         """The parts of the run, those that are taken over among them."""
-        ...
+        return parts
 
 
-class WrittenPlan:
+NOTHING_BY_HAND: Final = ByHand()
+
+
+class WrittenPlan(ByHand):
     """Keeps the plan that a run would run, as `plan`; None until there is one."""
 
-    is_kept, is_told, said = False, True, ""
+    is_plain = is_kept = False
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
-
-    def profile(self, profile: AgentProfile) -> AgentProfile:
-        """The same."""
-        return profile
 
     def parts(self, parts: Parts) -> Parts:
         """Those that plan, and nothing that runs."""
@@ -75,14 +69,14 @@ class WrittenPlan:
         return FinalAnswer(NOT_RUN)
 
 
-class GivenPlan:
+class GivenPlan(ByHand):
     """Runs a plan that is there, once, repaired and checked; another is not asked for.
 
     Text that it wants read goes on to the planner, if the plan `answers` a request; else, as with
     `run-plan`, it is the answer. `said` is the plan of a user: what it names counts as said.
     """
 
-    is_kept = is_told = True
+    is_plain = False
 
     def __init__(self, source: str, *, answers: bool, said: str = "") -> None:
         self._plan = Plan(source)
@@ -92,7 +86,7 @@ class GivenPlan:
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """Without a lifeline: a plan that fails is to be changed by who gave it."""
         steps = profile.strategy.max_steps if self._answers else 1
-        return _with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
+        return with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
 
     def parts(self, parts: Parts) -> Parts:
         """Those in whose place the plan stands in the first step."""
@@ -130,30 +124,7 @@ class GivenPlan:
         return replace(parts, perceive=perceive, generate_plan=write, run_plan=act)
 
 
-class MeasuredPrompt(WrittenPlan):
-    """Keeps what the first prompt of a run would be written from; no model is asked."""
-
-    is_told = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inputs: DecisionInputs | None = None
-        self.prompt_path = ""
-
-    def profile(self, profile: AgentProfile) -> AgentProfile:
-        """One in which words alone perceive."""
-        return _with_strategy(profile, perception="never")
-
-    def parts(self, parts: Parts) -> Parts:
-        """Those that come before a plan is asked for."""
-
-        async def keep(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
-            self.inputs, self.prompt_path = inputs, prompt_path
-            return Plan(NOT_RUN)
-
-        return replace(super().parts(parts), generate_plan=keep)
-
-
-def _with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
+def with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
+    """The profile with other values in its strategy."""
     strategy = profile.strategy.model_copy(update=changed)
     return profile.model_copy(update={"strategy": strategy})

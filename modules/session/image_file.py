@@ -55,7 +55,11 @@ def read_image(path: Path, name: str) -> ImageInput:
     Raises:
         UsageError: it can't be read, is no image, damaged or too large.
     """
-    data = _file_content(path, name)
+    return image_of(_file_content(path, name), name)
+
+
+def image_of(data: bytes, name: str) -> ImageInput:
+    """The image that these bytes are; as `read_image`."""
     warnings.filterwarnings("ignore", module=r"PIL\.")  # damaged and large files are dealt with
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
@@ -76,6 +80,18 @@ def read_image(path: Path, name: str) -> ImageInput:
         f"@{name} has more than {PICTURE_MAX_PIXELS // 1_000_000} million pixels; attach a "
         "smaller picture"
     )
+
+
+def small_png(data: bytes, side: int) -> tuple[bytes, tuple[int, int]]:
+    """The image as a PNG whose sides are at most `side` pixels, and how wide and high it is.
+
+    Raises:
+        UsageError: as `read_image`.
+    """
+    with Image.open(io.BytesIO(image_of(data, "picture").data)) as picture:
+        small = _with_eight_bits(picture)
+        small.thumbnail((side, side))
+        return _saved(small, "PNG"), small.size
 
 
 def size_of(image: ImageInput) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """Progress on stderr: a listener that says what the run is doing, a line a stage."""
 
+import asyncio
 import math
 import time
 from collections import Counter
@@ -32,7 +33,9 @@ from core.events import (
     ToolCallProgress,
     ToolCallStarted,
 )
+from core.tools.content import ImageBlock
 from core.turn import ModelPurpose, ToolCall
+from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.region import DIM, RED, Region, Row, columns_of
 from modules.terminal.display.run_view import RunView, ended_row
 from modules.terminal.printing import printable, shown_name
@@ -52,6 +55,9 @@ from modules.terminal.wording import (
 
 CALLED_AFTER_SECONDS: Final = 10.0
 """Who waits longer for a run may be looking elsewhere when it ends."""
+
+PICTURES_SHOWN: Final = 4
+"""So many pictures of one call are shown."""
 
 _PURPOSES: Final[Mapping[ModelPurpose, str]] = {
     "perception": "perception",
@@ -98,12 +104,13 @@ class Progress:
         clock: Clock = time.monotonic,
         schedule: Schedule = scheduled,
         call: Callable[[str], str] | None = None,
+        pictures: Pictures | None = None,
     ) -> None:
         """Write nothing yet; without `redactor`, no secrets are known.
 
         While `is_held`, somebody else has the terminal: nothing is written over there. `clock`
         gives seconds, and `schedule` calls back, for what is waited for. `call` gives what makes
-        a terminal tell a text to a person who looks elsewhere.
+        a terminal tell a text to a person who looks elsewhere. `pictures` keeps those of tools.
         """
         self._stream = stream
         self._loudness = loudness
@@ -111,6 +118,7 @@ class Progress:
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
         self._call = call
+        self._pictures = pictures
         self._clock = clock
         self._run_began = math.inf
         self._waits = Waits(
@@ -127,8 +135,27 @@ class Progress:
         self._view = RunView(self._harmless_lines, clock) if is_live else None
 
     async def __call__(self, event: Event) -> None:
-        """Tell one event."""
+        """Tell one event, and show the pictures that came with it."""
         self.tell(event)
+        if isinstance(event, ToolCallFinished) and self._loudness != "quiet":
+            for block in event.images[:PICTURES_SHOWN]:
+                await self._show_picture(shown_name(event.call.tool), block)
+
+    async def _show_picture(self, tool: str, block: ImageBlock) -> None:
+        if self._pictures is None:
+            return
+        columns = self._waits.live.columns
+        if (kept := await asyncio.to_thread(self._pictures.keep, block, columns)) is None:
+            self.say("tool", f"{tool} gave a picture that can't be read")
+            return
+        path, drawing = kept
+        told, live = f"picture of {tool}: {path}", self._waits.live
+        if not live.is_live:
+            self.say("tool", told)
+            return
+        # Not broken into lines, so that the path can be copied.
+        drawing = f"{drawing}\n" if drawing else ""
+        self._write(f"{live.styled('[tool]', DIM)} {self._harmless_lines(told)}\n{drawing}")
 
     def tell(self, event: Event) -> None:
         """Tell one event, from where nothing can be awaited."""

@@ -49,6 +49,7 @@ async def prompt_aside(stdin: TextIO) -> AsyncGenerator[None]:
         with contextlib.nullcontext() if is_dumb_terminal() else keyboard.raw_mode():
             with contextlib.suppress(termios.error):  # it was closed; who reads it is told
                 termios.tcflush(stdin, termios.TCIFLUSH)
+            clear_typeahead(keyboard)  # what came with the line that began the run
             try:
                 yield
             finally:

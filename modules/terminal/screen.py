@@ -37,15 +37,13 @@ def screen_on(stream: TextSink, columns: int | None = None) -> Console:
     )
 
 
-def table_text(rows: Sequence[Sequence[str]], screen: Console, *, head_style: str = "bold") -> str:
+def table_text(rows: Sequence[Sequence[str]], screen: Console) -> str:
     """Rows of cells as columns that fit the screen, the first row as their heads.
 
     Cells are printable; what is too wide for its column goes on below.
     """
     head, *body = rows
-    laid_out = Table(
-        box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0), header_style=head_style
-    )
+    laid_out = Table(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0), header_style="bold")
     for title in head:
         laid_out.add_column(Text(title), overflow="fold")
     for row in body:

@@ -6,7 +6,9 @@ Tracebacks of our own bugs go to the log; the user is told in one line.
 import contextlib
 import logging
 import os
+import shutil
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime
@@ -19,6 +21,9 @@ from core.base.text import one_line
 from core.errors import ExitCode
 from core.process.server_log import trim_log
 from modules.terminal.printing import printable
+
+COLUMNS_MIN = 20
+"""In a narrower terminal the terminal breaks lines itself."""
 
 
 class TextSink(Protocol):
@@ -87,10 +92,27 @@ class Complaints:
         self.tell(f"[{stage}] {text}")
 
     def tell(self, text: str) -> None:
-        """Write text and a line end; a closed stderr changes nothing."""
+        """Write text and a line end, on a terminal broken at words; a closed stderr is no bug."""
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"{printable(self.redactor.text(text))}\n")
+            told = printable(self.redactor.text(text))
+            if sys.stderr.isatty():
+                told = "\n".join(map(_broken_at_words, told.split("\n")))
+            sys.stderr.write(f"{told}\n")
             sys.stderr.flush()
+
+
+def _broken_at_words(line: str) -> str:
+    columns = max(shutil.get_terminal_size().columns - 1, COLUMNS_MIN)
+    if len(line) <= columns:
+        return line
+    return textwrap.fill(
+        line,
+        columns,
+        expand_tabs=False,
+        replace_whitespace=False,
+        break_long_words=False,  # paths and addresses stay whole
+        break_on_hyphens=False,
+    )
 
 
 MAX_MESSAGE_CHARACTERS = 200

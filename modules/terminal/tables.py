@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from io import StringIO
 from typing import TextIO
 
-from modules.terminal.display.region import FREE_COLUMNS, terminal_size
+from modules.terminal.display.region import FREE_COLUMNS
 from modules.terminal.printing import printable, write
 
 COLUMN_GAP = "  "
@@ -23,21 +24,20 @@ def print_table(rows: Sequence[Sequence[str]], stream: TextIO) -> None:
 
 
 def table_for(rows: Sequence[Sequence[str]], stream: TextIO | None = None) -> str:
-    """The table as `print_table` writes it to a stream; without one, as it is said on stderr.
+    """The table as `print_table` writes it to a stream.
 
-    What is said has no codes, and fewer columns (`modules.terminal.progress.Progress.say`).
+    Without one it is a part of what is told on stderr: without styles, and as wide as lines there.
     """
     target = sys.stderr if stream is None else stream
     if not target.isatty():
         return table(rows)
     from modules.terminal.screen import screen_on, table_text  # late: rich takes 0.06 s
 
-    safe = [[printable(cell) for cell in row] for row in rows]
-    if stream is not None:
-        return table_text(safe, screen_on(target)).rstrip("\n")
-    columns = max(terminal_size().columns - FREE_COLUMNS, 1)
-    said = table_text(safe, screen_on(target, columns), head_style="")
-    return "\n".join(line.rstrip() for line in said.splitlines())
+    screen = screen_on(target)
+    if stream is None:
+        screen = screen_on(StringIO(), screen.width - FREE_COLUMNS)
+    lines = table_text([[printable(cell) for cell in row] for row in rows], screen).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

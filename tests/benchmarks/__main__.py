@@ -18,6 +18,8 @@ Measure = Callable[[Path], list[Row]]
 
 MEASURES = {
     "one_shot": "One-shot run of the INDIA request, cold process",
+    "first_prompt": "Until the first prompt at a terminal",
+    "display": "What showing a run costs",
     "footprint": "How much of ours an addition needs",
     "iteration": "One loop iteration",
     "peers": "A tool call over stdio, by client",

@@ -1,15 +1,29 @@
 """What composition trusts: bundled servers by their scripts, folders, and what entries name."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from config.schema import AgentProfile, AgentSection, DocumentsSection
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
+from core.base.redaction import Redactor
+from core.events import Event
+from core.provenance.checks import Doubt
+from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import Known, ProvenancePolicy, matches
+from core.provenance.permissions import Permission
+from core.session import MultiMCP
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.composition import provenance_policy
-from tests.doubles import tool
+from modules.composition import asking_leave, provenance_policy
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager
+from modules.models.scripted import ScriptedModel
+from modules.sandbox import Sandbox
+from modules.terminal.asking.questions import Questions
+from tests.core.dispatch.fixture_servers import server
+from tests.doubles import profile, tool
+from tests.modules.terminal.asking.person import Person
 
 
 def bundled(server: str, script: str) -> ServerSpec:
@@ -75,3 +89,49 @@ def test_a_session_of_an_earlier_process_that_read_something_is_remembered() -> 
     assert remembered("wiki")
     assert not remembered("sums")
     assert not remembered("wiki", refused=True)
+
+
+def asking(person: Person, folder: Path) -> AskLeave:
+    """What asks this person; the server `files` may reach the folder."""
+    asked = asking_leave(
+        Questions(person, lambda stage, text: None),
+        nullcontext,
+        lambda: ProvenancePolicy(texts={"files": (str(folder),)}),
+        Redactor({"API_KEY": "s3cr3t-of-mine"}),
+    )
+    assert asked is not None
+    return asked
+
+
+async def test_a_call_is_shown_with_its_difference_and_without_secrets(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old s3cr3t-of-mine\n", encoding="utf-8")
+    person = Person("n")
+    arguments: JsonObject = {"input": {"path": "a.txt", "content": "new s3cr3t-of-mine\n"}}
+    doubt = Doubt("tool", "files.write_file", "key", arguments)
+    always = Permission("files.write_file", "call", "key", "s3cr3t-of-mine")
+    assert await asking(person, tmp_path)("files.write_file", doubt, always) == Leave("no")
+    assert "│ -old [redacted API_KEY]\n│ +new [redacted API_KEY]\n" in person.shown
+    assert "s3cr3t" not in person.shown
+
+
+async def test_the_words_beside_a_no_stand_in_the_next_plans_prompt(tmp_path: Path) -> None:
+    async def nobody(_: Event) -> None:
+        """Hear an event."""
+
+    plans = ["await tools.pid()", "return 'FINAL_ANSWER: done'"]
+    model = ScriptedModel([f"async def solve():\n    {body}" for body in plans])
+    talk = Conversation(
+        profile(),
+        ModelManager(model),
+        MultiMCP([server("able")]),
+        Sandbox(),
+        tmp_path,
+        nobody,
+        policy=ProvenancePolicy(),
+        ask_leave=asking(Person("ask for the port instead"), tmp_path),
+    )
+    async with talk:
+        assert (await talk.ask("how many pids?")).answer == "done"
+    prompt = model.requests[-1].prompt
+    assert "able.pid was not called: the user did not allow this call" in prompt
+    assert 'the user\'s own words: "ask for the port instead"' in prompt

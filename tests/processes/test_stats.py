@@ -9,7 +9,7 @@ from core.values import Json
 from modules.session.records import MemoryRecord, array_of
 from tests.command_line import environment, write_profile
 from tests.modules.trace.session_items import call, item
-from tests.processes.screens import ScreenTerminal
+from tests.screens import ScreenTerminal
 
 NAME = "search_stored_documents_with_care"
 

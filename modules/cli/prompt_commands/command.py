@@ -12,7 +12,7 @@ from core.session import MultiMCP
 from modules.cli.docs import PromptDocuments
 from modules.conversation import Conversation
 from modules.interaction import Setting
-from modules.planning.by_hand import ByHand
+from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.session.kept import KeptSessions
 from modules.terminal.input.candidates import Candidate
 
@@ -36,7 +36,7 @@ class Ask:
     """What a handler gives that wants a request answered; see `Conversation.ask`."""
 
     request: str
-    by_hand: ByHand | None = None
+    by_hand: ByHand = NOTHING_BY_HAND
 
 
 @frozen

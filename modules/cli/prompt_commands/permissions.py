@@ -43,7 +43,7 @@ async def _permissions(at: AtPrompt, words: str) -> ExitCode:
 
 async def _overview(at: AtPrompt) -> str:
     """All that is allowed, numbered, and what decides about the rest."""
-    held, security = at.conversation.permissions, at.setting.profile.security
+    held, security = at.conversation.permissions, at.conversation.profile.security
     kept = await asyncio.to_thread(lambda: held.kept)
     approved = ", ".join(map(shown_name, at.setting.arguments.approve)) or "nothing"
     lines = ["allowed in this session:"]

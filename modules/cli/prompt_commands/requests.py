@@ -17,6 +17,7 @@ from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand, Sh
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.memory.past import Past, exchange_characters, room_characters
 from modules.planning.by_hand import GivenPlan, WrittenPlan
+from modules.planning.prompt.sizes import MeasuredPrompt
 from modules.session.history import exchanges, taken_back
 from modules.session.request import clean_request
 from modules.terminal.input.candidates import Candidate, path_candidates
@@ -181,9 +182,11 @@ def _read(words: str, bytes_max: int) -> str:
 
 async def _context(at: AtPrompt, words: str) -> ExitCode:
     """How large the next prompt would be, part by part."""
-    model = at.conversation.model
-    sizes = await at.conversation.next_prompt(clean_request(words) if words else "")
-    if sizes is None:
+    model, measured = at.conversation.model, MeasuredPrompt()
+    if model.traits.reads_text:
+        request = clean_request(words) if words else ""
+        await at.conversation.ask(request, by_hand=measured)
+    if (sizes := measured.sizes) is None:
         at.say("model", f"{model.name} reads no prompt: nothing has to fit into a context")
         return ExitCode.ANSWERED
     rows = [(part, f"{sizes.tokens(size):,}") for part, size in sizes.parts.items() if size]

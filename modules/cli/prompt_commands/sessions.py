@@ -26,7 +26,6 @@ from modules.terminal.input.codes import COPIED_BYTES_MAX, copy_text
 from modules.terminal.tables import table_for
 from modules.terminal.wording import activity_text, usage_text
 from modules.trace.spans import runs_of
-from modules.trace.text import tree_text
 
 SESSIONS_SHOWN: Final = 10
 """So many of the newest sessions are listed, where no number is said."""
@@ -123,6 +122,8 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         items = await asyncio.to_thread(at.kept.items, session_id)
     else:
         items = await at.conversation.loaded_items()
+    from modules.trace.text import tree_text  # late: it brings rich, which takes 0.06 s
+
     if not (runs := runs_of(items)):
         raise UsageError("nothing was asked in this session yet; /trace ID shows another")
     columns = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else None
@@ -161,11 +162,13 @@ async def _save(at: AtPrompt, words: str) -> ExitCode:
         StorageError: it can't be written.
     """
     try:
-        *options, name = sorted(shlex.split(words), key=lambda word: word not in SAVE_OPTIONS)
-    except ValueError as error:
-        raise UsageError(f"/save {words}: {error}".lower()) from error
-    if name in SAVE_OPTIONS or not {*options} <= SAVE_OPTIONS.keys():
-        raise UsageError("/save takes one file: /save answer.md, /save --session session.md")
+        given = shlex.split(words)
+    except ValueError:  # a quote that is not closed
+        given = []
+    options = [word for word in given if word in SAVE_OPTIONS]
+    names = [word for word in given if word not in SAVE_OPTIONS]
+    if len(names) != 1 or names[0].startswith("--"):
+        raise UsageError("/save takes one file: /save answer.md, /save --session 'my session.md'")
     if "--session" in options:
         items = await at.conversation.loaded_items()
         if not items:
@@ -173,7 +176,9 @@ async def _save(at: AtPrompt, words: str) -> ExitCode:
         text = session_markdown(at.conversation.session_id or "", items)
     else:
         text = await _last_answer(at)
-    file = await asyncio.to_thread(_write, name, at.redact(text), may_replace="--force" in options)
+    file = await asyncio.to_thread(
+        _write, names[0], at.redact(text), may_replace="--force" in options
+    )
     at.say("loop", f"wrote {file} ({counted(len(text), 'character')})")
     return ExitCode.ANSWERED
 
@@ -198,16 +203,16 @@ def _save_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
 async def _status(at: AtPrompt, words: str) -> ExitCode:
     """What answers here, and where it keeps things."""
     conversation, places = at.conversation, at.setting.places
-    profile = conversation.profile
+    profile, session_id = conversation.profile, conversation.session_id
     states = [f"{status.id} {status.state}" for status in at.dispatcher.status()]
     with at.during("sandbox", "the walls of the sandbox"):
         walls = await asyncio.to_thread(examine_walls, sandbox_limits(profile.sandbox))
     rows = [
         ("version", __version__),
         ("model", conversation.model.reason),
-        ("profile", str(at.setting.arguments.profile or places.config_file("profiles.yaml"))),
-        ("session", conversation.session_id or "the next request begins one"),
-        ("its file", str(conversation.session_file or "none yet") if at.kept.is_on else "none"),
+        ("profile", str(at.setting.profile_file)),
+        ("session", session_id or "the next request begins one"),
+        ("its file", str(at.kept.path(session_id)) if session_id and at.kept.is_on else "none"),
         ("memory", "on" if at.kept.is_on else "off (memory_service, or --no-memory)"),
         ("CORTEX_HOME", str(places.home)),
         ("servers", ", ".join(states) or "none"),
@@ -269,9 +274,9 @@ SESSION_COMMANDS: Final = (
         "Sessions",
         "the last answer, or the session, into a file",
         _save,
-        "[--session] [--force] FILE",
-        "The answer as it is, the session as markdown. A file that is there is replaced with "
-        "--force only.",
+        "[--session] FILE",
+        "The answer as it is, or the session as markdown. A file that is there is replaced with "
+        "--force alone.",
         _save_words,
     ),
     PromptCommand("status", "Sessions", "model, profile, session, servers, places, walls", _status),

@@ -1,11 +1,18 @@
 """How large a prompt is, part by part."""
 
+from dataclasses import replace
+
 from config.schema import AgentProfile
 from core.base.frozen import frozen
-from core.ports import DecisionInputs, ModelRequest, ModelTraits
+from core.context import Parts
+from core.ports import DecisionInputs, PlanReply
 from core.run.observation import observation_room
 from core.strategy import CHARACTERS_PER_TOKEN
+from core.turn import Plan
+from modules.decision import PlanWriter
 from modules.memory.past import Past, exchange_characters
+from modules.memory.remembering import Remembering
+from modules.planning.by_hand import NOT_RUN, WrittenPlan, with_strategy
 from modules.planning.prompt.stubs import summarize_tools
 from modules.session.attachments import texts_note
 
@@ -28,17 +35,42 @@ class PromptSizes:
         return round(characters / (self.characters_per_token or CHARACTERS_PER_TOKEN))
 
 
-def prompt_sizes(
-    request: ModelRequest,
-    inputs: DecisionInputs,
-    past: Past,
-    profile: AgentProfile,
-    traits: ModelTraits,
-) -> PromptSizes:
-    """The parts of the prompt that was written from `inputs` and `past`."""
-    tools_room = profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+class MeasuredPrompt(WrittenPlan):
+    """Measures the first prompt of a run as `sizes`; no model is asked, and nobody is told.
+
+    They stay None for a planner that reads no prompt.
+    """
+
+    is_told = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: PromptSizes | None = None
+
+    def profile(self, profile: AgentProfile) -> AgentProfile:
+        """One in which words alone perceive."""
+        return with_strategy(profile, perception="never")
+
+    def parts(self, parts: Parts) -> Parts:
+        """Those that come before a plan is asked for."""
+        writer = parts.generate_plan
+
+        async def measure(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+            if isinstance(writer, PlanWriter) and isinstance(writer.remember, Remembering):
+                past = writer.remember.told(inputs.history)
+                self.sizes = _sizes(writer, inputs, prompt_path, past)
+            return Plan(NOT_RUN)
+
+        return replace(super().parts(parts), generate_plan=measure)
+
+
+def _sizes(writer: PlanWriter, inputs: DecisionInputs, prompt_path: str, past: Past) -> PromptSizes:
+    """The parts of the prompt that would be written."""
+    request, traits = writer.request(inputs, prompt_path, past), writer.model.traits
+    tools_room = writer.profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     text_room = observation_room(traits.context_tokens)
     parts = {
+        "what guides it": len(writer.guided.section) + len(writer.guided.note),
         "tools": len(summarize_tools(inputs.tools, tools_room)),
         "what you stated": sum(map(len, past.facts)),
         "earlier sessions": sum(map(len, past.memories)),

@@ -1,5 +1,6 @@
 """The answer to a doubt about a call: yes, for once or always, or no, with words for the model."""
 
+import asyncio
 from typing import Final
 
 from core.provenance.asked import is_assent
@@ -10,7 +11,6 @@ from modules.terminal.asking.dialogue import Declined, Dialogue
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.forms import Unfit, typed
 from modules.terminal.asking.quoting import (
-    is_folded,
     keys,
     leave_text,
     prompt_line,
@@ -31,19 +31,23 @@ async def leave_given(
     Raises:
         Declined, Cancelled: nothing is.
     """
-    may_unfold = is_folded(doubt)
-    dialogue.write(leave_text(tool, doubt, change, is_whole=False) + _keys(always, may_unfold))
+    folded, whole = [  # a difference takes up to half a second
+        await asyncio.to_thread(leave_text, tool, doubt, change, is_whole=each)
+        for each in (False, True)
+    ]
+    may_unfold = folded != whole
+    dialogue.write(folded + _keys(always, may_unfold))
     while (answer := await typed(dialogue, _prompt(may_unfold), _meant)) is None:
         may_unfold = False
-        dialogue.write(leave_text(tool, doubt, change, is_whole=True) + _keys(always, may_unfold))
+        dialogue.write(whole + _keys(always, may_unfold))
     return answer
 
 
 def _keys(always: Permission, may_unfold: bool) -> str:
     """What may be typed, and how far an «always» reaches."""
-    meanings = ["y: yes, once", "n or Enter: no", "other words: no, and the model is told them"]
+    meanings = ["y: yes, once", "n or Enter: no", "other words: no, and the model reads them"]
     if may_unfold:
-        meanings.append("s: show all of it")
+        meanings.append("s: show all")
     meant = f"a: yes in this session, A: yes always, for {target_text(always)}"
     return keys(*meanings) + keys(meant)
 

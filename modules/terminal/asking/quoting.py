@@ -15,7 +15,7 @@ from core.provenance.checks import Doubt, DoubtKind
 from core.provenance.permissions import Permission, TargetKind
 from core.values import Json, JsonObject
 from modules.terminal.asking.file_changes import FileChange
-from modules.terminal.display.region import CYAN, DIM, GREEN, RED, has_colours
+from modules.terminal.display.region import CYAN, DIM, GREEN, RED, has_colours, terminal_size
 from modules.terminal.printing import printable, shown_name
 
 MARK = "│ "
@@ -86,11 +86,11 @@ def _difference(change: ToolChange) -> list[str]:
     return _unified(change.before, change.after, f"{name}, as it was", f"{name}, as it is now")
 
 
-def change_text(change: FileChange) -> str:
-    """How a file would differ, as a unified diff behind `MARK`."""
+def change_text(change: FileChange, most: int) -> str:
+    """How a file would differ, as a unified diff behind `MARK` of so many lines."""
     name = on_one_line(change.name)
     lines = _unified(change.before, change.after, f"{name}, as it is", f"{name}, as it would be")
-    return _marked(_shortened(lines, LINES_MAX)) or f"No line of {name} would change.\n"
+    return _marked(_shortened(lines, most)) or f"No line of {name} would change.\n"
 
 
 def _unified(before: str, after: str, name_before: str, name_after: str) -> list[str]:
@@ -98,7 +98,9 @@ def _unified(before: str, after: str, name_before: str, name_after: str) -> list
     lines = difflib.unified_diff(
         before.split("\n"), after.split("\n"), name_before, name_after, lineterm="", n=2
     )
-    return [_tinted(piece, _COLOURS.get(line[:1])) for line in lines for piece in _lines(line)]
+    return [
+        _tinted(piece, _COLOURS.get(line[:1])) for line in lines for piece in _lines(line, _INDENT)
+    ]
 
 
 def _tinted(line: str, number: str | None) -> str:
@@ -109,9 +111,9 @@ def _tinted(line: str, number: str | None) -> str:
 
 def _lines(text: str, indent: str = "") -> list[str]:
     """Printable lines that fit the terminal behind `MARK`; `indent` as for `wrapped`."""
-    from modules.terminal.screen import screen_on, wrapped  # late: rich takes 0.06 s
+    from modules.terminal.screen import wrapped  # late: rich takes 0.06 s
 
-    columns = max(screen_on(sys.stderr).width - len(MARK) - 1, _COLUMNS_MIN)
+    columns = max(terminal_size().columns - len(MARK) - 1, _COLUMNS_MIN)
     return wrapped(printable(with_hidden_shown(text)), columns, indent)
 
 
@@ -133,7 +135,7 @@ _TARGETS: Final[Mapping[TargetKind, str]] = {
     "any": "any arguments",
     "host": "any address of {}",
     "url": "the address {}",
-    "path": "the path {}, whatever is written there",
+    "path": "the path {}, whatever text goes with it",
     "address": "the e-mail address {}",
     "name": "the name {}",
     "call": "exactly these arguments: {}",
@@ -153,6 +155,12 @@ VALUE_CHARACTERS_MAX: Final = 20_000
 
 LINES_FOLDED: Final = 15
 """How many lines of one argument are shown at first."""
+
+LINES_BESIDE_CHANGE: Final = 3
+"""The same, where the difference that they make to a file is shown below."""
+
+CHANGE_LINES_FOLDED: Final = 40
+"""How many lines of such a difference are shown at first."""
 
 
 def heading(who: str, does: str) -> str:
@@ -190,9 +198,10 @@ def leave_text(tool: str, doubt: Doubt, change: FileChange | None, *, is_whole: 
             (_name_text(name, value), _value_text(value, is_whole))
             for name, value in arguments.items()
         ),
-        LINES_MAX if is_whole else LINES_FOLDED,
+        LINES_MAX if is_whole else LINES_FOLDED if change is None else LINES_BESIDE_CHANGE,
     )
-    differs = change_text(change) if change is not None else ""
+    most = LINES_MAX if is_whole else CHANGE_LINES_FOLDED
+    differs = "" if change is None else change_text(change, most)
     why = _filled(f"Why you are asked: {_WHY[doubt.kind]}.")
     if doubt.kind == "tool":
         return f"{asks}{call}{differs}{why}"
@@ -201,15 +210,6 @@ def leave_text(tool: str, doubt: Doubt, change: FileChange | None, *, is_whole: 
     warnings = url_warnings(doubt.value) if doubt.kind == "url" else ""
     may_be_read = _filled("Text that was read may have asked for it.")
     return f"{asks}{call}{differs}{why}{value}{warnings}{may_be_read}"
-
-
-def is_folded(doubt: Doubt) -> bool:
-    """Whether not all is shown of the arguments at first."""
-    return any(
-        _value_text(value, False) != _value_text(value, True)
-        or len(_lines(_value_text(value, False), _INDENT)) > LINES_FOLDED
-        for value in call_arguments(doubt).values()
-    )
 
 
 def _name_text(name: str, value: Json) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TextIO
 
 from modules.terminal.display.markdown import Layout, NotLaidOut, laid_out
+from modules.terminal.display.pictures import pictures_in
 from modules.terminal.display.region import has_colours
 from modules.terminal.display.terminals import knows_links
 from modules.terminal.screen import screen_on
@@ -19,7 +20,8 @@ def page_text(
 ) -> str | None:
     """The markdown laid out for the terminal behind a stream; None if it is to stay as it is.
 
-    Sources are looked for in `folders`.
+    Sources are looked for in `folders`. Pictures that the text names stand below it, where the
+    terminal can draw them.
 
     Without colours (NO_COLOR, TERM=dumb) no escape sequence is in it.
     """
@@ -34,4 +36,5 @@ def page_text(
         return page.plain
     with screen.capture() as shown:
         screen.print(page, soft_wrap=True, end="")
-    return shown.get()
+    pictures = pictures_in(markdown, environ, screen.width)
+    return f"{shown.get()}\n{pictures}" if pictures else shown.get()

@@ -52,7 +52,7 @@ UNKNOWN_INTENT: Final = "unknown"
 """What perception says that asked no model."""
 
 ARGUMENTS_FROM: Final = 40
-"""With less room, a call that has ended shows its result rather than half of both."""
+"""With less room, the arguments of a call that has ended give way to its result altogether."""
 
 BAR_COLUMNS: Final = 12
 

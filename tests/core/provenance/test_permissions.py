@@ -166,6 +166,18 @@ async def test_always_is_kept_for_the_agent_alone_and_read_anew_each_time(tmp_pa
     assert len(others.kept) == 1
 
 
+def test_another_agent_begins_with_what_it_may_itself(tmp_path: Path) -> None:
+    held, of_session = Permissions(tmp_path / "permissions.json", "me"), Permission("a.b", "any")
+    held.allow(of_session, for_good=False)
+    held.allow(Permission("c.d", "any"), for_good=True)
+    held.use("me")
+    assert held.cover([of_session])
+    held.use("other")
+    assert not held.cover([of_session, Permission("c.d", "any")])
+    held.use("me")
+    assert [each.tool for each in (*held.session, *held.kept)] == ["c.d"]
+
+
 async def test_strict_heeds_no_permission_and_asks_nobody() -> None:
     permissions, user = Permissions(), User()
     permissions.allow(Permission("web.read", "host", "https://a.test"), for_good=False)

@@ -11,7 +11,7 @@ from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
-from core.tools.content import ToolResult
+from core.tools.content import ImageBlock, TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import ActionResult, FinalAnswer
 from core.values import JsonObject
@@ -21,8 +21,14 @@ from tests.doubles import FakeDispatcher, context, planned, tool, value_result
 class Reporting(FakeDispatcher):
     """A dispatcher whose tool reports progress while it works, and once more afterwards."""
 
-    def __init__(self, reports: int, *, error: Exception | None = None, hang: bool = False) -> None:
-        super().__init__([tool("add", a="integer")], {"math.add": error or value_result(3)})
+    def __init__(
+        self,
+        reports: int,
+        *,
+        gives: ToolResult | Exception | None = None,
+        hang: bool = False,
+    ) -> None:
+        super().__init__([tool("add", a="integer")], {"math.add": gives or value_result(3)})
         self.reports = reports
         self.hang = hang
         self.late: OnProgress | None = None
@@ -63,6 +69,13 @@ async def told(dispatcher: Reporting, *, busy_turns: int = 0) -> list[Event]:
     return seen
 
 
+async def test_pictures_that_a_tool_gives_are_told_beside_its_result() -> None:
+    image = ImageBlock("aGk=", "image/png")
+    dispatcher = Reporting(0, gives=ToolResult((TextBlock("3"), image), {"result": 3}))
+    (finished,) = [e for e in await told(dispatcher) if isinstance(e, ToolCallFinished)]
+    assert (finished.call.result, finished.images) == (3, (image,))
+
+
 @pytest.mark.parametrize(("reports", "busy_turns", "most"), [(1, 0, 1), (3, 0, 3), (500, 40, 20)])
 async def test_progress_is_told_in_order_within_its_call_and_no_faster_than_it_is_read(
     reports: int, busy_turns: int, most: int
@@ -86,7 +99,7 @@ async def test_a_call_without_progress_tells_none() -> None:
 
 
 async def test_nothing_is_told_of_a_call_after_it_failed() -> None:
-    dispatcher = Reporting(5, error=ToolTimeout("math", "no answer"))
+    dispatcher = Reporting(5, gives=ToolTimeout("math", "no answer"))
     events = [type(event) for event in await told(dispatcher, busy_turns=3)]
     assert ToolCallProgress not in events[events.index(ToolCallFinished) :]
 

@@ -1,12 +1,13 @@
 """The scripted model: what it answers, and how loudly it fails."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from core.errors import ModelUnavailable, UsageError
-from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, TextModel
+from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, TextDelta, TextModel
 from core.turn import ModelPurpose, Usage
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.watched import collect_reply
@@ -50,6 +51,19 @@ async def test_a_sequence_serves_summaries_too_and_a_whole_reply_arrives_whole()
     assert await answer(model, asked("summary")) == whole
     assert await answer(model, asked("text")) == whole
     assert model.traits is traits
+
+
+async def test_a_paced_reply_comes_word_by_word_and_whole(tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    text = "  a  plan\nof four words "
+    file.write_text(json.dumps([{"text": text, "after": 0.01, "seconds": 0.05}]))
+    model = ScriptedModel.from_file(file)
+    began = time.monotonic()
+    deltas = [delta async for delta in model.stream(asked("decision"))]
+    assert time.monotonic() - began >= 0.06
+    words = [delta.text for delta in deltas if isinstance(delta, TextDelta)]
+    assert len(words) == 5
+    assert "".join(words) == text
 
 
 async def test_nothing_is_asked_of_a_stream_that_is_not_read() -> None:

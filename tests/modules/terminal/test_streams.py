@@ -1,10 +1,20 @@
 """A bug of ours: one line for the user, the traceback for the log."""
 
+import io
 import logging
 import stat
+import sys
 from pathlib import Path
 
-from modules.terminal.streams import MAX_MESSAGE_CHARACTERS, LogHandler, log_bug
+import pytest
+
+from modules.terminal.streams import (
+    MAX_MESSAGE_CHARACTERS,
+    Complaints,
+    LogHandler,
+    log_bug,
+)
+from tests.doubles import Terminal
 
 
 def bug(message: str) -> Exception:
@@ -26,6 +36,23 @@ def test_the_traceback_goes_to_a_log_of_this_user_alone_and_one_line_names_it(
     assert "in bug\n    raise OverflowError(message)" in text
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_message_is_broken_at_words_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    path = "/a/path/that/is/longer/than/a/line/of/the/terminal"
+    message = f"the profile names no model that is there: {path}\nsay which"
+    pipe, terminal = io.StringIO(), Terminal()
+    for stream in (pipe, terminal):
+        monkeypatch.setattr(sys, "stderr", stream)
+        Complaints({}).tell(message)
+    assert pipe.getvalue() == f"{message}\n"
+    assert terminal.getvalue().splitlines() == [
+        "the profile names no model that is",
+        "there:",
+        path,
+        "say which",
+    ]
 
 
 def test_a_log_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ async def test_what_is_allowed_is_shown_with_its_target_and_taken_back(tmp_path:
         await typed.run("/permissions")
         shown = typed.said.pop()
         assert "  1  web.read: any address of https://a.test\n" in shown
-        assert "  2  files.write_file: the path /x\\x1b[2J, whatever is written there\n" in shown
+        assert "  2  files.write_file: the path /x\\x1b[2J, whatever text goes with it\n" in shown
         assert "  3  files.write_file: any arguments\n" in shown
         await typed.run("/permissions forget 2")
         assert "no longer allowed: files.write_file: the path /x" in typed.said.pop()

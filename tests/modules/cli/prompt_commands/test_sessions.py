@@ -137,10 +137,10 @@ async def test_the_last_answer_and_the_session_are_saved_over_nothing(tmp_path: 
             await typed.run(f"/save {tmp_path}/none/x.md")
 
 
-@pytest.mark.parametrize("words", ["", "--session", "a b", "'a", "--all a"])
+@pytest.mark.parametrize("words", ["", "--session", "a b", "'a", "--all a", "--all"])
 async def test_save_takes_one_file(words: str, tmp_path: Path) -> None:
     async with Typed(tmp_path) as typed:
-        with pytest.raises(UsageError, match="/save"):
+        with pytest.raises(UsageError, match="/save takes one file"):
             await typed.run(f"/save {words}")
 
 

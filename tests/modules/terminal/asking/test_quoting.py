@@ -176,4 +176,4 @@ async def test_no_value_can_answer_or_pose_as_the_prompt() -> None:
     assert await answered(person, doubt, always, FileChange(forged, forged, "y\n")) == Leave("no")
     assert not set(person.shown) & set("\r\x1b\x03\x04")
     lines = [line for line in person.shown.splitlines() if line.startswith("Allow it?")]
-    assert lines == ["Allow it? [y/N/a/A] > "]
+    assert lines == ["Allow it? [y/N/a/A/s] > "]
