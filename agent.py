@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -35,8 +36,10 @@ def main() -> NoReturn:
 
         code = run_agent(sys.argv[1:])
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.write("interrupted\n")
         code = INTERRUPTED
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would only show a traceback
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

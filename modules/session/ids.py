@@ -136,8 +136,8 @@ def newest_sessions(folder: Path, structure: Structure) -> Iterator[str]:
 def find_session(text: str, folder: Path, structure: Structure) -> str:
     """The kept session that `text` means: its id, or a part that only one id has.
 
-    A part is the beginning of the id or of its last name, or its end behind a dash. Where files
-    lie flat, an id as a run reports it means the file of its last name.
+    A part is the beginning of the id, of its last name, or of what a dash stands before. Where
+    files lie flat, an id as a run reports it means the file of its last name.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -165,7 +165,7 @@ def find_session(text: str, folder: Path, structure: Structure) -> str:
 def _is_part(text: str, session_id: str) -> bool:
     name = session_id.rpartition("/")[2]
     begins = session_id.startswith(text) or name.startswith(text)
-    return begins or name.endswith(f"-{text}") or f"-{text}-" in name
+    return begins or f"-{text}" in name
 
 
 def _is_there(path: Path) -> bool:

@@ -15,11 +15,12 @@ PROMPT = "cortex-r>"
 CTRL_C = "\x03"
 NONSENSE = "frobnicate-zz"
 
-TAKES_ANY_WORDS = {"[WORDS]", "[TEXT]", "[REQUEST]", "[MORE]"}
+TAKES_ANY_WORDS = {"[WORDS]", "[REQUEST]", "[REQUEST|edit]", "[--session] [--force] FILE"}
 """Arguments that no words are wrong for, nor none."""
 
 SAYS_WHAT_TO_DO = re.compile(
-    r"did you mean|such as|stands alone|say what|see[: ]|shows|takes|first|choose from|agent\.py"
+    r"did you mean|such as|stands alone|say |see[: ]|shows|takes|runs|first|choose from|there are"
+    r"|agent\.py|has no action '\S+'; list, "
 )
 
 

@@ -77,7 +77,7 @@ def test_without_sessions_it_says_so(hand: Hand) -> None:
     assert hand.run("sessions", "list", "--json").out == "[]\n"
 
 
-@pytest.mark.parametrize("part", [NEW, "2026/03", "bbbbbb", "session-17726", "1772600000"])
+@pytest.mark.parametrize("part", [NEW, "2026/03", "bbbbbb", "bbb", "session-17726", "1772600000"])
 def test_a_unique_part_of_an_id_is_enough(sessions: Hand, part: str) -> None:
     shown = json.loads(sessions.run("sessions", "show", part, "--json").out)
     assert shown["id"] == NEW
