@@ -112,8 +112,9 @@ def test_a_file_that_is_no_profile_at_all_is_told_so_with_its_line(
 def test_a_file_nested_without_end_is_refused_and_does_not_end_the_process(
     tmp_path: Path, nest: str
 ) -> None:
-    """The YAML library recurses in C: 100,000 brackets would be a segmentation fault."""
-    assert "nested deeper than 50 levels" in profile_error(tmp_path, nest * 100_000)
+    """The YAML library recurses in C: 100,000 brackets were a segmentation fault before 6.0.4."""
+    told = profile_error(tmp_path, nest * 100_000)
+    assert "nested deeper than 50 levels" in told or "maximum nesting depth" in told
 
 
 def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -> None:

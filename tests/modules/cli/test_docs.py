@@ -111,8 +111,10 @@ async def test_a_mistake_at_the_prompt_starts_nothing(
     documents, said = prompt(tmp_path, "raise SystemExit(0)")
     for words in ("add 'open", "watch", "find x", "search"):
         assert await documents.run(words) == ExitCode.BAD_USAGE
-    assert len(said) == 2
-    assert "invalid choice: 'find'" in capsys.readouterr().err
+    assert len(said) == 4
+    assert "invalid choice: 'find'" in said[2]
+    assert said[3].endswith("required: WORDS; see /help docs")
+    assert capsys.readouterr().err == ""
 
 
 async def test_a_child_that_is_cancelled_is_gone(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_values_as_other_agents_files_have_them_are_read(line: str, value: str) 
         ("---\nname: x\nfoo: [\n---\n", "x.md:4: front matter: "),
         ("---\nname: x\nname: y\n---\n", "x.md:3: front matter: key 'name' stands twice"),
         ("---\n- a\n---\n", "x.md:2: the front matter is a list, not a section"),
-        (f"---\n{'[' * 5000}\n---\n", "x.md:2: front matter: nested deeper"),
+        (f"---\n{'- ' * 5000}\n---\n", "x.md:2: front matter: nested deeper"),
         (f"---\n{bomb(12)}\n---\n", "x.md:4: front matter: the alias *a0 may not stand here"),
         ("---\na: !!python/object/apply:os.getcwd []\n---\n", "x.md:2: front matter: could not"),
     ],
