@@ -51,6 +51,7 @@ class TestOneRequest:
         self, tmp_path: Path, run: Run
     ) -> None:
         terminal = run(*asking(tmp_path, "table"), "book a table")
+        terminal.expect_exact("\a")  # for who looks elsewhere
         terminal.expect_exact("server 'asking' asks")
         terminal.expect_exact("│ Which table would you like?")
         terminal.expect_exact("1/2 Guests (a whole number from 1 up to 12; required)")
