@@ -288,10 +288,10 @@ class MultiMCP:
         Raises:
             ServerError: it did not start.
         """
-        connection = self._connections[server_id]
-        if isinstance(connection, ServerConnection):
-            with self._hooks.waiting_for(f"server '{server_id}' to end"):
-                await connection.stop()
+        before = self._connections[server_id]
+        self._connections[server_id] = self._connection(self._specs[server_id])
+        with self._hooks.waiting_for(f"server '{server_id}' to end"):
+            await before.aclose()
         self.failures.pop(server_id, None)
         await self._start_for_use(server_id)
 

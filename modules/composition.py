@@ -246,11 +246,10 @@ def guide_for(places: Places, questions: Questions | None) -> Guide:
 
 
 def permissions_of(
-    profile: AgentProfile, places: Places, redactor: Redactor, progress: Progress
+    profile: AgentProfile, places: Places, redactor: Redactor, say: Callable[[str, str], None]
 ) -> Permissions:
     """What the user has allowed this profile's agent for good."""
-    file, tell = places.permissions_file, partial(progress.say, "tool")
-    return Permissions(file, profile.agent.id, redactor, tell)
+    return Permissions(places.permissions_file, profile.agent.id, redactor, partial(say, "tool"))
 
 
 def provenance_policy(

@@ -13,12 +13,11 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from core.base.frozen import frozen
 from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.errors import StorageError
-from core.events import Emit, Event, Notice, collect
+from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
 from core.provenance.guard import AskLeave, Provenance
@@ -43,7 +42,7 @@ from core.turn import (
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.guidance.guide import UNGUIDED, Guide, Guided
+from modules.guidance.guide import Guide, Guided, guided_for
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -54,8 +53,9 @@ from modules.model_manager import ModelManager
 from modules.offline.planner import servers_to_ask
 from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
-from modules.planning.answer_schema import AnswerSchema, ExpectedAnswer
+from modules.planning.answer_schema import ExpectedAnswer
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
+from modules.planning.demands import Demands
 from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
@@ -65,20 +65,6 @@ from modules.session.history import exchanges, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
-
-
-@frozen
-class Demands:
-    """What the user demands of each request, beside the request itself.
-
-    The answer must validate against `answer_schema`. After `timeout_seconds` the run ends without
-    one. `tools` are the only ones that it may use, by their names or those of their servers.
-    """
-
-    answer_schema: AnswerSchema | None = None
-    timeout_seconds: float | None = None
-    tools: tuple[str, ...] | None = None
-
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -103,6 +89,8 @@ class Conversation:
 
     Attributes:
         document_folders: where the documents lie that answers name as their sources.
+        permissions: what the user has allowed.
+        guide: what user and project have written for models that read.
     """
 
     def __init__(
@@ -151,7 +139,7 @@ class Conversation:
         self._memory_server = memory_server
         self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
-        self._guide = guide
+        self.guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -211,11 +199,6 @@ class Conversation:
     def policy(self) -> ProvenancePolicy:
         """What is trusted beside the user's words."""
         return self._policy or ProvenancePolicy()
-
-    @property
-    def guide(self) -> Guide | None:
-        """What user and project have written for the model, where it reads."""
-        return self._guide
 
     @property
     def items(self) -> list[MemoryItem]:
@@ -377,7 +360,7 @@ class Conversation:
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = AgentLoop(self._preparation.result())
-            kept = (self._recording(session.recorder),) if by_hand.is_kept else ()
+            kept = (session.recorder.telling(self._listener),) if by_hand.is_kept else ()
             told = (self._listener,) if by_hand.is_told else ()
             outcome = await collect(self._loop.run(), *kept, *told)
             if not by_hand.is_kept:
@@ -452,16 +435,8 @@ class Conversation:
         )
 
     async def _guided(self, request: str) -> Guided:
-        """What user and project have written for the model; nothing for one that reads none."""
-        traits = self._model.traits
-        if self._guide is None or not traits.reads_text:
-            return UNGUIDED
-        guided = await self._guide.for_request(
-            request, self._profile.guidance, traits.context_tokens
-        )
-        for notice in guided.notices:
-            await self._listener(Notice("guidance", notice))
-        return guided
+        where = (self._profile.guidance, self._model.traits, self._listener)
+        return await guided_for(self.guide, request, *where)
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -502,16 +477,6 @@ class Conversation:
     async def _tell_warnings(self, memory: MemoryManager) -> None:
         for warning in memory.take_warnings():
             await self._listener(Notice("memory", warning))
-
-    def _recording(self, recorder: SessionRecorder) -> Emit:
-        """The recorder as a listener, its own troubles told as notices."""
-
-        async def record(event: Event) -> None:
-            notice = await recorder(event)
-            if notice is not None:
-                await self._listener(notice)
-
-        return record
 
     async def _close_earlier(self) -> None:
         earlier, self._earlier = self._earlier, None
@@ -571,9 +536,7 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            given = texts
-            if any(name in plan.source for name in guided.variables):
-                given = (*await asyncio.to_thread(guided.given, plan.source), *texts)
+            given = (*await guided.given(plan.source), *texts)
             more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)

@@ -37,11 +37,12 @@ from modules.composition import (
     provenance_policy,
     sandbox_limits,
 )
-from modules.conversation import Conversation, Demands
+from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.serving.budget import FREE
 from modules.offline.welcome import asks_for_help
 from modules.planning.answer_schema import read_answer_schema
+from modules.planning.demands import Demands
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.stdin import Beside, StdinReader
@@ -220,7 +221,7 @@ class Interaction:
             document_folders(profile, places.home),
             memory_server_id(servers.specs, places.root),
             demands,
-            permissions_of(profile, places, redactor, self.progress),
+            permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
         )
 

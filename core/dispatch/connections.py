@@ -117,10 +117,6 @@ class ServerConnection:
         """
         return (await self._running()).tools
 
-    async def stop(self) -> None:
-        """End the server, in order and in bounded time; the next use starts it anew."""
-        await self._supervisor.stop()
-
     async def call(
         self,
         tool: ToolSpec | str,

@@ -50,13 +50,6 @@ class Supervisor:
             self._starting.add_done_callback(_see_exception)
         return await asyncio.shield(self._starting)
 
-    async def stop(self) -> None:
-        """End the server as `aclose` does; the next use starts it as if it had never run."""
-        await self.aclose()
-        self.instance = self.problem = None
-        self._has_been_up = False
-        self._backoff.reset()
-
     async def aclose(self) -> None:
         """End the server, in order and in bounded time, whether it is up or starting."""
         if self._starting is not None:

@@ -240,7 +240,7 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
         provenance = Provenance(
             Known(policy),
             asking_leave(display.questions, waiting, lambda: policy, redactor),
-            permissions_of(profile, around.places, redactor, display.progress),
+            permissions_of(profile, around.places, redactor, display.progress.say),
         )
         guard = _guard(source, dispatcher, provenance)
         report = await _report_on(source, dispatcher, sandbox, guard, display.progress, around)

@@ -53,6 +53,8 @@ async def run_shell(at: AtPrompt, command: str) -> ExitCode:
         raise UsageError(f"{shell} can't be started: {error}") from error
     if code == 0:
         return ExitCode.ANSWERED
+    if code < 0:
+        sys.stderr.write("\n")  # behind the ^C that the terminal shows
     how = f"ended with {code}" if code > 0 else f"was ended by {signal.Signals(-code).name}"
     at.say("shell", f"{one_line(command, COMMAND_CHARACTERS)}: {how}")
     return ExitCode.TOOL_FAILED

@@ -21,6 +21,7 @@ from modules.cli.prompt_commands.command import AtPrompt
 from modules.composition import (
     document_folders,
     memory_server_id,
+    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -28,8 +29,8 @@ from modules.interaction import MODELS_WAITED_FOR, Setting, chosen_model, withou
 from modules.model_manager import ModelManager
 from modules.session.kept import KeptSessions
 
-AS_LOADED: Final = ("keys", "plain")
-"""Keys of the terminal section that count from the next start on."""
+AT_ONCE: Final = frozenset({"shell"})
+"""Keys of the terminal section that don't wait for the next start."""
 
 
 async def use_model(at: AtPrompt, name: str) -> None:
@@ -56,6 +57,19 @@ async def use_profile(at: AtPrompt, file: Path) -> None:
     setting = replace(_with(at.setting, profile=file), profile=profile)
     servers = await asyncio.to_thread(_servers, at, setting)
     model = await _model(at, setting) if profile.llm != before.llm else None
+    # To its end even where Ctrl-C comes meanwhile: nobody means half a change. Waits are bounded.
+    change = asyncio.create_task(_change_profile(at, setting, servers, model))
+    try:
+        await asyncio.shield(change)
+    except asyncio.CancelledError:
+        await asyncio.wait({change})
+        raise
+
+
+async def _change_profile(
+    at: AtPrompt, setting: Setting, servers: ServerList, model: ModelManager | None
+) -> None:
+    before, profile = at.setting.profile, setting.profile
     await at.conversation.sandbox.use(sandbox_limits(profile.sandbox), profile.sandbox.require)
     if model is not None:
         await _hand_over(at, setting, model)
@@ -65,9 +79,12 @@ async def use_profile(at: AtPrompt, file: Path) -> None:
     at.documents = PromptDocuments(setting.places, profile, at.environ, at.say)
     for told in await use_servers(at, servers):
         at.say("mcp", told)
-    for key in AS_LOADED:
-        if getattr(profile.terminal, key) != getattr(before.terminal, key):
-            at.say("config", f"terminal.{key} counts from the next start of the program on")
+    if profile.agent.id != before.agent.id:
+        redactor = setting.complaints.redactor
+        at.conversation.permissions = permissions_of(profile, setting.places, redactor, at.say)
+    old, new = before.terminal.model_dump(), profile.terminal.model_dump()
+    for key in [key for key in new if new[key] != old[key] and key not in AT_ONCE]:
+        at.say("config", f"terminal.{key} counts from the next start of the program on")
 
 
 async def use_strategy(at: AtPrompt, key: str, text: str) -> None:

@@ -19,7 +19,8 @@ from config.schema import GuidanceSection
 from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import one_line
-from core.ports import TextInput
+from core.events import Emit, Notice
+from core.ports import ModelTraits, TextInput
 from core.provenance.borders import harmless
 from core.run.observation import CHARACTERS_PER_TOKEN, shorten
 from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
@@ -87,12 +88,14 @@ class Guided:
     variables: Variables = field(default_factory=dict[str, tuple[GuidanceText, str]])
     notices: tuple[str, ...] = ()
 
-    def given(self, source: str) -> tuple[TextInput, ...]:
-        """The variables that a plan names; reads the files."""
+    async def given(self, source: str) -> tuple[TextInput, ...]:
+        """The variables that a plan names; reads the files in a thread."""
         return tuple(
-            TextInput(name, self._content(skill, relative))
-            for name, (skill, relative) in self.variables.items()
-            if name in source
+            [
+                TextInput(name, await asyncio.to_thread(self._content, *self.variables[name]))
+                for name in self.variables
+                if name in source
+            ]
         )
 
     def _content(self, skill: GuidanceText, relative: str) -> str:
@@ -129,7 +132,9 @@ class Guide:
         used = [text for text in instructions.texts if await self._is_trusted(text)]
         near = [skill for skill in _near(skills.texts, request) if await self._is_trusted(skill)]
         known = [skill for skill in skills.texts if self.verdict(skill)]
-        self._tell("; ".join(f"{text.kind} {text.name}" for text in (*used, *near)))
+        labels = [f"{text.kind} {text.name}" for text in (*used, *near)]
+        self._tell("; ".join(label for label in labels if label not in self._told))
+        self._told.update(labels)
         room = CHARACTERS_MAX
         if context_tokens is not None:
             room = min(room, context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN)
@@ -176,6 +181,18 @@ class Guide:
         if line and line not in self._told:
             self._told.add(line)
             self._notices.append(line)
+
+
+async def guided_for(
+    guide: Guide | None, request: str, wanted: GuidanceSection, traits: ModelTraits, emit: Emit
+) -> Guided:
+    """What the prompts of a model are given, told by `emit`; nothing for one that reads none."""
+    if guide is None or not traits.reads_text:
+        return UNGUIDED
+    guided = await guide.for_request(request, wanted, traits.context_tokens)
+    for notice in guided.notices:
+        await emit(Notice("guidance", notice))
+    return guided
 
 
 def _near(skills: Sequence[GuidanceText], request: str) -> list[GuidanceText]:

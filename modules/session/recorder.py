@@ -16,6 +16,7 @@ from core.errors import StorageError
 from core.events import (
     Answered,
     Clarified,
+    Emit,
     Event,
     ModelAnswered,
     ModelAsked,
@@ -112,6 +113,15 @@ class SessionRecorder:
         self._model_calls: list[Json] = []  # since the last item that tells of them
         self._perception: JsonObject = {}  # of the step whose plan comes next
         self._step_began = 0.0
+
+    def telling(self, emit: Emit) -> Emit:
+        """It as a listener; its own troubles are told by `emit`, as notices."""
+
+        async def record(event: Event) -> None:
+            if (notice := await self(event)) is not None:
+                await emit(notice)
+
+        return record
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""

@@ -167,7 +167,8 @@ SETTING_COMMANDS: Final = (
         "[NAME|FILE]",
         "A NAME is that of a file beside profiles.yaml under CORTEX_HOME/config. Persona, "
         "strategy, limits, security, memory and model count from the next request on; servers "
-        "that both profiles start alike stay up. terminal.keys and terminal.plain want a restart.",
+        "that both profiles start alike stay up. terminal.shell counts, too; the rest of that "
+        "section wants a restart.",
         _profile_names,
     ),
     PromptCommand(

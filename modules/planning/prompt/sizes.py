@@ -70,8 +70,8 @@ def _sizes(writer: PlanWriter, inputs: DecisionInputs, prompt_path: str, past: P
     tools_room = writer.profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     text_room = observation_room(traits.context_tokens)
     parts = {
-        "what guides it": len(writer.guided.section) + len(writer.guided.note),
         "tools": len(summarize_tools(inputs.tools, tools_room)),
+        "your texts and the project's": len(writer.guided.section) + len(writer.guided.note),
         "what you stated": sum(map(len, past.facts)),
         "earlier sessions": sum(map(len, past.memories)),
         "notes on this session": len(past.summary),

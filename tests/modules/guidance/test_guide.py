@@ -48,18 +48,25 @@ async def guided(
 
 async def test_where_there_is_nothing_nothing_is_said(around: Around) -> None:
     found = await guided(around.guide())
-    assert (found.section, found.note, found.notices, found.given("skill_x")) == ("", "", (), ())
+    assert (found.section, found.note, found.notices, await found.given("skill_x")) == (
+        "",
+        "",
+        (),
+        (),
+    )
 
 
 async def test_the_users_own_texts_are_used_without_a_question(around: Around) -> None:
     put(around.home / "CORTEX.md", "answer in German")
     put_skill(around.home / "skills", "release-notes", "list what changed", "Write release notes")
-    found = await guided(around.guide(), "write the release notes")
+    guide = around.guide()
+    found = await guided(guide, "write the release notes")
     assert "answer in German" in found.section
     assert "- `skill_release_notes`: Write release notes" in found.section
     assert "list what changed" in found.note
     (notice,) = found.notices
     assert notice.endswith("CORTEX.md; skill release-notes")
+    assert (await guided(guide)).notices == (), "each is told once"
 
 
 async def test_nothing_of_a_project_is_used_before_a_yes(around: Around) -> None:
@@ -125,12 +132,14 @@ async def test_a_plan_has_skills_and_their_files_as_variables(around: Around) ->
         "skill_pdf_forms_deep_more_md",
     ]
     assert "`skill_pdf_forms_deep_more_md` (deep/more.md)" in found.note
-    given = {text.name: text.text for text in found.given("x = skill_pdf_forms_deep_more_md")}
+    texts = await found.given("x = skill_pdf_forms_deep_more_md")
+    given = {text.name: text.text for text in texts}
     assert given["skill_pdf_forms_deep_more_md"] == "about boxes"
     assert given["skill_pdf_forms"].startswith("use the box\nFiles beside it")
-    assert found.given("return 'nothing of the kind'") == ()
+    assert await found.given("return 'nothing of the kind'") == ()
     (folder / "deep" / "more.md").unlink()
-    (text,) = (t for t in found.given("skill_pdf_forms_deep_more_md") if t.name.endswith("md"))
+    texts = await found.given("skill_pdf_forms_deep_more_md")
+    (text,) = (text for text in texts if text.name.endswith("md"))
     assert text.text.startswith("[the file can't be read: ")
 
 

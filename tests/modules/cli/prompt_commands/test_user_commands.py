@@ -82,7 +82,8 @@ async def test_only_so_many_are_read(tmp_path: Path) -> None:
     for number in range(COMMANDS_MAX + 5):
         put(tmp_path / "commands" / f"c{number:03}.md", "x")
     async with Typed(tmp_path) as typed:
-        assert len(typed.proposed("/c0") + typed.proposed("/c1")) == COMMANDS_MAX
+        mine = [name for name in typed.proposed("/c") if name[2:].isdigit()]
+        assert len(mine) == COMMANDS_MAX
         assert await typed.run("/c000") == Ask("x")
         (told,) = typed.said
         assert f"only {COMMANDS_MAX} commands" in told

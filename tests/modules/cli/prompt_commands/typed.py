@@ -29,7 +29,7 @@ from modules.models.scripted import Reply, ScriptedModel
 from modules.sandbox import Sandbox
 from modules.session.kept import KeptSessions
 from modules.terminal.streams import Complaints
-from tests.command_line import ROOT
+from tests.command_line import NO_MODEL_SERVER, ROOT
 from tests.core.dispatch.fixture_servers import QUICK
 from tests.doubles import profile as usual_profile
 
@@ -48,6 +48,7 @@ class Typed:
         slow_start_seconds: float = 5,
         environ: Mapping[str, str] | None = None,
         planner: TextModel | None = None,
+        arguments: Sequence[str] = (),
     ) -> None:
         self.said: list[str] = []
         self.events: list[Event] = []
@@ -69,7 +70,7 @@ class Typed:
         )
         self.at = AtPrompt(
             Setting(
-                parse_arguments([], "0"),
+                parse_arguments(arguments, "0"),
                 places,
                 Complaints({}),
                 used,
@@ -79,7 +80,7 @@ class Typed:
             self.conversation,
             self.dispatcher,
             KeptSessions(used, home, self.say),
-            PromptDocuments(places, used, environ or {}, self.say),
+            PromptDocuments(places, used, NO_MODEL_SERVER | {**(environ or {})}, self.say),
             lambda stage, text: nullcontext(),
             self.say,
         )
