@@ -24,7 +24,7 @@ PHASES = {
     "starting": "server 'silent'",
     "tool": "gate.hold(",
     "printing": "line 1",
-    "question": "(a whole number",
+    "question": "required)\n>",
 }
 """What a screen shows in each phase."""
 
