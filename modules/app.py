@@ -1,7 +1,7 @@
 """The program from its arguments to its exit code: what is light, and what makes a start fast.
 
 The configuration is read and the servers that the request needs are spawned; only then
-`modules.interaction` is imported, with all that answers requests. A command is imported when it
+`modules.cli.interaction` is imported, with all that answers requests. A command is imported when it
 is named.
 """
 
@@ -114,7 +114,7 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         verbose, quiet = arguments.verbose, arguments.quiet
         waits = Waits(sys.stderr, complaints.say, verbose=verbose, quiet=quiet)
         with waits.during("loop", "its own parts to load"):
-            from modules.interaction import Setting, answer  # late: all that answers requests
+            from modules.cli.interaction import Setting, answer  # late: all that answers requests
         setting = Setting(arguments, places, complaints, profile, servers, spawned)
         if request is not None:
             return answer(request, setting, waits)

@@ -20,6 +20,7 @@ from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from core.version import __version__
+from modules.cli.composition import sandbox_limits
 from modules.cli.doctor_configuration import (
     documents_checks,
     file_checks,
@@ -31,7 +32,6 @@ from modules.cli.doctor_findings import Check, State, check_document, checks_tex
 from modules.cli.doctor_models import model_checks
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
-from modules.composition import sandbox_limits
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.walls.launcher import ADVICE, Wall, examine_walls
 

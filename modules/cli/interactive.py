@@ -11,11 +11,11 @@ from contextlib import nullcontext
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
 from modules.cli.docs import PromptDocuments
+from modules.cli.interaction import Interaction, Setting
 from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
 from modules.cli.prompt_commands.dispatch import PromptCommands
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
-from modules.interaction import Interaction, Setting
 from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line

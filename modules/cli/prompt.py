@@ -6,10 +6,10 @@ from dataclasses import replace
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
+from modules.cli.composition import guide_for
 from modules.cli.parser import add_instructions_option, command_parser, read_words
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
-from modules.composition import guide_for
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from config.servers import ServerSpec
 from core.session import MultiMCP
+from modules.cli.composition import Display, ServerAccess, build_dispatcher, open_display
 from modules.cli.surroundings import Surroundings
-from modules.composition import Display, ServerAccess, build_dispatcher, open_display
 
 
 @asynccontextmanager

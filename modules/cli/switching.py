@@ -16,16 +16,16 @@ from config.settings import SettingsError
 from config.texts import TextProblem, load_yaml
 from core.session import runs_alike
 from modules.cli.command_line import Arguments
-from modules.cli.docs import PromptDocuments
-from modules.cli.prompt_commands.command import AtPrompt
-from modules.composition import (
+from modules.cli.composition import (
     document_folders,
     memory_server_id,
     permissions_of,
     provenance_policy,
     sandbox_limits,
 )
-from modules.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
+from modules.cli.docs import PromptDocuments
+from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
+from modules.cli.prompt_commands.command import AtPrompt
 from modules.model_manager import ModelManager
 from modules.session.kept import KeptSessions
 

@@ -16,7 +16,7 @@ from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
 from core.session import MultiMCP
-from modules.composition import (
+from modules.cli.composition import (
     ServerAccess,
     build_dispatcher,
     open_display,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.ports import TextModel
-from modules.composition import sandbox_limits
+from modules.cli.composition import sandbox_limits
 from modules.offline.planner import OfflineModel
 from modules.sandbox import Sandbox
 from tests.benchmarks.environments import NotInstalled

@@ -10,8 +10,8 @@ from core.base.memory.exchanges import dated_exchanges
 from core.errors import ExitCode
 from core.session import MultiMCP
 from modules.cli.docs import PromptDocuments
+from modules.cli.interaction import Setting
 from modules.conversation import Conversation
-from modules.interaction import Setting
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.session.kept import KeptSessions
 from modules.terminal.input.candidates import Candidate

@@ -7,8 +7,8 @@ from typing import Final
 from core.base.text import near_names
 from core.errors import ExitCode, StorageError, UsageError
 from core.provenance.permissions import Permission, named_permission
+from modules.cli.composition import home_folder
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
-from modules.composition import home_folder
 from modules.terminal.asking.quoting import target_text
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.printing import shown_name

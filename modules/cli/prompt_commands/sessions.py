@@ -14,10 +14,10 @@ from core.base.text import counted
 from core.errors import ExitCode, StorageError, UsageError
 from core.turn import Usage
 from core.version import __version__
+from modules.cli.composition import sandbox_limits
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.cli.prompt_commands.requests import paths
 from modules.cli.sessions_markdown import session_markdown
-from modules.composition import sandbox_limits
 from modules.sandbox.walls.launcher import examine_walls
 from modules.session.history import activity_of, exchanges, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
@@ -151,7 +151,7 @@ async def _last_answer(at: AtPrompt) -> str:
     for exchange in reversed(exchanges(await at.conversation.loaded_items())):
         if exchange.answer is not None:
             return exchange.answer
-    raise UsageError("there is no answer in this session yet")
+    raise UsageError("there is no answer in this session yet; ask something first")
 
 
 async def _save(at: AtPrompt, words: str) -> ExitCode:

@@ -11,10 +11,10 @@ from config.models_file import load_models
 from config.schema import StrategyProfile
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
+from modules.cli.interaction import MODELS_WAITED_FOR
 from modules.cli.models import ModelRow, model_rows, model_table, prices_told
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.cli.switching import use_model, use_profile, use_strategy
-from modules.interaction import MODELS_WAITED_FOR
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
 

@@ -24,8 +24,7 @@ from core.events import Emit, Event
 from core.process.server import SpawnedServer
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
-from modules.cli.event_stream import EventWriter
-from modules.composition import (
+from modules.cli.composition import (
     ServerAccess,
     asking_leave,
     build_dispatcher,
@@ -37,6 +36,7 @@ from modules.composition import (
     provenance_policy,
     sandbox_limits,
 )
+from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.serving.budget import FREE

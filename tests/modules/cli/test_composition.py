@@ -15,7 +15,7 @@ from core.provenance.permissions import Permission
 from core.session import MultiMCP
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.composition import asking_leave, provenance_policy
+from modules.cli.composition import asking_leave, provenance_policy
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
