@@ -43,10 +43,10 @@ def options(
         else:
             name = "silent" if phase == "starting" else "asking"
             server = f"id: {name}\nscript: {SERVERS / f'{name}_server.py'}\ndescription: can add"
-            calls = plan("return await tools.insisting()")
+            calls = plan("return await tools.table()")
             yield [
                 *("--profile", str(write_profile(tmp_path, server))),
-                *("--model", script(tmp_path, [calls]), "--approve", "asking.insisting"),
+                *("--model", script(tmp_path, [calls]), "--approve", "asking.table"),
             ]
 
 
