@@ -17,14 +17,13 @@ from core.ports import (
     RecallTools,
     RunPlan,
     SessionMemory,
-    TextInput,
 )
 from core.provenance.guard import Provenance
 from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
-from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step
+from core.turn import Attempt, Exchange, MemoryItem, PerceptionResult, Step, TextInput
 
 __all__ = [
     "AgentContext",

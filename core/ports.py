@@ -31,6 +31,7 @@ from core.turn import (
     Plan,
     PlanningMode,
     PlanStyle,
+    TextInput,
     Usage,
 )
 from core.values import JsonObject
@@ -75,7 +76,7 @@ class DecisionInputs:
     step: int = 1
     max_steps: int = 3
     images: tuple["ImageInput", ...] = ()
-    texts: tuple["TextInput", ...] = ()
+    texts: tuple[TextInput, ...] = ()
     last_try: bool = False
     shortlist: tuple[str, ...] = ()
     failing: tuple[ToolRecord, ...] = ()
@@ -83,29 +84,6 @@ class DecisionInputs:
     borders: Borders | None = None
     down: Mapping[str, str] = field(default_factory=dict[str, str])
     memory: str = ""
-
-
-@frozen
-class TextInput:
-    """A text that goes with a request; a plan has it as a variable of that name.
-
-    `source` is what the user calls it, where that is no name for a variable: a path.
-    """
-
-    name: str
-    text: str = field(repr=False)
-    source: str = ""
-
-    @property
-    def lines(self) -> int:
-        """How many lines it has; the last need not end in a line break."""
-        return self.text.count("\n") + (not self.text.endswith("\n"))
-
-    @property
-    def described(self) -> str:
-        """`stdin (3 lines, 42 characters)`."""
-        lines = "1 line" if self.lines == 1 else f"{self.lines:,} lines"
-        return f"{self.source or self.name} ({lines}, {len(self.text):,} characters)"
 
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp", "image/gif"]

@@ -451,7 +451,8 @@ class MultiMCP:
             if self._listings.get(name) == tools:
                 return
             admitted = Admitted(tools)
-            if self._pins is not None:
+            # Of bundled servers the code is this program, and changes with it.
+            if self._pins is not None and not self._specs[name].bundled:
                 admitted = await self._pins.admit(self._specs[name], tools, self._questions.approve)
             for note in admitted.notes:
                 await self._hooks.on_notice(note)

@@ -64,6 +64,29 @@ class PerceptionResult(BaseModel):
 
 
 @frozen
+class TextInput:
+    """A text that goes with a request; a plan has it as a variable of that name.
+
+    `source` is what the user calls it, where that is no name for a variable: a path.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    source: str = ""
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has; the last need not end in a line break."""
+        return self.text.count("\n") + (not self.text.endswith("\n"))
+
+    @property
+    def described(self) -> str:
+        """`stdin (3 lines, 42 characters)`."""
+        lines = "1 line" if self.lines == 1 else f"{self.lines:,} lines"
+        return f"{self.source or self.name} ({lines}, {len(self.text):,} characters)"
+
+
+@frozen
 class Exchange:
     """One earlier request of the session and its answer; None if it got none."""
 

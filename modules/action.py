@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from core.base.json_text import json_start, texts_in
 from core.base.text import shorten
-from core.ports import CallTool, OnRepaired, TextInput, ToolCaller
+from core.ports import CallTool, OnRepaired, ToolCaller
 from core.run.observation import SHORT_ANSWER_CHARACTERS
 from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
@@ -38,6 +38,7 @@ from core.turn import (
     Plan,
     PlanFailed,
     PlanFailure,
+    TextInput,
 )
 from core.values import Json, JsonObject
 from modules.planning.check.hints import with_value_hints

@@ -19,7 +19,7 @@ from core.context import AgentContext, Parts
 from core.errors import StorageError
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired, TextInput
+from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
@@ -36,13 +36,14 @@ from core.turn import (
     PerceptionResult,
     Plan,
     RunOutcome,
+    TextInput,
     Usage,
     used_since,
 )
 from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.guidance.guide import Guide, Guided, guided_for
+from modules.guidance.guide import UNGUIDED, Guide, Guided, guided_for
 from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
 from modules.memory.long_term import FACTS_SHARE, LongTermMemory
 from modules.memory.past import room_characters
@@ -435,7 +436,11 @@ class Conversation:
         )
 
     async def _guided(self, request: str) -> Guided:
-        where = (self._profile.guidance, self._model.traits, self._listener)
+        """What user and project have written for the model; nothing for one that reads none."""
+        traits = self._model.traits
+        if self.guide is None or not traits.reads_text:
+            return UNGUIDED
+        where = (self._profile.guidance, traits.context_tokens, self._listener)
         return await guided_for(self.guide, request, *where)
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
@@ -536,7 +541,7 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            given = (*await guided.given(plan.source), *texts)
+            given = (*await guided.given(plan.source), *texts) if guided.variables else texts
             more = (on_repaired, given, prepare, memory)
             ran = await run_plan(plan, tools, call, self._sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -80,19 +80,23 @@ class _Seen:
     notes: list[str] = field(default_factory=list[str])
 
 
+@dataclass
 class ToolPins:
-    """The pins of all servers, in one file that is shared by all processes of the user."""
+    """The pins of all servers, in one file that is shared by all processes of the user.
 
-    def __init__(self, file: Path, *, allow_changes: bool = False) -> None:
-        """Touch nothing yet; with `allow_changes`, changes are accepted without asking."""
-        self._file = file
-        self._allow_changes = allow_changes
-        self._declined: dict[tuple[str, str], set[str]] = {}
-        self._refusals: Counter[str] = Counter()
+    With `allow_changes`, changes are accepted without asking.
+    """
+
+    file: Path
+    allow_changes: bool = False
+    _declined: dict[tuple[str, str], set[str]] = field(
+        init=False, default_factory=dict[tuple[str, str], set[str]]
+    )
+    _refusals: Counter[str] = field(init=False, default_factory=Counter[str])
 
     @cached_property
     def _store(self) -> PinStore:
-        return PinStore(self._file)
+        return PinStore(self.file)
 
     async def admit(
         self, spec: ServerSpec, tools: Sequence[ToolSpec], approve: Approve
@@ -108,11 +112,7 @@ class ToolPins:
 
         Tools whose names hold hidden characters are left out: they pose as others. Descriptions
         lose them, so that the planner reads what a person would see; a note says so.
-
-        Bundled servers pass as they are: their code is this program, and changes with it.
         """
-        if spec.bundled:
-            return Admitted(list(tools))
         first: dict[str, ToolSpec] = {}
         for tool in tools:
             first.setdefault(tool.name, tool)
@@ -160,7 +160,7 @@ class ToolPins:
         """Names refused, and notes; accepted changes are pinned."""
         if not changes:
             return [], []
-        if self._allow_changes:
+        if self.allow_changes:
             await asyncio.to_thread(self._pin, spec, changes)
             return [], [f"{_changed(spec, changes)}; accepted, as {ALLOW_OPTION} says"]
         new = [change for change in changes if not self._has_declined(spec, change)]

@@ -14,7 +14,7 @@ even then the addresses and paths in them are looked at, as with `--approve`.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -140,31 +140,31 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
+@dataclass
 class Permissions:
     """What one agent may do unasked: for this session, and for good in a file of all agents.
 
     The file is read anew each time, so that what is taken back elsewhere holds at once. Every
     method but `begin_session` and `use` may block for a moment.
+
+    Attributes:
+        file: holds what is allowed for good; None where nothing can be.
+        agent: whose lines in the file count.
+        redactor: a call that holds a secret is not kept.
+        tell: says a line to the user.
+        session: what is allowed for this session.
     """
 
-    def __init__(
-        self,
-        file: Path | None = None,
-        agent: str = "",
-        redactor: Redactor | None = None,
-        tell: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        """Allow nothing yet but what the file has for `agent`; `tell` says a line to the user."""
-        self.file = file
-        self.session: tuple[Permission, ...] = ()
-        self._agent = agent
-        self._redactor = redactor or Redactor({})
-        self._tell = tell
+    file: Path | None = None
+    agent: str = ""
+    redactor: Redactor = field(default_factory=lambda: Redactor({}))
+    tell: Callable[[str], None] = lambda text: None
+    session: tuple[Permission, ...] = ()
 
     def use(self, agent: str) -> None:
         """Go by what another agent may do, if it is another."""
-        if agent != self._agent:
-            self._agent, self.session = agent, ()
+        if agent != self.agent:
+            self.agent, self.session = agent, ()
 
     def begin_session(self) -> None:
         """Forget what holds for a session: another one begins."""
@@ -173,7 +173,7 @@ class Permissions:
     @property
     def kept(self) -> tuple[Permission, ...]:
         """Those that outlast a session, the oldest first; none of a file that is damaged."""
-        return _of_agent(self._read(), self._agent)
+        return _of_agent(self._read(), self.agent)
 
     def cover(self, wanted: Iterable[Permission]) -> bool:
         """Whether one of these is allowed."""
@@ -187,7 +187,7 @@ class Permissions:
         """
         why_not = self._keep(new, arguments) if for_good else ""
         if why_not:
-            self._tell(f"allowed for this session only: {why_not}")
+            self.tell(f"allowed for this session only: {why_not}")
         if (why_not or not for_good) and new not in self.session:
             self.session = (*self.session, new)[-PERMISSIONS_MAX:]
 
@@ -202,27 +202,27 @@ class Permissions:
         if self.file is not None and forgotten & {*self.kept}:
             with folder_locked(self.file):
                 agents = self._read()
-                left = [p for p in _of_agent(agents, self._agent) if p not in forgotten]
-                _write(self.file, {**agents, self._agent: _rows(left)})
+                left = [p for p in _of_agent(agents, self.agent) if p not in forgotten]
+                _write(self.file, {**agents, self.agent: _rows(left)})
 
     def _keep(self, new: Permission, arguments: Json) -> str:
         """Keep it; why that can't be, else nothing."""
         if self.file is None:
             return "nothing is kept here"
         seen: Json = [new.target, new.shown, arguments]
-        if self._redactor.json(seen) != seen:
+        if self.redactor.json(seen) != seen:
             return "a secret is in it, and none is kept"
         if len(new.target) > TARGET_CHARACTERS_MAX:
             return "it is too long to be kept"
         try:
             with folder_locked(self.file):
                 agents = self._read()
-                kept = _of_agent(agents, self._agent)
+                kept = _of_agent(agents, self.agent)
                 number = sum(len(rows) for rows in agents.values() if isinstance(rows, list))
                 if number >= PERMISSIONS_MAX:
                     return f"{counted(PERMISSIONS_MAX, 'permission')} are kept already; forget some"
                 if new not in kept:
-                    _write(self.file, {**agents, self._agent: _rows([*kept, new])})
+                    _write(self.file, {**agents, self.agent: _rows([*kept, new])})
         except OSError as error:
             return f"{self.file} can't be written: {error.strerror or error}"
         return ""

@@ -8,8 +8,7 @@ from core.base.redaction import Redactor
 from core.events import Answered, Event, ModelAnswered, RunFinished, StepFinished
 from core.values import JsonObject
 from modules.terminal.answer import SCHEMA_VERSION, Room, plain_json, step_end
-from modules.terminal.printing import print_document
-from modules.terminal.streams import writing_stdout
+from modules.terminal.streams import print_document, writing_stdout
 
 EVENT_CHARACTERS_MAX: Final = 64_000
 """About so much an event may take: what is longer is cut, and stands whole in the result."""

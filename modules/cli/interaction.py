@@ -45,7 +45,7 @@ from modules.planning.answer_schema import read_answer_schema
 from modules.planning.demands import Demands
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
-from modules.session.stdin import Beside, StdinReader
+from modules.session.request import Beside, StdinReader
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, writing_stdout

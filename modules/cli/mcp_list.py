@@ -16,7 +16,7 @@ from core.dispatch.start_failures import StartFailures
 from core.errors import ExitCode
 from core.values import Json, JsonObject
 from modules.cli.surroundings import Surroundings
-from modules.terminal.printing import shortened
+from modules.terminal.streams import shortened
 
 START_CHARACTERS = 60
 """How much of a command a row shows; --verbose and --json show all."""

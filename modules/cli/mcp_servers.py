@@ -17,7 +17,7 @@ from modules.cli.mcp_logs import tail
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import describe_tool, tool_signature, tool_stub
-from modules.terminal.printing import printable, shown_name
+from modules.terminal.streams import printable, shown_name
 from modules.terminal.tables import table
 
 NAME_CHARACTERS = 40

@@ -31,7 +31,7 @@ from modules.models.credentials import GOOGLE_KEY, USUAL_VARIABLES, KeyringStore
 from modules.models.hosted.model import context_tokens_of
 from modules.models.ollama.facts import InstalledModel, chat_models
 from modules.models.serving.budget import FREE
-from modules.terminal.printing import shortened
+from modules.terminal.streams import shortened
 
 NAME_CHARACTERS = 60
 STATE_CHARACTERS = 70

@@ -18,7 +18,7 @@ from core.tools.content import (
     block_json,
 )
 from core.values import Json, JsonObject
-from modules.terminal.printing import json_safe
+from modules.terminal.streams import json_safe
 
 SOME_DATA: Final = "data"
 """What is said of data whose media type is not known."""

@@ -41,8 +41,8 @@ from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxResult
 from modules.terminal.answer import call_document, plain_json
-from modules.terminal.printing import json_safe
 from modules.terminal.progress import Progress
+from modules.terminal.streams import json_safe
 
 _HELP = """\
 Run a plan by hand: checked, repaired and run in the sandbox as a model's plan would be, with the

@@ -20,8 +20,7 @@ from core.base.redaction import Redactor
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
 from core.values import Json
-from modules.terminal.printing import print_document, print_text
-from modules.terminal.streams import Complaints, writing_stdout
+from modules.terminal.streams import Complaints, print_document, print_text, writing_stdout
 from modules.terminal.tables import print_table
 from modules.terminal.waits import Waits, interrupting
 

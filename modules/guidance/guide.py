@@ -11,7 +11,7 @@ Nothing of an untrusted text reaches a model. A skill of the project is asked ab
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -20,11 +20,11 @@ from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import one_line
 from core.events import Emit, Notice
-from core.ports import ModelTraits, TextInput
 from core.provenance.borders import harmless
 from core.run.observation import CHARACTERS_PER_TOKEN, shorten
 from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
 from core.tools.spec import ToolSpec
+from core.turn import TextInput
 from modules.guidance.project import (
     Found,
     GuidanceText,
@@ -110,17 +110,19 @@ class Guided:
 UNGUIDED: Final = Guided()
 
 
+@dataclass
 class Guide:
-    """The texts around one working folder, for the requests of one process."""
+    """The texts around one working folder, for the requests of one process.
 
-    def __init__(self, home: Path, folder: Path, confirm: Confirm | None = None) -> None:
-        """Read nothing yet; `home` is CORTEX_HOME. Without `confirm` nobody can be asked."""
-        self._home = home
-        self._folder = folder
-        self._confirm = confirm
-        self._left_out: set[tuple[Path, str]] = set()
-        self._told: set[str] = set()
-        self._notices: list[str] = []
+    `home` is CORTEX_HOME. Without `confirm` nobody can be asked.
+    """
+
+    home: Path
+    folder: Path
+    confirm: Confirm | None = None
+    _left_out: set[tuple[Path, str]] = field(init=False, default_factory=set[tuple[Path, str]])
+    _told: set[str] = field(init=False, default_factory=set[str])
+    _notices: list[str] = field(init=False, default_factory=list[str])
 
     async def for_request(
         self, request: str, wanted: GuidanceSection, context_tokens: int | None
@@ -151,27 +153,27 @@ class Guide:
         """Instructions and skills, trusted or not; reads the disk."""
         nothing = Found(())
         return (
-            find_instructions(self._home, self._folder) if wanted.instructions else nothing,
-            find_skills(self._home, self._folder) if wanted.skills else nothing,
+            find_instructions(self.home, self.folder) if wanted.instructions else nothing,
+            find_skills(self.home, self.folder) if wanted.skills else nothing,
         )
 
     def verdict(self, text: GuidanceText) -> bool | None:
         """Whether a text is trusted, as far as the user has said."""
-        return text.is_own or TrustStore(self._home / FILE_NAME).verdict(text.path, text.sha256)
+        return text.is_own or TrustStore(self.home / FILE_NAME).verdict(text.path, text.sha256)
 
     async def _is_trusted(self, text: GuidanceText) -> bool:
         """The same; asks where nothing was said, once in this process."""
         verdict, key = self.verdict(text), (text.path, text.sha256)
         if verdict is not None or key in self._left_out:
             return bool(verdict)
-        said = await self._confirm(text) if self._confirm is not None else None
+        said = await self.confirm(text) if self.confirm is not None else None
         self._left_out.add(key)
         if said is None:
             how = f"agent.py trust {shlex.quote(str(text.path))}"
             self._tell(f"{text.kind} {text.name} left out, not trusted yet; to trust: {how}")
             return False
         try:
-            TrustStore(self._home / FILE_NAME).decide(text.path, text.sha256, is_trusted=said)
+            TrustStore(self.home / FILE_NAME).decide(text.path, text.sha256, is_trusted=said)
         except OSError as error:
             self._tell(f"not remembered for the next time: {error.strerror or error}")
         return said
@@ -184,12 +186,10 @@ class Guide:
 
 
 async def guided_for(
-    guide: Guide | None, request: str, wanted: GuidanceSection, traits: ModelTraits, emit: Emit
+    guide: Guide, request: str, wanted: GuidanceSection, context_tokens: int | None, emit: Emit
 ) -> Guided:
-    """What the prompts of a model are given, told by `emit`; nothing for one that reads none."""
-    if guide is None or not traits.reads_text:
-        return UNGUIDED
-    guided = await guide.for_request(request, wanted, traits.context_tokens)
+    """What the prompts of a model are given; `emit` hears what there is to tell of it."""
+    guided = await guide.for_request(request, wanted, context_tokens)
     for notice in guided.notices:
         await emit(Notice("guidance", notice))
     return guided

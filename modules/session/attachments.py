@@ -15,10 +15,11 @@ from typing import Final
 from core.base.frozen import frozen
 from core.base.text import near_names
 from core.errors import UsageError
-from core.ports import ImageInput, TextInput
+from core.ports import ImageInput
 from core.provenance.borders import Borders
 from core.run.observation import shorten
-from modules.session.stdin import STDIN_BYTES_MAX
+from core.turn import TextInput
+from modules.session.request import STDIN_BYTES_MAX
 from modules.session.text_file import TEXT_SUFFIXES, list_folder, read_text
 
 IMAGE_SUFFIXES: Final = (

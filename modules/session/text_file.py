@@ -11,8 +11,8 @@ from typing import Final
 from core.base.files import FileTooLarge, read_regular
 from core.base.text import one_line, size_text
 from core.errors import UsageError
-from core.ports import TextInput
-from modules.session.stdin import STDIN_BYTES_MAX
+from core.turn import TextInput
+from modules.session.request import STDIN_BYTES_MAX
 
 TEXT_SUFFIXES: Final = frozenset(
     (

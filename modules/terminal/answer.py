@@ -29,7 +29,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.terminal.printing import json_safe, print_document, printable, write
+from modules.terminal.streams import json_safe, print_document, printable, write
 
 SCHEMA_VERSION: Final = 1
 """Of what `--json` and stream-json print: it grows when a field goes or changes its meaning."""

@@ -38,8 +38,7 @@ from core.turn import ModelPurpose, ToolCall
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.region import DIM, RED, Region, Row, columns_of
 from modules.terminal.display.run_view import RunView, ended_row
-from modules.terminal.printing import printable, shown_name
-from modules.terminal.streams import TextSink
+from modules.terminal.streams import TextSink, printable, shown_name
 from modules.terminal.waits import Schedule, Waits, scheduled
 from modules.terminal.wording import (
     VALUE_CHARACTERS,

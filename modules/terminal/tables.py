@@ -6,7 +6,7 @@ from io import StringIO
 from typing import TextIO
 
 from modules.terminal.display.region import FREE_COLUMNS
-from modules.terminal.printing import printable, write
+from modules.terminal.streams import printable, write
 
 COLUMN_GAP = "  "
 

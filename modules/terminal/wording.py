@@ -31,7 +31,7 @@ from core.events import (
 from core.turn import PlanFailed, RunOutcome, ToolCall, Usage
 from core.values import Json
 from modules.session.history import Activity
-from modules.terminal.printing import shown_name
+from modules.terminal.streams import shown_name
 
 Lines: TypeAlias = list[tuple[str, str]]
 """Stages, each with a text."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from core.base.text import one_line
-from modules.terminal.printing import printable
 from modules.terminal.screen import fitting
+from modules.terminal.streams import printable
 from modules.trace.spans import Span
 
 STATES: Final = {

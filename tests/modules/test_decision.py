@@ -6,14 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.schema import PersonaSection, StrategyProfile
-from core.ports import (
-    DecisionInputs,
-    ImageInput,
-    ModelReply,
-    ModelRequest,
-    ModelTraits,
-    TextInput,
-)
+from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, ModelTraits
 from core.provenance.borders import Borders
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
@@ -25,6 +18,7 @@ from core.turn import (
     PerceptionResult,
     Plan,
     PlanFailure,
+    TextInput,
     ToolCall,
 )
 from core.values import Json

@@ -11,7 +11,7 @@ from modules.cli.composition import home_folder
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.terminal.asking.quoting import target_text
 from modules.terminal.input.candidates import Candidate
-from modules.terminal.printing import shown_name
+from modules.terminal.streams import shown_name
 
 _ACTIONS: Final = ("allow", "forget")
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from core.base.text import lazy_pattern
-from core.ports import DecisionInputs, TextInput
+from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
+from core.turn import TextInput
 from modules.offline.everyday.dates import DATES
 from modules.offline.everyday.numbers import NUMBERS
 from modules.offline.everyday.rule import MAX_ITEMS, first_match

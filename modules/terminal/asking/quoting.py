@@ -16,7 +16,7 @@ from core.provenance.permissions import Permission, TargetKind
 from core.values import Json, JsonObject
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.display.region import CYAN, DIM, GREEN, RED, has_colours, terminal_size
-from modules.terminal.printing import printable, shown_name
+from modules.terminal.streams import printable, shown_name
 
 MARK = "│ "
 """Stands before every line that a server wrote."""

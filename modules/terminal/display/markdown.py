@@ -21,8 +21,8 @@ from rich.text import Text
 
 from core.base.frozen import frozen
 from modules.terminal.display.code import coloured
-from modules.terminal.printing import printable
 from modules.terminal.screen import COLUMN_GAP, TAB_COLUMNS
+from modules.terminal.streams import printable
 
 CHARACTERS_MAX: Final = 40_000
 """A longer text is no answer to be laid out; the parser may take 1 s for as much."""

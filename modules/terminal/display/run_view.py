@@ -32,7 +32,7 @@ from modules.terminal.display.region import (
     fitting,
     row,
 )
-from modules.terminal.printing import printable, shown_name
+from modules.terminal.streams import printable, shown_name
 from modules.terminal.waits import SHOWN_AFTER_SECONDS, mark_at
 from modules.terminal.wording import VALUE_CHARACTERS, arguments_text, result_text, took_text
 

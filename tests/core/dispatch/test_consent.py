@@ -44,6 +44,17 @@ async def test_a_call_that_finds_its_tool_changed_and_refused_is_not_sent(
             await multi.call_tool("read", {})
 
 
+async def test_tools_of_a_bundled_server_change_with_the_program(tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text("harmless")
+    spec = replace(server("redefined", str(words)), bundled=True, connection="per_call")
+    async with asyncio.timeout(20), pinned(spec, tmp_path) as multi:
+        await multi.initialize()
+        words.write_text("other")
+        assert (await multi.call_tool("read", {})).text == "a note"
+    assert not (tmp_path / "pins.json").exists()
+
+
 async def test_a_question_that_the_servers_end_cut_short_is_asked_again(tmp_path: Path) -> None:
     words = tmp_path / "words"
     words.write_text("harmless")

@@ -165,12 +165,6 @@ class TestChanges:
 
 
 class TestWhatAServerIs:
-    async def test_bundled_servers_change_with_the_program(self, file: Path) -> None:
-        spec = replace(SPEC, bundled=True)
-        await admit(file, READ, spec=spec)
-        assert await admit(file, POISONED, spec=spec) == Admitted([POISONED])
-        assert await admit(file, READ, spec=replace(spec, bundled=False)) == Admitted([READ])
-
     async def test_two_servers_with_tools_of_one_name_do_not_mix(self, file: Path) -> None:
         await admit(file, READ)
         other = replace(POISONED, server="other")

@@ -209,7 +209,7 @@ async def test_what_holds_a_secret_is_not_kept_and_holds_for_the_session(tmp_pat
 def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     file = tmp_path / "permissions.json"
-    permissions = Permissions(file, "me", None, told.append)
+    permissions = Permissions(file, "me", Redactor({}), told.append)
     rows = [
         {"tool": "a.b", "kind": "path", "target": str(number), "shown": ""}
         for number in range(PERMISSIONS_MAX)
@@ -221,7 +221,7 @@ def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path
     for content in ("{", "[]", json.dumps({"format": 1, "agents": {"me": odd}}), "[" * 100_000):
         file.write_text(content, encoding="utf-8")
         assert permissions.kept == ()
-    blocked = Permissions(file / "below" / "permissions.json", "me", None, told.append)
+    blocked = Permissions(file / "below" / "permissions.json", "me", Redactor({}), told.append)
     blocked.allow(Permission("a.b", "any"), for_good=True)
     assert "can't be written" in told.pop()
     assert blocked.cover([Permission("a.b", "any")])

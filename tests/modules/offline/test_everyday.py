@@ -4,8 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from core.ports import TextInput
-from core.turn import Exchange
+from core.turn import Exchange, TextInput
 from modules.offline.history import NO_ANSWER
 from tests.modules.offline.everyday_cases import CASES
 from tests.modules.offline.plans import INTEGER, MATH_TOOLS, TEXT, Bench, plain

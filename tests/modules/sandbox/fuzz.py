@@ -17,7 +17,7 @@ from modules.action import run_plan
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB
-from modules.terminal.printing import printable
+from modules.terminal.streams import printable
 from tests.doubles import tool
 from tests.modules.sandbox.fuzz_plans import ODD_TEXTS
 from tests.modules.sandbox.sandbox_tools import CATALOG, spec

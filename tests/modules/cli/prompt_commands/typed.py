@@ -10,6 +10,7 @@ from config.schema import AgentProfile
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import Places
+from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.events import Event
@@ -58,7 +59,9 @@ class Typed:
         self.dispatcher = MultiMCP(
             servers, hooks=hooks, stop_grace=QUICK, slow_start_seconds=slow_start_seconds
         )
-        self.permissions = Permissions(places.permissions_file, used.agent.id, None, self._tell)
+        self.permissions = Permissions(
+            places.permissions_file, used.agent.id, Redactor({}), self._tell
+        )
         self.conversation = Conversation(
             used,
             ModelManager(planner or self.model),

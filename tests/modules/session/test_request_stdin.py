@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.ports import TextInput
-from modules.session.stdin import NAME, STDIN_BYTES_MAX, Beside, StdinReader
+from core.turn import TextInput
+from modules.session.request import NAME, STDIN_BYTES_MAX, Beside, StdinReader
 
 NOBODY = Path("/nonexistent")
 """Where no process tells of its stdin."""

@@ -4,14 +4,14 @@ import io
 
 import pytest
 
-from modules.terminal.printing import (
+from modules.terminal.screen import screen_on, table_text
+from modules.terminal.streams import (
     print_document,
     print_text,
     printable,
     shortened,
     shown_name,
 )
-from modules.terminal.screen import screen_on, table_text
 from modules.terminal.tables import print_table, table
 from tests.doubles import Terminal
 
