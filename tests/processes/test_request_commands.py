@@ -49,7 +49,7 @@ def test_a_request_is_asked_again_and_taken_back(at_prompt: Open) -> None:
     done(terminal, "a capital?", "Oslo")
     text = done(terminal, "/retry", "Final Answer: Bern")
     assert "[loop] asks again: a capital?" in text
-    text = done(terminal, "/undo", "0 requests before it still told of")
+    text = done(terminal, "/undo", "earlier requests that still count: 0")
     assert "[memory] taken back: a capital?" in text
     done(terminal, "/undo", "there is nothing to take back")
     leave(terminal)

@@ -78,7 +78,7 @@ async def _undo(at: AtPrompt, words: str) -> ExitCode:
         raise UsageError("there is nothing to take back: no request of this session counts")
     left = len(dated_exchanges(at.conversation.items))
     told = one_line(exchange.request, SHOWN_CHARACTERS)
-    at.say("memory", f"taken back: {told}\n{counted(left, 'request')} before it still told of")
+    at.say("memory", f"taken back: {told}\nearlier requests that still count: {left}")
     return ExitCode.ANSWERED
 
 

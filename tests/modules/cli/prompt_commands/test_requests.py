@@ -79,8 +79,8 @@ async def test_exchanges_are_taken_back_one_after_the_other_for_good(tmp_path: P
         await typed.run("/undo")
         await typed.run("/undo")
         assert typed.said == [
-            "memory: taken back: third\n2 requests before it still told of",
-            "memory: taken back: second\n1 request before it still told of",
+            "memory: taken back: third\nearlier requests that still count: 2",
+            "memory: taken back: second\nearlier requests that still count: 1",
         ]
     async with Typed(tmp_path, saying("four")) as later:
         await later.run("/resume")
