@@ -50,8 +50,6 @@ class SandboxLimits:
         argument_bytes: Size of all arguments of one tool call, in bytes of JSON.
         tool_result_bytes: Size of one tool result, in bytes of JSON; a larger one is an error of
             that call. It is held as plan value, record and memory item.
-
-    What a profile may set is bounded by its schema (`config.schema.SandboxSection`).
     """
 
     cpu_seconds: float = 5.0

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
@@ -44,6 +45,12 @@ EXECUTOR_THREADS = 2 * MAX_PARALLEL_PLANS
 """Twice the plans, so that giving a worker back never queues behind those that wait for one."""
 
 
+def _check(limits: SandboxLimits) -> None:
+    for name, value in asdict(limits).items():
+        if value < 0 or (value == 0 and name != "tool_calls"):
+            raise ValueError(f"sandbox limit {name} must be above 0, not {value}")
+
+
 class Sandbox:
     """A pool of interpreter workers, started when first needed.
 
@@ -62,8 +69,12 @@ class Sandbox:
 
         Workers are behind the second wall as far as it stands here, unless `second_wall` is
         false; with `require`, nothing is run where one of these parts doesn't.
+
+        Raises:
+            ValueError: no plan could meet a limit: it is not positive (`tool_calls` may be 0).
         """
         self._limits = limits or SandboxLimits()
+        _check(self._limits)
         self._require = require
         self._second_wall = second_wall
         self._slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)

@@ -160,7 +160,7 @@ async def test_a_spinning_plan_is_stopped_by_wall_time_too() -> None:
 @pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(SandboxLimits)])
 def test_a_limit_that_no_plan_could_meet_is_refused_by_name(field: str) -> None:
     with pytest.raises(ValueError, match=field):
-        dataclasses.replace(SandboxLimits(), **{field: -1})
+        Sandbox(dataclasses.replace(SandboxLimits(), **{field: -1}))
 
 
 async def test_no_time_passes_for_a_plan_while_the_user_is_asked() -> None:
