@@ -19,8 +19,7 @@ from config.schema import GuidanceSection
 from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import one_line
-from core.events import Emit, Notice
-from core.ports import ModelTraits, TextInput
+from core.ports import TextInput
 from core.provenance.borders import harmless
 from core.run.observation import CHARACTERS_PER_TOKEN, shorten
 from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
@@ -181,18 +180,6 @@ class Guide:
         if line and line not in self._told:
             self._told.add(line)
             self._notices.append(line)
-
-
-async def guided_for(
-    guide: Guide | None, request: str, wanted: GuidanceSection, traits: ModelTraits, emit: Emit
-) -> Guided:
-    """What the prompts of a model are given, told by `emit`; nothing for one that reads none."""
-    if guide is None or not traits.reads_text:
-        return UNGUIDED
-    guided = await guide.for_request(request, wanted, traits.context_tokens)
-    for notice in guided.notices:
-        await emit(Notice("guidance", notice))
-    return guided
 
 
 def _near(skills: Sequence[GuidanceText], request: str) -> list[GuidanceText]:

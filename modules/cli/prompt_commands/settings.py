@@ -33,7 +33,7 @@ async def _model(at: AtPrompt, words: str) -> ExitCode:
     with at.during("model", MODELS_WAITED_FOR):
         rows = await asyncio.to_thread(_rows, at)
     conversation = at.conversation
-    name, context = conversation.model_name, conversation.traits.context_tokens
+    name, context = conversation.model.name, conversation.model.traits.context_tokens
     rows = [
         replace(row, context_tokens=context) if context and row.backend_name == name else row
         for row in rows
