@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.files import FileTooLarge, make_private_folder, read_regular, write_atomically
+from core.base.frozen import frozen
 from core.errors import UsageError
 from core.tools.content import ImageBlock
 from modules.session.attachments import IMAGE_SUFFIXES
@@ -42,13 +43,15 @@ _CHUNK: Final = 4096
 _NAMED: Final = re.compile(r"[(<\"'`]([^()<>\"'`\n]{1,300})[)>\"'`]|([^\s()<>\"'`]{1,300})")
 
 
+@frozen
 class Pictures:
-    """Keeps the pictures of tools in a folder of their own, and draws them."""
+    """Keeps the pictures of tools in a folder of their own, and draws them.
 
-    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
-        """`environ` tells what the terminal can; the folder is made at the first picture."""
-        self._folder = folder
-        self._form: PictureForm | None = picture_form(environ)
+    `environ` tells what the terminal can; the folder is made at the first picture.
+    """
+
+    folder: Path
+    environ: Mapping[str, str]
 
     def keep(self, block: ImageBlock, columns: int) -> tuple[Path, str] | None:
         """The file of a picture, and what draws it in so many columns; None if it is none.
@@ -61,16 +64,16 @@ class Pictures:
             return None
         try:
             image = image_of(base64.b64decode(block.data, validate=True), "picture")
-            make_private_folder(self._folder)
+            make_private_folder(self.folder)
             suffix = image.media_type.partition("/")[2]
-            path = self._folder / f"{hashlib.sha256(image.data).hexdigest()[:16]}.{suffix}"
+            path = self.folder / f"{hashlib.sha256(image.data).hexdigest()[:16]}.{suffix}"
             write_atomically(path, image.data, is_lasting=False)
-            by_age = sorted(self._folder.glob("*.*"), key=lambda file: -file.stat().st_mtime)
+            by_age = sorted(self.folder.glob("*.*"), key=lambda file: -file.stat().st_mtime)
             for file in by_age[FILES_KEPT:]:
                 file.unlink(missing_ok=True)
         except (binascii.Error, UsageError, OSError):
             return None
-        return path, drawn(image.data, self._form, columns)
+        return path, drawn(image.data, picture_form(self.environ), columns)
 
 
 def pictures_in(answer: str, environ: Mapping[str, str], columns: int) -> str:
