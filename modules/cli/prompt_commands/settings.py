@@ -157,6 +157,7 @@ SETTING_COMMANDS: Final = (
         "before fails. It answers from the next request on; what one request may cost stays "
         "as it is.",
         _model_names,
+        proposes_once=True,
     ),
     PromptCommand(
         "profile",
