@@ -13,13 +13,12 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from core.base.memory.statements import may_state_facts
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.errors import StorageError
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, ModelTraits, OnRepaired
+from core.ports import AskUser, CallTool, Dispatcher, OnRepaired
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
@@ -28,7 +27,6 @@ from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
-from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
 from core.turn import (
     ActionResult,
@@ -40,13 +38,10 @@ from core.turn import (
     Usage,
     used_since,
 )
-from core.values import JsonObject
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.guidance.guide import UNGUIDED, Guide, Guided, guided_for
-from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
-from modules.memory.long_term import FACTS_SHARE, LongTermMemory
-from modules.memory.past import room_characters
+from modules.guidance.guide import UNGUIDED, Guide, Guided
+from modules.memory.recollection import Recollection
 from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.memory.tool_record import newest_tool_records
@@ -89,6 +84,9 @@ class Conversation:
     `listener` gets every event of every run, and notices that arise between runs.
 
     Attributes:
+        profile: how requests are answered.
+        model: the chain of models, and why it was chosen.
+        sandbox: where plans run.
         document_folders: where the documents lie that answers name as their sources.
         permissions: what the user has allowed.
         guide: what user and project have written for models that read.
@@ -125,10 +123,10 @@ class Conversation:
         Raises:
             UsageError: `session_id` is not of a known form.
         """
-        self._profile = profile
-        self._model = model
+        self.profile = profile
+        self.model = model
         self._dispatcher = dispatcher
-        self._sandbox = sandbox
+        self.sandbox = sandbox
         self._memory_folder = memory_folder
         self._listener = listener
         self._redactor = redactor or Redactor(os.environ)
@@ -138,14 +136,12 @@ class Conversation:
         self.permissions = permissions or Permissions()
         self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
-        self._earlier: EarlierSessions | None = None
         self._demands = demands or Demands()
         self.guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
-        is_kept = profile.memory.memory_service
-        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
+        self._recollection = self._recalling()
         self._preparation: asyncio.Task[AgentContext] | None = None
         self._loop: AgentLoop | None = None
         self._begun: _Session | None = None
@@ -153,9 +149,9 @@ class Conversation:
 
     async def __aenter__(self) -> Self:
         """Open the sandbox and the dispatcher; servers start when they are needed."""
-        await self._stack.enter_async_context(self._sandbox)
+        await self._stack.enter_async_context(self.sandbox)
         await self._stack.enter_async_context(self._dispatcher)
-        self._stack.push_async_callback(self._close_model)
+        self._stack.push_async_callback(lambda: self.model.aclose())  # the last, if it was changed
         return self
 
     async def __aexit__(
@@ -165,9 +161,9 @@ class Conversation:
         trace: TracebackType | None,
     ) -> None:
         """End servers, sandbox workers and model connections; every wait is bounded."""
-        if left := self._model.leftover:
+        if left := self.model.leftover:
             await self._listener(Notice("model", f"the script has replies left over: {left}"))
-        await self._close_earlier()
+        await self._recollection.aclose()
         await self._stack.aclose()
 
     @property
@@ -182,21 +178,6 @@ class Conversation:
         return memory.session_id if memory is not None and memory.is_kept else None
 
     @property
-    def model_name(self) -> str:
-        """The model that answers."""
-        return self._model.name
-
-    @property
-    def model(self) -> ModelManager:
-        """The chain of models, and why it was chosen."""
-        return self._model
-
-    @property
-    def profile(self) -> AgentProfile:
-        """The profile that requests are answered by."""
-        return self._profile
-
-    @property
     def policy(self) -> ProvenancePolicy:
         """What is trusted beside the user's words."""
         return self._policy or ProvenancePolicy()
@@ -206,19 +187,9 @@ class Conversation:
         """What the session has kept, as far as this process has looked."""
         return self._begun.memory.get_session_items() if self._begun is not None else []
 
-    @property
-    def sandbox(self) -> Sandbox:
-        """Where plans run."""
-        return self._sandbox
-
-    @property
-    def traits(self) -> ModelTraits:
-        """What the model can do."""
-        return self._model.traits
-
     async def use_model(self, model: ModelManager) -> None:
         """Let the next request be answered by another model; the one before is closed."""
-        before, self._model = self._model, model
+        before, self.model = self.model, model
         await before.aclose()
 
     async def use_profile(
@@ -233,23 +204,21 @@ class Conversation:
 
         False: what is kept, or where, is another thing there, so that a new session begins.
         """
-        before, folder_before = self._profile, self._memory_folder
-        self._profile, self._memory_folder = profile, memory_folder
+        before, folder_before = self.profile, self._memory_folder
+        server_before, self._memory_server = self._memory_server, memory_server
+        self.profile, self._memory_folder = profile, memory_folder
         self._policy, self.document_folders = policy, tuple(document_folders)
         self.permissions.use(profile.agent.id)
         if self._known is not None and policy is not None:
             self._known.use(policy)
         else:
             self._known = None
-        if self._earlier is not None and memory_server != self._memory_server:
-            await self._close_earlier()
-        self._memory_server = memory_server
-        kept = (before.memory, before.trace, folder_before)
-        if kept == (profile.memory, profile.trace, memory_folder):
+        kept = (before.memory, folder_before) == (profile.memory, memory_folder)
+        if not kept or memory_server != server_before:
+            await self._recollection.aclose()
+            self._recollection = self._recalling()
+        if kept and before.trace == profile.trace:
             return True
-        await self._close_earlier()
-        is_kept = profile.memory.memory_service
-        self._long_term = LongTermMemory(memory_folder if is_kept else None, self._redactor)
         place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
         goes_on = place == (profile.memory.storage.structure, True, memory_folder)
         session_id = self.session_id
@@ -315,12 +284,12 @@ class Conversation:
     @contextlib.asynccontextmanager
     async def beside_runs(self) -> AsyncGenerator[ModelManager]:
         """Models may be asked inside as in a run: it is told, bounded, and counted."""
-        used_by = dict(self._model.usage_by_model)
+        used_by = dict(self.model.usage_by_model)
         try:
-            with self._model.telling(self._listener):
-                yield self._model
+            with self.model.telling(self._listener):
+                yield self.model
         finally:
-            await self._keep_usage(used_since(used_by, self._model.usage_by_model))
+            await self._keep_usage(used_since(used_by, self.model.usage_by_model))
 
     async def ask(
         self,
@@ -341,7 +310,7 @@ class Conversation:
                 demands is not there.
         """
         if (schema := self._demands.answer_schema) is not None:
-            may_repair = self._model.traits.reads_text
+            may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
             outcome = await self._ask(request, texts, by_hand)
@@ -375,7 +344,7 @@ class Conversation:
         """The page that helps, by what is known without starting a server."""
         await self._dispatcher.recall()
         here = Situation(
-            self._model.name,
+            self.model.name,
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
             await asyncio.to_thread(count_files, self.document_folders),
@@ -393,15 +362,11 @@ class Conversation:
             texts += attached.texts
         await asyncio.to_thread(memory.load)
         await self._tell_warnings(memory)
-        learns = by_hand.is_kept and may_state_facts(request)
-        if learns and (learnt := await self._long_term.learn(request, memory.session_id)):
+        if by_hand.is_kept and (
+            learnt := await self._recollection.learn(request, memory.session_id)
+        ):
             await self._listener(Notice("memory", learnt))
-        provenance = self._provenance(memory)
-        if provenance is not None:
-            for text in texts:
-                provenance.known.given(text.text)
-            if by_hand.said:
-                provenance.known.user_said(by_hand.said)
+        provenance = self._provenance(memory, texts, by_hand.said)
         items = memory.get_session_items()
         history = exchanges(items) if items else ()
         guided = await self._guided(request)
@@ -416,15 +381,23 @@ class Conversation:
             await self._dispatcher.initialize(needed)
         servers = {tool.server for tool in dispatcher.catalog}
         told = self._dispatcher.server_descriptions()
-        remember = await self._remembering(session, request, provenance)
+        remember = None  # for a planner that reads no prompt
+        if self.model.traits.reads_text:
+            remember = await self._recollection.remembering(
+                request,
+                memory.session_id,
+                self.model,
+                self.running_summary(),
+                provenance.known.reminded if provenance is not None else None,
+            )
         return AgentContext(
             attached.text,
             memory.session_id,
             dispatcher,
             told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
-            profile=by_hand.profile(self._profile),
+            profile=by_hand.profile(self.profile),
             memory=memory,
-            model=self._model,
+            model=self.model,
             parts=by_hand.parts(
                 self._parts(texts, remember, guided, is_given=not by_hand.is_plain)
             ),
@@ -436,12 +409,14 @@ class Conversation:
         )
 
     async def _guided(self, request: str) -> Guided:
-        """What user and project have written for the model; nothing for one that reads none."""
-        traits = self._model.traits
+        """What user and project say to models; nothing to a planner that reads no text."""
+        traits = self.model.traits
         if self.guide is None or not traits.reads_text:
             return UNGUIDED
-        where = (self._profile.guidance, traits.context_tokens, self._listener)
-        return await guided_for(self.guide, request, *where)
+        guided = await self.guide.for_request(request, self.profile.guidance, traits.context_tokens)
+        for notice in guided.notices:
+            await self._listener(Notice("guidance", notice))
+        return guided
 
     async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
         """The tools of these names, once their servers are known."""
@@ -449,19 +424,28 @@ class Conversation:
             await self._dispatcher.initialize()
         return ChosenTools(self._dispatcher, names)
 
-    def _provenance(self, memory: MemoryManager) -> Provenance | None:
-        """What is known of where values come from: it grows with the session."""
+    def _provenance(
+        self, memory: MemoryManager, texts: tuple[TextInput, ...], said: str
+    ) -> Provenance | None:
+        """What is known of where values come from: it grows with the session.
+
+        `texts` go with the request, and the user has `said` something beside it.
+        """
         if self._policy is None:
             return None
         if self._known is None:
             self._known = Known(self._policy)
         self._known.recall(memory.get_session_items())
+        for text in texts:
+            self._known.given(text.text)
+        if said:
+            self._known.user_said(said)
         return Provenance(self._known, self._ask_leave, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""
         if self._begun is None:
-            settings = self._profile.memory
+            settings = self.profile.memory
             memory = MemoryManager(
                 self._resume_id or new_session_id(datetime.now().astimezone(), uuid.uuid4().hex),
                 self._memory_folder,
@@ -474,7 +458,7 @@ class Conversation:
                 memory,
                 settings,
                 redactor=self._redactor,
-                keeps_prompts=self._profile.trace.prompts,
+                keeps_prompts=self.profile.trace.prompts,
             )
             self._begun = _Session(memory, recorder)
         return self._begun
@@ -483,36 +467,10 @@ class Conversation:
         for warning in memory.take_warnings():
             await self._listener(Notice("memory", warning))
 
-    async def _close_earlier(self) -> None:
-        earlier, self._earlier = self._earlier, None
-        if earlier is not None:
-            await earlier.aclose()
-
-    async def _close_model(self) -> None:
-        await self._model.aclose()
-
-    async def _search_memory(self, arguments: JsonObject) -> ToolResult:
-        return await search_memory(self._dispatcher, self._memory_server or "", arguments)
-
-    async def _remembering(
-        self, session: "_Session", request: str, provenance: Provenance | None
-    ) -> Remembering | None:
-        """What prompts tell of the past; None for a planner that reads none."""
-        if not self._model.traits.reads_text:
-            return None
-        prompt_tokens = self._profile.memory.prompt_tokens
-        room = room_characters(prompt_tokens, self._model.traits)
-        facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
-        memories: tuple[str, ...] = ()
-        if request and self._profile.memory.memory_service:
-            if self._earlier is None:
-                search = None if self._memory_server is None else self._search_memory
-                self._earlier = EarlierSessions(self._memory_folder, search)
-            session_id, share = session.memory.session_id, int(room * MEMORIES_SHARE)
-            memories = await self._earlier.find(request, session_id, share)
-        if memories and provenance is not None:
-            provenance.known.reminded("\n".join(memories))
-        return Remembering(self._model, self.running_summary(), prompt_tokens, facts, memories)
+    def _recalling(self) -> Recollection:
+        """What finds and keeps memories, as the profile has it."""
+        where = (self.profile.memory, self._memory_folder, self._memory_server)
+        return Recollection(self._dispatcher, self._redactor, *where)
 
     async def _keep_usage(self, used_by: Mapping[str, Usage]) -> None:
         """Keep what models were asked for beside all runs, so that it is counted."""
@@ -529,7 +487,7 @@ class Conversation:
         is_given: bool,
     ) -> Parts:
         # Slips are what people and language models make: of a planner of ours they are bugs.
-        prepare = prepare_plan if is_given or self._model.traits.reads_text else as_written
+        prepare = prepare_plan if is_given or self.model.traits.reads_text else as_written
 
         schema = self._demands.answer_schema
         note = schema.note if schema is not None else ""
@@ -541,33 +499,33 @@ class Conversation:
             on_repaired: OnRepaired | None = None,
             memory: WorkingMemory | None = None,
         ) -> ActionResult:
-            given = (*await guided.given(plan.source), *texts) if guided.variables else texts
-            more = (on_repaired, given, prepare, memory)
-            ran = await run_plan(plan, tools, call, self._sandbox, *more)
+            skills = await guided.given(plan.source) if guided.variables else ()
+            more = (on_repaired, (*skills, *texts), prepare, memory)
+            ran = await run_plan(plan, tools, call, self.sandbox, *more)
             return ran if self._expected is None else self._expected.judge(ran)
 
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self._model, self._profile, remember, note, guided),
+            generate_plan=PlanWriter(self.model, self.profile, remember, note, guided),
             run_plan=act,
             describe_tool=describe_tool,
-            condense=None if self._model.name == "offline" else self._condense,
+            condense=None if self.model.name == "offline" else self._condense,
             ask_user=self._ask_user,
-            recall_tools=self._recall_tools if self._profile.memory.memory_service else None,
+            recall_tools=self._recall_tools if self.profile.memory.memory_service else None,
         )
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
-        structure = self._profile.memory.storage.structure
+        structure = self.profile.memory.storage.structure
         return await asyncio.to_thread(newest_tool_records, self._memory_folder, structure)
 
     async def _condense(self, request: str, text: str, room_characters: int) -> str:
-        return await summarise(self._model, request, text, room_characters)
+        return await summarise(self.model, request, text, room_characters)
 
     async def _perceive(
         self, context: AgentContext, user_input: str | None = None
     ) -> PerceptionResult:
         """Perceive, and let the chosen servers start while the model still plans."""
         perception = await run_perception(context, user_input)
-        if self._model.name != "offline":
+        if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception

@@ -8,13 +8,17 @@ the moment when its holder is; no lock file is left behind. POSIX only.
 import errno
 import fcntl
 import itertools
+import json
 import os
 import stat
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from core.base.clock import Clock
+from core.base.json_text import Json, JsonObject
 
 PRIVATE_FILE_MODE: Final = 0o600
 """What we keep holds requests, answers and what tools said: nobody else's business."""
@@ -216,6 +220,74 @@ def reserve_damaged_name(path: Path, now: float) -> Path:
             os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
             return aside
     raise AssertionError("unreachable: the count has no end")
+
+
+class KeptEntries:
+    """A small JSON file of ours: `{"format": 1, NAME: {…}}`, read anew each time.
+
+    Every method blocks for a moment.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        name: str,
+        bytes_max: int = 4 * 1024 * 1024,
+        is_sound: Callable[[Json], bool] = lambda entry: True,
+        clock: Clock = time.time,
+    ) -> None:
+        """Touch nothing yet. A larger file is damaged, and so is one whose entry is not sound."""
+        self.file = file
+        self._name = name
+        self._bytes_max = bytes_max
+        self._is_sound = is_sound
+        self._clock = clock
+
+    def read(self) -> JsonObject:
+        """The entries; none where the file is absent, damaged or no file."""
+        try:
+            return self._read()
+        except (OSError, ValueError):
+            return {}
+
+    @contextmanager
+    def changing(self) -> Generator[JsonObject]:
+        """The entries, which no other process changes meanwhile; written when all went well.
+
+        A damaged file is set aside under another name.
+
+        Raises:
+            OSError: the file can't be read or written.
+        """
+        with folder_locked(self.file):
+            entries: JsonObject = {}
+            try:
+                entries = self._read()
+            except FileNotFoundError:
+                pass
+            except ValueError:
+                self.file.replace(reserve_damaged_name(self.file, self._clock()))
+            before = {**entries}
+            yield entries
+            if entries != before:
+                text = json.dumps({"format": 1, self._name: entries}, indent=1)
+                write_atomically(self.file, f"{text}\n".encode())
+
+    def _read(self) -> JsonObject:
+        """The entries; a `ValueError` says that the file is damaged."""
+        try:
+            content: Json = json.loads(read_regular(self.file, self._bytes_max))
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        found = content.get(self._name) if isinstance(content, dict) else None
+        is_known = isinstance(content, dict) and content.get("format") == 1
+        if (
+            not is_known
+            or not isinstance(found, dict)
+            or not all(map(self._is_sound, found.values()))
+        ):
+            raise ValueError("it is of another form")
+        return found
 
 
 def _sync(folder: Path) -> None:

@@ -4,7 +4,7 @@ Patterns in text that few requests need are compiled when they are first used.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final, cast
 
@@ -138,6 +138,11 @@ def near_names(
     for one in names:
         compared.setdefault(form(one), one)
     return [compared[near] for near in get_close_matches(form(name), compared, most, likeness)]
+
+
+def did_you_mean(near: Sequence[str], otherwise: str) -> str:
+    """The end of a message about an unknown name: what is near to it, else something to look at."""
+    return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def edit_distance(one: str, other: str) -> int:

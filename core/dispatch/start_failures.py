@@ -18,12 +18,12 @@ from pathlib import Path
 
 from config.servers import ServerSpec
 from core.base.clock import Clock
-from core.base.files import folder_locked, read_regular, write_atomically
+from core.base.files import KeptEntries
 from core.base.frozen import frozen
 from core.base.text import clause, seconds_text
 from core.dispatch.hooks import ServerStatus
 from core.errors import EntryUnusable, ServerError, ServerStartError
-from core.values import Json, JsonObject
+from core.values import JsonObject
 
 PAUSES_SECONDS = (60.0, 600.0)
 """How long a server rests after its first failure in a row, and after its second."""
@@ -37,7 +37,6 @@ SERVERS_MAX = 200
 FILE_BYTES_MAX = 64 * 1024
 """A larger file counts as damaged; an entry has about a hundred bytes."""
 
-_FORMAT = 1
 _HASH_DIGITS = 8
 """Enough to see a change; too few to guess a secret that went into it."""
 
@@ -92,7 +91,7 @@ class StartFailures:
 
         With `is_heeded` off, failures are kept, and no server is left alone for them.
         """
-        self._file = file
+        self._kept = None if file is None else KeptEntries(file, "servers", FILE_BYTES_MAX)
         self._is_heeded = is_heeded
         self.clock = clock
 
@@ -134,30 +133,16 @@ class StartFailures:
         return True
 
     def _change(self, change: Callable[[JsonObject], object]) -> None:
-        if self._file is None:
+        if self._kept is None:
             return
         try:
-            with folder_locked(self._file):
-                servers = self._read()
+            with self._kept.changing() as servers:
                 change(servers)
-                text = json.dumps({"format": _FORMAT, "servers": servers}, indent=1)
-                write_atomically(self._file, f"{text}\n".encode())
         except OSError as error:
             _log.debug("failures of servers are not kept: %s", error)
 
     def _read(self) -> JsonObject:
-        """The entries by server; none where the file is absent, damaged or no file."""
-        if self._file is None:
-            return {}
-        try:
-            content: Json = json.loads(read_regular(self._file, FILE_BYTES_MAX))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        match content:
-            case {"format": 1, "servers": dict() as servers}:
-                return servers
-            case _:
-                return {}
+        return {} if self._kept is None else self._kept.read()
 
 
 def _failure(spec: ServerSpec, servers: JsonObject) -> StartFailure | None:

@@ -12,13 +12,12 @@ A tool with any arguments is allowed where the user says so by name (`/permissio
 even then the addresses and paths in them are looked at, as with `--approve`.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from core.base.files import FileTooLarge, folder_locked, read_regular, write_atomically
+from core.base.files import KeptEntries
 from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
@@ -42,10 +41,6 @@ TARGET_CHARACTERS_MAX: Final = 4_096
 CALL_CHARACTERS_SHOWN: Final = 200
 """How much of a call's arguments is kept, to be recognised by."""
 
-FILE_BYTES_MAX: Final = 4 * 1024 * 1024
-"""A larger file counts as damaged."""
-
-_FORMAT: Final = 1
 _PLAIN_URL: Final = lazy_pattern(r"[A-Za-z]+://[^\s@\\/?#,;:\"'<>]+(:\d+)?([/?#][!-\[\]-~]*)?")
 """One address, whoever reads it: no white space or user name, and no second one in it."""
 
@@ -161,6 +156,10 @@ class Permissions:
     tell: Callable[[str], None] = lambda text: None
     session: tuple[Permission, ...] = ()
 
+    @property
+    def _store(self) -> KeptEntries | None:
+        return None if self.file is None else KeptEntries(self.file, "agents")
+
     def use(self, agent: str) -> None:
         """Go by what another agent may do, if it is another."""
         if agent != self.agent:
@@ -173,7 +172,7 @@ class Permissions:
     @property
     def kept(self) -> tuple[Permission, ...]:
         """Those that outlast a session, the oldest first; none of a file that is damaged."""
-        return _of_agent(self._read(), self.agent)
+        return _of_agent({} if self._store is None else self._store.read(), self.agent)
 
     def cover(self, wanted: Iterable[Permission]) -> bool:
         """Whether one of these is allowed."""
@@ -199,15 +198,14 @@ class Permissions:
         """
         forgotten = {*gone}
         self.session = tuple(each for each in self.session if each not in forgotten)
-        if self.file is not None and forgotten & {*self.kept}:
-            with folder_locked(self.file):
-                agents = self._read()
+        if self._store is not None and forgotten & {*self.kept}:
+            with self._store.changing() as agents:
                 left = [p for p in _of_agent(agents, self.agent) if p not in forgotten]
-                _write(self.file, {**agents, self.agent: _rows(left)})
+                agents[self.agent] = _rows(left)
 
     def _keep(self, new: Permission, arguments: Json) -> str:
         """Keep it; why that can't be, else nothing."""
-        if self.file is None:
+        if self._store is None:
             return "nothing is kept here"
         seen: Json = [new.target, new.shown, arguments]
         if self.redactor.json(seen) != seen:
@@ -215,36 +213,16 @@ class Permissions:
         if len(new.target) > TARGET_CHARACTERS_MAX:
             return "it is too long to be kept"
         try:
-            with folder_locked(self.file):
-                agents = self._read()
+            with self._store.changing() as agents:
                 kept = _of_agent(agents, self.agent)
                 number = sum(len(rows) for rows in agents.values() if isinstance(rows, list))
                 if number >= PERMISSIONS_MAX:
                     return f"{counted(PERMISSIONS_MAX, 'permission')} are kept already; forget some"
                 if new not in kept:
-                    _write(self.file, {**agents, self.agent: _rows([*kept, new])})
+                    agents[self.agent] = _rows([*kept, new])
         except OSError as error:
             return f"{self.file} can't be written: {error.strerror or error}"
         return ""
-
-    def _read(self) -> JsonObject:
-        """The rows by agent; none where the file is absent, damaged or no file."""
-        if self.file is None:
-            return {}
-        try:
-            content: Json = json.loads(read_regular(self.file, FILE_BYTES_MAX))
-        except (OSError, FileTooLarge, ValueError, RecursionError):
-            return {}
-        match content:
-            case {"format": 1, "agents": dict() as agents}:
-                return agents
-            case _:
-                return {}
-
-
-def _write(file: Path, agents: JsonObject) -> None:
-    text = json.dumps({"format": _FORMAT, "agents": agents}, indent=1)
-    write_atomically(file, f"{text}\n".encode())
 
 
 def _rows(permissions: Iterable[Permission]) -> list[Json]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.base.text import near_names
+from core.base.text import did_you_mean, near_names
 from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused, UsageError
 from core.mcp.hooks import OnProgress
@@ -73,8 +73,7 @@ def _meant(name: str, catalog: ToolCatalog) -> Sequence[ToolSpec]:
     found = _candidates(name, catalog)
     if not found:
         names = {n: None for t in catalog for n in (t.name, t.qualified_name, t.server)}
-        near = near_names(name, names)
-        meant = f"did you mean {' or '.join(near)}?" if near else "`mcp tools` lists them"
+        meant = did_you_mean(near_names(name, names), "`mcp tools` lists them")
         raise UsageError(f"--tools: there is no tool '{name}'; {meant}")
     if len(found) > 1 and len({tool.server for tool in found}) > 1:
         which = " or ".join(tool.qualified_name for tool in found)

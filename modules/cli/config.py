@@ -12,7 +12,7 @@ from config.settings import HOME_VARIABLE, Places, SettingsError, read_text
 from config.texts import TextProblem, compose_yaml, load_yaml
 from config.yaml_edit import Raw, value_at, with_value
 from core.base.files import make_private_folder, write_atomically
-from core.base.text import near_names, one_line
+from core.base.text import did_you_mean, near_names, one_line
 from core.errors import ExitCode, StorageError, UsageError
 from core.values import Json, JsonObject
 from modules.cli.config_init import add_init_options, initialise
@@ -237,8 +237,7 @@ def _found(profile: AgentProfile, key: str) -> Json:
     except KeyError:
         known = {_dotted(path): None for path, _ in _leaves(document, ())}
         sections = {name.rpartition(".")[0]: None for name in known if "." in name}
-        near = near_names(key, (*known, *sections))
-        meant = f"did you mean {' or '.join(near)}?" if near else "`config show` lists them"
+        meant = did_you_mean(near_names(key, (*known, *sections)), "`config show` lists them")
         raise UsageError(f"there is no key '{key}'; {meant}") from None
 
 

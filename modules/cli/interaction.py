@@ -137,7 +137,7 @@ def _ask_about(word: str, interaction: "Interaction") -> None:
     """
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         return
-    model = interaction.conversation.model_name
+    model = interaction.conversation.model.name
     interaction.progress.end_waits()
     sys.stderr.write(f"'{word}' is no command. Send it to {model} as a request? [y/N] ")
     sys.stderr.flush()
@@ -248,7 +248,7 @@ class Interaction:
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
-                session, model = self.conversation.session_id or "", self.conversation.model_name
+                session, model = self.conversation.session_id or "", self.conversation.model.name
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer

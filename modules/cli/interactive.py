@@ -198,7 +198,7 @@ class _Requests:
         message = self._setting.complaints.redactor.text(message)
         with writing_stdout():
             if self._setting.arguments.json:
-                session, model = self._conversation.session_id or "", self._conversation.model_name
+                session, model = self._conversation.session_id or "", self._conversation.model.name
                 print_error_json(message, code, session, model, sys.stdout)
             else:
                 print_failure_line(message, sys.stdout)

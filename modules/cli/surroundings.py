@@ -17,7 +17,7 @@ from config.server_list import ServerList, secret_values, server_list
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.redaction import Redactor
-from core.base.text import near_names
+from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from core.values import Json
 from modules.terminal.streams import Complaints, print_document, print_text, writing_stdout
@@ -150,9 +150,8 @@ class Surroundings:
         found = next((spec for spec in everyone if spec.id == name), None)
         if found is not None:
             return found
-        meant = "`mcp list` shows those that there are" if everyone else "none is configured"
-        if near := near_names(name, (spec.id for spec in everyone)):
-            meant = f"did you mean {' or '.join(near)}?"
+        which = "`mcp list` shows those that there are" if everyone else "none is configured"
+        meant = did_you_mean(near_names(name, (spec.id for spec in everyone)), which)
         raise UsageError(f"there is no server '{name}'; {meant}")
 
     def waits(self) -> Waits:

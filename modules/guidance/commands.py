@@ -14,7 +14,7 @@ from typing import Final
 
 from config.settings import SettingsError
 from core.base.frozen import frozen
-from core.base.text import one_line
+from core.base.text import lazy_pattern, one_line
 from modules.guidance.markdown import parse_markdown, read_text
 
 FOLDER: Final = "commands"
@@ -36,9 +36,9 @@ HINT_CHARACTERS: Final = 40
 NAME: Final = r"[a-z][a-z0-9_-]*(?::[a-z0-9_-]+)*"
 """What may be typed behind the slash."""
 
-_NAME: Final = re.compile(NAME)
-_CALL: Final = re.compile(rf"/({NAME})(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
-_PLACE: Final = re.compile(r"\$\$|\$ARGUMENTS\b|\$([1-9])(?!\d)")
+_NAME: Final = lazy_pattern(NAME)
+_CALL: Final = lazy_pattern(rf"/({NAME})(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+_PLACE: Final = lazy_pattern(r"\$\$|\$ARGUMENTS\b|\$([1-9])(?!\d)")
 
 
 @frozen

@@ -19,7 +19,6 @@ from config.schema import GuidanceSection
 from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import one_line
-from core.events import Emit, Notice
 from core.provenance.borders import harmless
 from core.run.observation import CHARACTERS_PER_TOKEN, shorten
 from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
@@ -183,16 +182,6 @@ class Guide:
         if line and line not in self._told:
             self._told.add(line)
             self._notices.append(line)
-
-
-async def guided_for(
-    guide: Guide, request: str, wanted: GuidanceSection, context_tokens: int | None, emit: Emit
-) -> Guided:
-    """What the prompts of a model are given; `emit` hears what there is to tell of it."""
-    guided = await guide.for_request(request, wanted, context_tokens)
-    for notice in guided.notices:
-        await emit(Notice("guidance", notice))
-    return guided
 
 
 def _near(skills: Sequence[GuidanceText], request: str) -> list[GuidanceText]:

@@ -15,6 +15,7 @@ from config.settings import SettingsError
 from config.texts import TextProblem, kind_of, load_yaml
 from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
+from core.base.text import with_line_feeds
 
 TEXT_BYTES_MAX: Final = 256 * 1024
 """A longer file for an agent is not read."""
@@ -85,7 +86,7 @@ def as_text(data: bytes, path: Path) -> str:
         raise SettingsError.at(path, None, f"not UTF-8 text (byte {error.start})") from error
     if "\0" in text:
         raise SettingsError.at(path, None, "no text: it holds a NUL character")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return with_line_feeds(text)
 
 
 def parse_markdown(text: str, path: Path) -> Markdown:

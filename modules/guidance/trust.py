@@ -3,26 +3,20 @@
 A text is trusted as long as it says what it said when the user said yes. A no holds as long.
 """
 
-import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from core.base.clock import Clock
-from core.base.files import folder_locked, read_regular, reserve_damaged_name, write_atomically
+from core.base.files import KeptEntries
 from core.base.frozen import frozen
-from core.values import Json, JsonObject
+from core.values import Json
 
 FILE_NAME: Final = "trusted.json"
 """Under CORTEX_HOME."""
 
-FILE_BYTES_MAX: Final = 4 * 1024 * 1024
-
 ENTRIES_MAX: Final = 2_000
 """Of more, what was decided first is forgotten."""
-
-_FORMAT: Final = 1
 
 
 @frozen
@@ -39,7 +33,9 @@ class TrustStore:
 
     def __init__(self, file: Path, clock: Clock = time.time) -> None:
         """Touch nothing yet."""
-        self._file = file
+        self._kept = KeptEntries(
+            file, "texts", is_sound=lambda entry: _decision(entry) is not None, clock=clock
+        )
         self._clock = clock
 
     def verdict(self, path: Path, sha256: str) -> bool | None:
@@ -53,11 +49,11 @@ class TrustStore:
         Raises:
             OSError: the file can't be written.
         """
-        with folder_locked(self._file):
-            decisions = self._read_or_set_aside()
-            decisions.pop(str(path), None)  # the newest stands last
-            decisions[str(path)] = Decision(sha256, is_trusted, self._clock())
-            self._write(dict([*decisions.items()][-ENTRIES_MAX:]))
+        with self._kept.changing() as texts:
+            texts.pop(str(path), None)  # the newest stands last
+            texts[str(path)] = {"sha256": sha256, "trusted": is_trusted, "at": self._clock()}
+            for oldest in [*texts][:-ENTRIES_MAX]:
+                del texts[oldest]
 
     def forget(self, path: Path) -> bool:
         """Be asked again about a text; whether anything was remembered.
@@ -65,58 +61,18 @@ class TrustStore:
         Raises:
             OSError: the file can't be written.
         """
-        with folder_locked(self._file):
-            decisions = self._read_or_set_aside()
-            if decisions.pop(str(path), None) is None:
-                return False
-            self._write(decisions)
-            return True
+        with self._kept.changing() as texts:
+            return texts.pop(str(path), None) is not None
 
     def decisions(self) -> dict[str, Decision]:
         """All of them by path; none where the file is absent, damaged or can't be read."""
-        try:
-            return _parsed(read_regular(self._file, FILE_BYTES_MAX))
-        except (OSError, ValueError):
-            return {}
-
-    def _read_or_set_aside(self) -> dict[str, Decision]:
-        try:
-            return _parsed(read_regular(self._file, FILE_BYTES_MAX))
-        except FileNotFoundError:
-            return {}
-        except ValueError:
-            self._file.replace(reserve_damaged_name(self._file, self._clock()))
-            return {}
-
-    def _write(self, decisions: Mapping[str, Decision]) -> None:
-        texts = {
-            path: {"sha256": each.sha256, "trusted": each.is_trusted, "at": each.when}
-            for path, each in decisions.items()
-        }
-        document = json.dumps({"format": _FORMAT, "texts": texts}, indent=1)
-        write_atomically(self._file, f"{document}\n".encode())
+        found = ((path, _decision(each)) for path, each in self._kept.read().items())
+        return {path: decision for path, decision in found if decision is not None}
 
 
-def _parsed(data: bytes) -> dict[str, Decision]:
-    """What a file says.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    try:
-        content: Json = json.loads(data)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    match content:
-        case {"format": 1, "texts": dict() as texts}:
-            return {path: _decision(each) for path, each in cast("JsonObject", texts).items()}
-        case _:
-            raise ValueError("it is of another form")
-
-
-def _decision(value: Json) -> Decision:
-    match value:
+def _decision(entry: Json) -> Decision | None:
+    match entry:
         case {"sha256": str(sha256), "trusted": bool(trusted), "at": int() | float() as at}:
             return Decision(sha256, trusted, float(at))
         case _:
-            raise ValueError("an entry is of another form")
+            return None

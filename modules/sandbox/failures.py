@@ -7,7 +7,6 @@ without a code: there the message is compared with what Python has, and with `al
 
 import ast
 import builtins
-import re
 import types
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +18,7 @@ from pydantic_monty import (
     MontySyntaxError,
 )
 
-from core.base.text import shorten
+from core.base.text import lazy_pattern, shorten
 from core.turn import FailureKind, PlanFailure
 from modules.sandbox.language.alternatives import (
     BUILTINS,
@@ -39,16 +38,18 @@ from modules.sandbox.limits import SandboxLimits
 PLAN_FILENAME = "<python-input-1>"
 """How the interpreter names a session's second feed: the plan (the first is the prelude)."""
 
-_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
-_NOT_IN_MODULE = re.compile(
+_UNDEFINED = lazy_pattern(r"name '(\w+)' is not defined")
+_NO_MODULE = lazy_pattern(r"No module named '([\w.]+)'")
+_NOT_IN_MODULE = lazy_pattern(
     r"(?:module '(?P<module>[\w.]+)' has no attribute|cannot import name) '(?P<name>\w+)'"
     r"(?: from '(?P<source>[\w.]+)')?"
 )
-_NOT_IN_TYPE = re.compile(r"(?:type object )?'([\w.]+)'(?: object)? has no attribute '(\w+)'")
+_NOT_IN_TYPE = lazy_pattern(r"(?:type object )?'([\w.]+)'(?: object)? has no attribute '(\w+)'")
 _ONE_TEXT = "RuntimeError: Internal error in monty: exceptions can only"
 
-_TOO_MANY_DIGITS = re.compile(r"(Exceeds the limit \(\d+ digits\) for integer string conversion).*")
+_TOO_MANY_DIGITS = lazy_pattern(
+    r"(Exceeds the limit \(\d+ digits\) for integer string conversion).*"
+)
 """Python's own words go on with a setting that no plan can change."""
 
 _SLOW_STEP = "one step of the plan took longer: use smaller numbers, less text or a simpler pattern"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.frozen import frozen
-from core.base.text import near_names
+from core.base.text import lazy_pattern, near_names
 from core.errors import UsageError
 from core.ports import ImageInput
 from core.provenance.borders import Borders
@@ -39,7 +39,7 @@ FILES_COMPARED: Final = 1_000
 
 _PATH_BEGINS: Final = ("./", "../", "~/", "/")
 
-_ATTACHED = re.compile(
+_ATTACHED = lazy_pattern(
     r"""(?<![^\s(\[{,;:"'“‘«])      # an @ at the beginning of a word
         @(?: "(?P<double>[^"\n]{1,4096})" | '(?P<single>[^'\n]{1,4096})'
            | (?P<word>[^\s"'][^\s]{0,4095}) )""",
@@ -48,7 +48,7 @@ _ATTACHED = re.compile(
 _CLOSING = ".,;:!?)]}>\"'”’»…。、，；：！？）」』】"
 """What may stand behind a path without belonging to it."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
 @frozen

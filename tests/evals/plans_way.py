@@ -23,7 +23,7 @@ class PlansWay:
     @property
     def model(self) -> str:
         """The model that plans."""
-        return self._conversation.model_name
+        return self._conversation.model.name
 
     async def answer(self, question: Question, asked: str, before: tuple[str, ...]) -> Answered:
         """Ask in a new session."""

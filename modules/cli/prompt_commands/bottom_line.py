@@ -37,7 +37,7 @@ class BottomLine:
         session = self._title or (session_id[-ID_CHARACTERS:] if session_id else "new session")
         unwell = [s.id for s in at.dispatcher.status() if s.state in ("failed", "set aside")]
         return (
-            Part(at.conversation.model_name, _RANK_MODEL),
+            Part(at.conversation.model.name, _RANK_MODEL),
             Part(at.conversation.profile.agent.name, _RANK_PROFILE),
             Part(session, _RANK_SESSION),
             Part(self._cost, _RANK_COST),

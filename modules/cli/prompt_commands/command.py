@@ -114,7 +114,8 @@ class PromptCommand:
     """One command: `/name arguments`, a line of help, what more there is to tell, who does it.
 
     `others` are further names for it, and `bare` those that mean it without a slash. Without
-    `arguments`, it stands alone.
+    `arguments`, it stands alone. What it proposes once a prompt is the same whatever is typed, and
+    takes a look at files or services.
     """
 
     name: str
@@ -126,6 +127,7 @@ class PromptCommand:
     complete: Complete = nothing
     others: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    proposes_once: bool = False
 
     @property
     def usage(self) -> str:

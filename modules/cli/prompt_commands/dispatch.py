@@ -36,6 +36,7 @@ class PromptCommands:
         self._at.commands = self._own = commands
         taken = {name for command in commands for name in (command.name, *command.others)}
         self._users = UserCommands(at.setting.places.home / FOLDER, taken, at.say)
+        self._proposed: dict[str, list[Candidate]] = {}  # since the last line
         self._running: asyncio.Task[ExitCode | Ask] | None = None
 
     async def run(self, line: str) -> ExitCode | Ask:
@@ -47,6 +48,7 @@ class PromptCommands:
             UsageError: a command that is not there, or is used wrongly, or a file that is wrong.
             Leaving: the user has enough.
         """
+        self._proposed.clear()
         try:
             await look_at_server_files(self._at)
             return await self._run(line)
@@ -80,7 +82,10 @@ class PromptCommands:
         if command is None:
             return 0, []
         begun = "" if behind[-1:].isspace() else (behind.split() or [""])[-1]
-        found = [*command.complete(self._at, behind)]
+        if (found := self._proposed.get(command.name)) is None:
+            found = [*command.complete(self._at, behind)]
+        if command.proposes_once:
+            self._proposed[command.name] = found
         return len(begun), [each for each in found if _fits(each.text, begun)]
 
     def interrupt(self) -> bool:

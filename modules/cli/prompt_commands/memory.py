@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from config.server_list import is_memory_server
 from core.base.clock import moment
 from core.base.memory.facts import Fact, FactError, FactStore
 from core.errors import ExitCode, StorageError, UsageError
+from modules.cli.composition import memory_server_id
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.memory.earlier import search_memory
 
@@ -25,8 +25,7 @@ async def _search(at: AtPrompt, words: str) -> ExitCode:
     _check_is_on(at)
     if not words:
         raise UsageError("say what to look for: /search notice period of the lease")
-    root = at.setting.places.root
-    server = next((s.id for s in at.setting.servers.specs if is_memory_server(s, root)), None)
+    server = memory_server_id(at.setting.servers.specs, at.setting.places.root)
     if server is None:
         raise UsageError(
             "the profile has no memory server (config/profiles.yaml of Cortex-R shows its entry); "

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from core.base.text import near_names
+from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, StorageError, UsageError
 from core.provenance.permissions import Permission, named_permission
 from modules.cli.composition import home_folder
@@ -75,8 +75,7 @@ async def _allow(at: AtPrompt, name: str, target: str) -> None:
         found = _called(at, name)
     if len(found) != 1:
         names = [tool.qualified_name for tool in at.dispatcher.catalog.known]
-        near = sorted(found) or near_names(name, names)
-        meant = f"did you mean {' or '.join(near)}?" if near else "/tools lists them"
+        meant = did_you_mean(sorted(found) or near_names(name, names), "/tools lists them")
         raise UsageError(f"no one tool is called {name!r}; {meant}")
     new = named_permission(found.pop(), target, home_folder())
     if new is None:

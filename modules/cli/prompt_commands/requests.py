@@ -211,7 +211,7 @@ async def _compact(at: AtPrompt, words: str) -> ExitCode:
     """Have notes written on all requests but the last, which stand for them from now on."""
     conversation, traits = at.conversation, at.conversation.model.traits
     if not traits.reads_text:
-        at.say("memory", f"nothing to do: {conversation.model_name} reads no prompt, and no notes")
+        at.say("memory", f"nothing to do: {conversation.model.name} reads no prompt, and no notes")
         return ExitCode.ANSWERED
     history = exchanges(await conversation.loaded_items())
     room = room_characters(conversation.profile.memory.prompt_tokens, traits)

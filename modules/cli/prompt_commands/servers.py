@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from config.servers import ServerSpec
-from core.base.text import counted, near_names
+from core.base.text import counted, did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import ACTIONS
 from modules.cli.mcp import LOG_LINES_SHOWN
@@ -34,8 +34,7 @@ async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask:
     if action:
         run = _MCP_ACTIONS.get(action)
         if run is None:
-            near = near_names(action, _MCP_ACTIONS)
-            meant = f"did you mean {' or '.join(near)}?" if near else ", ".join(_MCP_ACTIONS)
+            meant = did_you_mean(near_names(action, _MCP_ACTIONS), ", ".join(_MCP_ACTIONS))
             raise UsageError(f"/mcp has no action {action!r}; {meant}")
         return await run(at, rest.strip())
     statuses = at.dispatcher.status()
@@ -175,8 +174,7 @@ def _found(at: AtPrompt, name: str) -> ServerSpec:
     if not name:
         raise UsageError(f"say which server: {', '.join(everyone) or 'none is configured'}")
     if name not in everyone:
-        near = near_names(name, everyone)
-        meant = f"did you mean {' or '.join(near)}?" if near else "/mcp list shows all"
+        meant = did_you_mean(near_names(name, everyone), "/mcp list shows all")
         raise UsageError(f"there is no server '{name}'; {meant}")
     return everyone[name]
 

@@ -250,6 +250,7 @@ SESSION_COMMANDS: Final = (
         "A part of the id is enough that no other has; without one it is the session that was "
         "used last before this one.",
         _session_ids,
+        proposes_once=True,
     ),
     PromptCommand("usage", "Sessions", "tokens, cost, calls and times of this session", _usage),
     PromptCommand(
@@ -260,6 +261,7 @@ SESSION_COMMANDS: Final = (
         "[ID]",
         "Of this session, or of another; agent.py trace makes a page of it.",
         _session_ids,
+        proposes_once=True,
     ),
     PromptCommand(
         "copy",

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args, get_origin
 
 from config.models_file import load_models
 from config.schema import StrategyProfile
-from core.base.text import near_names
+from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.interaction import MODELS_WAITED_FOR
 from modules.cli.models import ModelRow, model_rows, model_table, prices_told
@@ -33,7 +33,7 @@ async def _model(at: AtPrompt, words: str) -> ExitCode:
     with at.during("model", MODELS_WAITED_FOR):
         rows = await asyncio.to_thread(_rows, at)
     conversation = at.conversation
-    name, context = conversation.model_name, conversation.traits.context_tokens
+    name, context = conversation.model.name, conversation.model.traits.context_tokens
     rows = [
         replace(row, context_tokens=context) if context and row.backend_name == name else row
         for row in rows
@@ -79,8 +79,7 @@ def _profile_file(at: AtPrompt, named: str) -> Path:
         file = file.expanduser()
     if file.is_file():
         return file
-    near = near_names(named, known)
-    meant = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    meant = did_you_mean(near_names(named, known), f"there are {', '.join(known)}")
     raise UsageError(f"there is no profile '{named}', and no such file; {meant}")
 
 
@@ -158,6 +157,7 @@ SETTING_COMMANDS: Final = (
         "before fails. It answers from the next request on; what one request may cost stays "
         "as it is.",
         _model_names,
+        proposes_once=True,
     ),
     PromptCommand(
         "profile",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from core.base.text import near_names
+from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.terminal.input.candidates import Candidate
@@ -37,8 +37,9 @@ def find_command(name: str, commands: Sequence[PromptCommand]) -> PromptCommand:
     for command in commands:
         if name in (command.name, *command.others):
             return command
-    near = near_names(name, (command.name for command in commands))
-    meant = f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "see /help"
+    meant = did_you_mean(
+        [f"/{one}" for one in near_names(name, (command.name for command in commands))], "see /help"
+    )
     raise UsageError(f"there is no command /{name}; {meant}")
 
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from config.settings import SettingsError
+from config.settings import FileState, SettingsError, file_state
 from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
@@ -19,9 +19,6 @@ from modules.guidance.commands import (
 )
 from modules.terminal.tables import table_for
 
-_Seen: TypeAlias = tuple[int, int, int]
-"""Changes with a file's content: when it was written, its size, which file it is."""
-
 
 class UserCommands:
     """The commands in a folder, read again where a file is another than before."""
@@ -33,7 +30,7 @@ class UserCommands:
         self._folder = folder
         self._taken = taken
         self._say = say
-        self._read: dict[Path, tuple[_Seen, UserCommand | str]] = {}
+        self._read: dict[Path, tuple[FileState, UserCommand | str]] = {}
         self._told: set[str] = set()
 
     def current(self, typed: str | None = None) -> Sequence[PromptCommand]:
@@ -67,21 +64,14 @@ class UserCommands:
 
     def _command(self, name: str, path: Path) -> UserCommand | str:
         """The command in a file, or why there is none."""
-        try:
-            status = path.stat()
-            seen = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if (known := self._read.get(path)) is None or known[0] != seen:
-                known = self._read[path] = (seen, _read(name, path))
-            return known[1]
-        except OSError as error:
-            return f"{path}: {error.strerror or error}"
-
-
-def _read(name: str, path: Path) -> UserCommand | str:
-    try:
-        return read_command(name, path)
-    except SettingsError as error:
-        return str(error)
+        seen = file_state(path)
+        if (known := self._read.get(path)) is None or known[0] != seen:
+            try:
+                known = (seen, read_command(name, path))
+            except SettingsError as error:
+                known = (seen, str(error))
+            self._read[path] = known
+        return known[1]
 
 
 def _prompt_command(command: UserCommand) -> PromptCommand:

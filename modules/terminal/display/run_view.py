@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.base.text import counted, one_line, seconds_text
+from core.base.text import counted, lazy_pattern, one_line, seconds_text
 from core.events import (
     Event,
     ModelAnswered,
@@ -59,7 +59,7 @@ BAR_COLUMNS: Final = 12
 ESTIMATED_AFTER_SECONDS: Final = 2.0
 """Before that, nobody knows how long the rest will take."""
 
-_LITERAL_ANSWER: Final = re.compile(
+_LITERAL_ANSWER: Final = lazy_pattern(
     r"""\breturn\s*\(?\s*(?P<quote>\"{3}|'{3}|"|')\s*FINAL_ANSWER:\s?(?P<text>.*)\Z""", re.DOTALL
 )
 """The closing form of a plan that needs no tool, or has no more to do than to say its answer."""

@@ -10,10 +10,11 @@ it by prefix.
 A change of `indexed` changes what the index must be told to forget: see `schema.FORMAT`.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import islice
+
+from core.base.text import lazy_pattern
 
 _STOP_WORDS = (
     "a about above after again against all am an and any are as at be because been before being "
@@ -65,10 +66,10 @@ _MARKS = (
 )
 """Signs inside words of Hebrew, Arabic, Indian scripts and Thai that count as no letters."""
 
-_RUN = re.compile(f"[{_EAST_ASIAN}]+")
-_WORD = re.compile(f"[^\\W_](?:[^\\W_]|[{_MARKS}])*")
-_QUOTED = re.compile('["“”„«»]([^"“”„«»]+)["“”„«»]')
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_RUN = lazy_pattern(f"[{_EAST_ASIAN}]+")
+_WORD = lazy_pattern(f"[^\\W_](?:[^\\W_]|[{_MARKS}])*")
+_QUOTED = lazy_pattern('["“”„«»]([^"“”„«»]+)["“”„«»]')
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def indexed(text: str) -> str:

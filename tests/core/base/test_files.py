@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.base.files import folder_locked, make_private_folder, write_atomically
+from core.base.files import KeptEntries, folder_locked, make_private_folder, write_atomically
 from tests.core.base.open_folders import has_open
 
 
@@ -83,3 +83,17 @@ def test_a_folder_that_is_removed_while_one_waits_for_it_is_made_again(tmp_path:
     writer.join()
     assert written.is_set()
     assert path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": 2, "a": {}}', '{"format": 1, "a": 1}'])
+def test_entries_that_cannot_be_read_are_none_and_set_aside_by_a_change(
+    text: str, tmp_path: Path
+) -> None:
+    kept = KeptEntries(tmp_path / "kept.json", "a", clock=lambda: 5.0)
+    kept.file.write_text(text)
+    assert kept.read() == {}
+    with kept.changing() as entries:
+        entries["one"] = 1
+    assert KeptEntries(kept.file, "a").read() == {"one": 1}
+    assert mode(kept.file) == 0o600
+    assert (tmp_path / "kept.json.damaged-5").read_text() == text

@@ -1,12 +1,15 @@
 """What can be typed at the prompt behind a slash: found, refused, completed."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from core.errors import ExitCode, UsageError
-from modules.cli.prompt_commands.command import Ask
+from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
+from modules.cli.prompt_commands.dispatch import PromptCommands
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.repl import Leaving
 from tests.modules.cli.prompt_commands.typed import Typed
 
@@ -86,3 +89,28 @@ async def test_a_line_is_completed_by_commands_and_their_words(tmp_path: Path) -
         assert typed.proposed("add 1 and 2") == []
         assert typed.commands.candidates("/help us")[0] == len("us")
         assert typed.commands.candidates("/help ")[0] == 0
+
+
+async def test_services_and_files_are_looked_at_once_a_prompt_not_at_each_key(
+    tmp_path: Path,
+) -> None:
+    looks: list[str] = []
+
+    def look(at: AtPrompt, text: str) -> Iterable[Candidate]:
+        looks.append(text)
+        return [Candidate("one"), Candidate("two")]
+
+    async def run(at: AtPrompt, words: str) -> ExitCode:
+        return ExitCode.ANSWERED
+
+    own = PromptCommand("look", "Settings", "", run, "[X]", complete=look, proposes_once=True)
+    async with Typed(tmp_path) as typed:
+        commands = PromptCommands(typed.at, [own])
+        for text, left in (("/look ", ["one", "two"]), ("/look t", ["two"]), ("/look o", ["one"])):
+            assert [each.text for each in commands.candidates(text)[1]] == left
+        assert looks == [""]
+        await commands.run("/look")
+        commands.candidates("/look t")
+        assert looks == ["", "t"]
+    slow = {command.name for command in COMMANDS_AT_PROMPT if command.proposes_once}
+    assert slow == {"model", "resume", "trace"}

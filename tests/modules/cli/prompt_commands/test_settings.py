@@ -60,7 +60,7 @@ async def test_another_model_answers_the_next_request_of_the_same_session(tmp_pa
         assert await typed.run(f"/model {other}") == ExitCode.ANSWERED
         assert typed.said == [f"model: {other}: chosen by --model"]
         assert before.is_closed
-        assert typed.conversation.model_name == other
+        assert typed.conversation.model.name == other
         assert (await typed.ask("second")).answer == "two"
         assert typed.conversation.session_id == session
         assert [item.user_query for item in typed.conversation.items if item.user_query] != []
@@ -215,7 +215,7 @@ async def test_a_profile_brings_its_model_unless_one_was_named(tmp_path: Path) -
     async with Typed(tmp_path, ONE) as typed:
         await typed.run(f"/model {named}")
         await typed.run("/profile two")
-        assert typed.conversation.model_name == named
+        assert typed.conversation.model.name == named
 
 
 async def test_bounds_of_plans_count_from_the_next_request_on(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""What the requests of a conversation leave behind, and what prompts are told of the past."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from config.schema import MemorySection
+from core.base.memory.statements import may_state_facts
+from core.base.redaction import Redactor
+from core.ports import CountingModel
+from core.session import MultiMCP
+from modules.memory.earlier import MEMORIES_SHARE, EarlierSessions, search_memory
+from modules.memory.long_term import FACTS_SHARE, LongTermMemory
+from modules.memory.past import room_characters
+from modules.memory.remembering import Remembering
+from modules.memory.running_summary import RunningSummary
+
+
+class Recollection:
+    """Facts and earlier sessions in one memory folder; `aclose` ends a question that is open.
+
+    `server` is the id of the server that finds earlier sessions, None where there is none.
+    """
+
+    def __init__(
+        self,
+        dispatcher: MultiMCP,
+        redactor: Redactor,
+        settings: MemorySection,
+        folder: Path,
+        server: str | None,
+    ) -> None:
+        """Read nothing yet."""
+        self._settings = settings
+        search = None if server is None else partial(search_memory, dispatcher, server)
+        self._earlier = EarlierSessions(folder, search)
+        self._long_term = LongTermMemory(folder if settings.memory_service else None, redactor)
+
+    async def learn(self, request: str, session_id: str) -> str:
+        """Keep the facts that a request states; what the user should be told of it, if anything."""
+        if not may_state_facts(request):
+            return ""
+        return await self._long_term.learn(request, session_id)
+
+    async def remembering(
+        self,
+        request: str,
+        session_id: str,
+        model: CountingModel,
+        summary: RunningSummary,
+        on_memories: Callable[[str], object] | None,
+    ) -> Remembering:
+        """What the prompts of a run tell of the past.
+
+        `on_memories` hears what is told of earlier sessions.
+        """
+        prompt_tokens = self._settings.prompt_tokens
+        room = room_characters(prompt_tokens, model.traits)
+        facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
+        memories: tuple[str, ...] = ()
+        if request and self._settings.memory_service:
+            share = int(room * MEMORIES_SHARE)
+            memories = await self._earlier.find(request, session_id, share)
+        if memories and on_memories is not None:
+            on_memories("\n".join(memories))
+        return Remembering(model, summary, prompt_tokens, facts, memories)
+
+    async def aclose(self) -> None:
+        """End what is still looked for in earlier sessions."""
+        await self._earlier.aclose()
