@@ -76,7 +76,7 @@ class _Requests:
             if self._is_interrupted:
                 end()
             self._is_interrupted = self._conversation.interrupt() or self._commands.interrupt()
-            # While a line is told above the prompt, the terminal has no key, but a signal.
+            # Between two prompts Ctrl-C is no key, but a signal.
             if not (self._is_interrupted or self._way_out.goes_on()):
                 self._has_left = True
                 end()

@@ -4,16 +4,19 @@ Nothing imports this before a line is typed: prompt_toolkit takes 0.1 s. All is 
 for stdout carries answers only.
 """
 
+import asyncio
 import contextlib
 import termios
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextvars import ContextVar, copy_context
 from typing import Final, TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app_or_none, in_terminal, run_in_terminal
+from prompt_toolkit.application import get_app_or_none, in_terminal
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.output import create_output
 from prompt_toolkit.utils import is_dumb_terminal
@@ -22,6 +25,20 @@ from modules.terminal.input.repl import read_chunk
 
 _LOCAL_MODES: Final = 3
 """The place of the local modes in what `termios.tcgetattr` gives."""
+
+_IS_BRIEF: Final = ContextVar("is_brief", default=False)
+"""Whether an open prompt is put aside for a text that is written at once."""
+
+
+class PromptKeyboard(Vt100Input):
+    """Keys of a prompt above which texts may be written; meanwhile the terminal stays raw.
+
+    The terminal itself would take a Ctrl-D that comes then, and hand it on as Ctrl-@.
+    """
+
+    def cooked_mode(self) -> contextlib.AbstractContextManager[None]:
+        """As of any keyboard, for an editor, say, which takes longer."""
+        return contextlib.nullcontext() if _IS_BRIEF.get() else super().cooked_mode()
 
 
 def is_prompt_open() -> bool:
@@ -32,7 +49,14 @@ def is_prompt_open() -> bool:
 
 def do_above_prompt(write: Callable[[], None]) -> None:
     """Call `write` soon, with the open prompt erased, and draw that anew below."""
-    run_in_terminal(write)
+
+    async def above() -> None:
+        async with in_terminal():
+            write()
+
+    context = copy_context()
+    context.run(_IS_BRIEF.set, True)
+    asyncio.get_running_loop().create_task(above(), context=context)
 
 
 @contextlib.asynccontextmanager

@@ -32,6 +32,7 @@ from modules.terminal.input.pastes import Pastes
 from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
 from modules.terminal.input.typeahead import lending_terminal
+from modules.terminal.prompt import PromptKeyboard
 from modules.terminal.waits import interrupting
 
 MENU_ROWS: Final = 6
@@ -82,6 +83,7 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
     pastes, way_out = Pastes(), typing.way_out
     session: PromptSession[str] = PromptSession(
         history=kept_history(typing.history_file, typing.redact, pastes.whole),
+        input=PromptKeyboard(sys.stdin),
         output=create_output(stdout=sys.stderr),
         enable_suspend=True,
         multiline=True,

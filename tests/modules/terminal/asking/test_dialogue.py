@@ -6,6 +6,7 @@ import io
 import itertools
 import os
 import re
+import select
 import signal
 import sys
 import termios
@@ -29,6 +30,7 @@ from modules.terminal.asking.dialogue import (
     HeldStream,
     Interrupted,
 )
+from modules.terminal.prompt import PromptKeyboard, do_above_prompt
 from tests.command_line import ROOT, environment
 
 BOUND_SECONDS = 5
@@ -379,3 +381,22 @@ async def test_what_is_written_while_a_line_is_typed_stands_above_it() -> None:
     assert "\x1b[J" in before.rpartition("half a li")[2]  # what was typed was erased
     stream.write("now\n")
     assert screen.getvalue().endswith("now\n")
+
+
+async def test_a_key_that_is_pressed_while_a_text_is_written_above_a_prompt_is_that_key(
+    terminal: Terminal,
+) -> None:
+    """The terminal itself would take Ctrl-D for an end, and hand it on as Ctrl-@."""
+    output = Vt100_Output(terminal.shown, lambda: Size(rows=20, columns=80), enable_cpr=False)
+    prompt: PromptSession[str] = PromptSession(input=PromptKeyboard(terminal.stdin), output=output)
+
+    def press() -> None:
+        terminal.type("\x04")
+        assert select.select([terminal.stdin], [], [], BOUND_SECONDS)[0], "it has arrived"
+
+    async with asyncio.timeout(BOUND_SECONDS):
+        typing = asyncio.create_task(prompt.prompt_async("> ", handle_sigint=False))
+        await terminal.shown.shows(">")
+        do_above_prompt(press)
+        with pytest.raises(EOFError):
+            await typing
