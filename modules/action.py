@@ -116,7 +116,8 @@ async def run_plan(
     if memory.values and MEMORY in plan.source:  # text that an earlier plan had is still a tool's
         kept = await asyncio.to_thread(lambda: [*texts_in(memory.values)])
     ran = await _run_checked(plan.source, tools, call, sandbox, on_repaired, texts, prepare, memory)
-    memory.take(ran.memory)
+    if ran.memory is not None or memory.lost:
+        memory.take(ran.memory)
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value

@@ -32,8 +32,9 @@ class Recollection:
     ) -> None:
         """Read nothing yet."""
         self._settings = settings
-        search = None if server is None else partial(search_memory, dispatcher, server)
-        self._earlier = EarlierSessions(folder, search)
+        self._folder = folder
+        self._search = None if server is None else partial(search_memory, dispatcher, server)
+        self._earlier: EarlierSessions | None = None
         self._long_term = LongTermMemory(folder if settings.memory_service else None, redactor)
 
     async def learn(self, request: str, session_id: str) -> str:
@@ -59,6 +60,8 @@ class Recollection:
         facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
         memories: tuple[str, ...] = ()
         if request and self._settings.memory_service:
+            if self._earlier is None:
+                self._earlier = EarlierSessions(self._folder, self._search)
             share = int(room * MEMORIES_SHARE)
             memories = await self._earlier.find(request, session_id, share)
         if memories and on_memories is not None:
@@ -67,4 +70,5 @@ class Recollection:
 
     async def aclose(self) -> None:
         """End what is still looked for in earlier sessions."""
-        await self._earlier.aclose()
+        if self._earlier is not None:
+            await self._earlier.aclose()
