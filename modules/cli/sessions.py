@@ -20,6 +20,7 @@ from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.session.records import storable
+from modules.trace.page import plain_page
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
@@ -199,25 +200,15 @@ def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings)
 def _as_html(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
     """One page that holds all that it needs and asks nobody for anything."""
     clean = around.redactor.text
-    title = html.escape(clean(title_of(items) or session_id))
     told = "\n".join(
         f"<section><h2>{asked_text(each)}</h2>\n"
         f"<blockquote>{html.escape(clean(each.request))}</blockquote>\n"
         f"<pre>{html.escape(clean(answer_text(each)))}</pre></section>"
         for each in dated_exchanges(items, with_undone=True)
     )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{title}</title>\n"
-        "<style>:root{color-scheme:light dark}body{font:1rem/1.5 sans-serif;max-width:45rem;"
-        "margin:2rem auto;padding:0 1rem}h2{font-size:.9rem;opacity:.7}blockquote{margin:0;"
-        "font-weight:bold}blockquote,pre{white-space:pre-wrap;overflow-wrap:anywhere}</style>\n"
-        f"</head><body><h1>{title}</h1>\n<p>Session {html.escape(session_id)}</p>\n"
-        f"{told}\n</body></html>"
-    )
+    head = f"<p>Session {html.escape(session_id)}</p>"
+    body = f'<main class="session">\n{head}\n{told}\n</main>'
+    return plain_page(clean(title_of(items) or session_id), body)
 
 
 def _age(text: str) -> float:

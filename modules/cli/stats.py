@@ -2,7 +2,7 @@
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -53,17 +53,6 @@ examples:
   agent.py stats --json | jq '.tools[] | select(.failed > 0)'"""
 
 
-class DayDocument(TypedDict):
-    """What was asked on a local day (such as 2026-11-24); cost is in US dollars."""
-
-    day: str
-    requests: int
-    answered: int
-    seconds: float
-    tokens: int
-    cost: float
-
-
 class ToolDocument(TypedDict):
     """The calls of a tool; `success_rate` is (worked + 1) / (calls + 2): few calls say little."""
 
@@ -87,9 +76,9 @@ class StatsDocument(TypedDict):
     type: Literal["stats"]
     schema: Literal[1]
     since: str
-    total: DayDocument
-    days: list[DayDocument]
-    models: dict[str, Usage]
+    total: DayStatistics
+    days: tuple[DayStatistics, ...]
+    models: Mapping[str, Usage]
     tools: list[ToolDocument]
     sessions: int
     bytes: int
@@ -253,25 +242,14 @@ def _milliseconds(seconds: float | None) -> str:
     return f"{seconds * 1000:,.1f} ms" if seconds < 0.01 else f"{seconds * 1000:,.0f} ms"
 
 
-def _day(day: DayStatistics) -> DayDocument:
-    return {
-        "day": str(day.day),
-        "requests": day.requests,
-        "answered": day.answered,
-        "seconds": round(day.seconds, 6),
-        "tokens": day.tokens,
-        "cost": day.cost,
-    }
-
-
 def _document(found: MemoryStatistics, around: Surroundings) -> JsonObject:
     redact = around.redactor.text
     document: StatsDocument = {
         "type": "stats",
         "schema": SCHEMA_VERSION,
         "since": str(found.since),
-        "total": _day(found.total),
-        "days": [_day(day) for day in found.days],
+        "total": found.total,
+        "days": found.days,
         "models": {redact(name): used for name, used in found.models.items()},
         "tools": [
             {

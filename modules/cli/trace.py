@@ -13,7 +13,7 @@ from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import KeptSessions
-from modules.terminal.answer import SCHEMA_VERSION
+from modules.terminal.answer import SCHEMA_VERSION, plain_json
 from modules.trace.page import PageKind, html_page
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import mermaid_text, tree_text
@@ -73,7 +73,7 @@ def trace(around: Surroundings) -> ExitCode:
         "schema": SCHEMA_VERSION,
         "id": session_id,
         "title": title,
-        "runs": around.redactor.json([run.document for run in runs]),
+        "runs": around.redactor.json(plain_json(runs)),
     }
     if around.options.html is not None:
         return write_page(around, "trace", title, told)

@@ -44,7 +44,7 @@ class DayStatistics:
             self.day,
             self.requests + other.requests,
             self.answered + other.answered,
-            self.seconds + other.seconds,
+            round(self.seconds + other.seconds, 6),
             self.tokens + other.tokens,
             self.cost + other.cost,
         )

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import Final, Literal, TextIO, TypeAlias, assert_never, cast
 
@@ -217,7 +218,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
 
 
 def plain_json(value: object, *, room: "Room | None" = None) -> Json:
-    """JSON of a value made of data classes, Pydantic's models, mappings, sequences and JSON.
+    """JSON of a value made of data classes, Pydantic's models, mappings, sequences, dates and JSON.
 
     Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
     than Python reads back (4,300), in hexadecimal. What `room` has no place for is left out: of
@@ -229,6 +230,8 @@ def plain_json(value: object, *, room: "Room | None" = None) -> Json:
             return value if room is None else room.text(value)
         case None | bool() | int() | float():
             return json_safe(value)
+        case date():
+            return value.isoformat()
         case BaseModel():
             return plain_json(value.model_dump(mode="json"), room=room)
         case Mapping():

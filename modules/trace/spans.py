@@ -57,22 +57,6 @@ class Span:
         """When it ended."""
         return self.started_at + self.seconds
 
-    @property
-    def document(self) -> JsonObject:
-        """The span as JSON, its fields by their names."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "started_at": self.started_at,
-            "seconds": round(self.seconds, 6),
-            "state": self.state,
-            "note": self.note,
-            "details": [[head, text] for head, text in self.details],
-            "tokens": self.tokens,
-            "cost": self.cost,
-            "children": [child.document for child in self.children],
-        }
-
 
 class TraceDocument(TypedDict):
     """A session's runs; times are Unix time in seconds, and seconds."""
@@ -132,7 +116,7 @@ def _run(items: Sequence[MemoryItem]) -> Span:
         "run",
         first.user_query or "",
         first.timestamp,
-        ended_at - first.timestamp,
+        round(ended_at - first.timestamp, 6),
         "ok" if is_done else "failed" if status else "open",
         one_line(answer or note or NO_ANSWER, NOTE_CHARACTERS),
         _details(("request", first.user_query), ("answer", answer), ("why it has none", note)),
@@ -183,7 +167,7 @@ def _call(item: MemoryItem) -> Span:
 
 def _unfinished(item: MemoryItem, ended_at: float) -> Span:
     """A call that the session tells no end of: it was interrupted."""
-    seconds = max(0.0, ended_at - item.timestamp)
+    seconds = round(max(0.0, ended_at - item.timestamp), 6)
     details = _details(("arguments", _json(item.tool_args)))
     return Span("call", _tool(item), item.timestamp, seconds, "open", "it did not end", details)
 

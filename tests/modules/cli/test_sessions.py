@@ -102,6 +102,8 @@ def test_exports_hold_the_same_in_three_forms(sessions: Hand) -> None:
     assert "what is &lt;b&gt;?" in page
     assert "it is &amp; more" in page
     assert "<b>" not in page
+    assert "unsafe-inline" not in page
+    assert "<script" not in page
     markdown = sessions.run("sessions", "export", "bbbbbb").out
     assert "> what is <b>?" in markdown
     assert "(no answer)" in markdown

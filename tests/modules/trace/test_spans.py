@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import asdict
 
 from core.values import Json, JsonObject
 from modules.trace.spans import Span, runs_of
@@ -101,7 +102,7 @@ def test_times_that_are_none_give_spans_that_every_form_can_tell() -> None:
         seen: JsonObject = {"at": odd, "seconds": odd}
         planned = plan(odd, 1, 1, ok=True, perception=seen, model_calls=[model_call(odd, odd)])
         runs = runs_of([begun, *call(odd, 1, 0.5), planned, call(odd, 2, 1)[0]])
-        assert json.dumps([run.document for run in runs], allow_nan=False)
+        assert json.dumps([asdict(run) for run in runs], allow_nan=False)
         assert "math.add" in tree_text(runs)
         assert "  tool math.add :" in mermaid_text(runs)
         assert not re.search(r":\D*-", mermaid_text(runs)), "no bar begins before the chart"
