@@ -72,7 +72,7 @@ def _meant(request: str) -> tuple[str, dict[str, str]]:
     text = bare(request)
     whole = bare_fact(text.rstrip("?"))
     if stated_facts(request) == (whole,):  # nothing is asked beside
-        return "remember", {"text": whole}
+        return "recall", {"subject": whole}  # kept before any plan: what is told is what is there
     if _REMEMBER.match(text):
         return "", {}
     if matched(_ALL_FACTS, text):

@@ -19,10 +19,10 @@ TOOLS = ToolCatalog([*MATH_TOOLS, *MEMORY])
 @pytest.mark.parametrize(
     ("request_text", "name", "arguments"),
     [
-        ("remember that I'm vegetarian", "remember", {"text": "I'm vegetarian"}),
-        ("Please remember: my dog is called Rex.", "remember", {"text": "my dog is called Rex"}),
-        ("I live in Oslo.", "remember", {"text": "I live in Oslo"}),
-        ("always answer in metric", "remember", {"text": "always answer in metric"}),
+        ("remember that I'm vegetarian", "recall", {"subject": "I'm vegetarian"}),
+        ("Please remember: my dog is called Rex.", "recall", {"subject": "my dog is called Rex"}),
+        ("I live in Oslo.", "recall", {"subject": "I live in Oslo"}),
+        ("always answer in metric", "recall", {"subject": "always answer in metric"}),
         ("what do you know about me?", "recall", {}),
         ("what do you know about my diet?", "recall", {"subject": "my diet"}),
         ("forget that I'm vegetarian", "forget", {"fact": "I'm vegetarian"}),

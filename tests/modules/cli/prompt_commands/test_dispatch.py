@@ -114,3 +114,40 @@ async def test_services_and_files_are_looked_at_once_a_prompt_not_at_each_key(
         assert looks == ["", "t"]
     slow = {command.name for command in COMMANDS_AT_PROMPT if command.proposes_once}
     assert slow == {"model", "resume", "trace"}
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        *(("sesions", "/sessions"), ("sessions 5", "/sessions 5"), ("list sessions", "/sessions")),
+        *(("mcp", "/mcp"), ("mcp list", "/mcp list"), ("Tools", "/tools"), ("staus", "/status")),
+        *(("strategy planning_mode exploratory", "/strategy planning_mode exploratory"),),
+        *(("undo", "/undo"), ("plan edit", "/plan edit"), ("doctor", "agent.py doctor")),
+    ],
+)
+async def test_a_command_without_its_slash_is_asked_about_and_sent_when_it_comes_again(
+    line: str, meant: str, tmp_path: Path
+) -> None:
+    async with Typed(tmp_path) as typed:
+        typed.at.is_typed = True
+        with pytest.raises(UsageError, match=f"did you mean {meant}[?,]"):
+            await typed.run(line)
+        assert typed.at.next_text == line
+        assert await typed.run(line) == Ask(line)
+        with pytest.raises(UsageError, match="did you mean"):
+            await typed.run(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("plan a trip to Rome", "search the web for cats", "edit this text: helo", "help", "?"),
+        *("run the numbers for 2024", "copy that in French", "save me some money", "yes", "Berlin"),
+        *("undo the damage", "status of the project?", "list documents", "sessions of parliament"),
+        *("memory foam", "model trains", "help me plan", "trace the origin of tea"),
+    ],
+)
+async def test_requests_that_begin_like_a_command_are_sent(line: str, tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        typed.at.is_typed = True
+        assert await typed.run(line) == Ask(line)
