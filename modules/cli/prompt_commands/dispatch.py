@@ -132,7 +132,7 @@ class PromptCommands:
         ):
             return
         self._doubted = self._at.next_text = line
-        model = self._at.conversation.model_name
+        model = self._at.conversation.model.name
         raise UsageError(f"did you mean {meant}? Enter again sends this to {model} as it is")
 
     async def _unslashed(self, line: str) -> str | None:
