@@ -19,10 +19,11 @@ from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
 from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
+from modules.terminal.input.codes import end_cut_text
 from modules.terminal.input.repl import GREETING, Leaving, Repl, WayOut, piped_lines
 from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
-from modules.terminal.waits import can_erase, interrupting
+from modules.terminal.waits import can_erase, cut_by_interrupt, interrupting
 
 
 def converse(setting: Setting) -> ExitCode:
@@ -154,7 +155,12 @@ class _Requests:
             done = await self._commands.run(line)
             if isinstance(done, ExitCode):
                 return done
-            return self.interaction.report(await self._asked(done))
+            outcome = await self._asked(done)
+            with cut_by_interrupt():
+                return self.interaction.report(outcome)
+            end_cut_text(sys.stdout)
+            self._say("loop", "the answer was cut here; /save FILE keeps all of it")
+            return ExitCode.INTERRUPTED
         finally:
             self._is_interrupted = False
             self.interaction.progress.end_waits()  # what goes on has no row beside a prompt

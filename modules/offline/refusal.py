@@ -9,7 +9,7 @@ EXCERPT_CHARACTERS: Final = 40
 
 CONNECT: Final = (
     "Connect a model for it (agent.py models says how), or see what works without one: "
-    "agent.py help"
+    "ask for `help`"
 )
 
 MEND: Final = "Put that right and ask again: the offline planner knows no other way to do it."

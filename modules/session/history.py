@@ -1,6 +1,6 @@
 """What the items of a session tell: requests with their answers, what was used and done."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import cache
 from typing import Final
@@ -74,6 +74,19 @@ def usage_item(used: Mapping[str, Usage], now: float) -> MemoryItem:
     told: JsonObject = {USAGE: by_model, BESIDE: True}
     text = "Models were asked beside all runs"
     return MemoryItem(timestamp=now, type="run_metadata", text=text, metadata=told)
+
+
+def last_prompt_tokens(items: Sequence[MemoryItem]) -> int:
+    """How long the newest prompt for a plan was, in tokens as its model counted; 0 if none was."""
+    for item in reversed(items):
+        calls = item.metadata.get(MODEL_CALLS)
+        for call in reversed(calls) if isinstance(calls, list) else ():
+            match call:
+                case {"purpose": "decision", "usage": {"input_tokens": int(tokens)}}:
+                    return tokens
+                case _:
+                    continue
+    return 0
 
 
 def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:

@@ -133,11 +133,14 @@ def newest_sessions(folder: Path, structure: Structure) -> Iterator[str]:
         yield session_id
 
 
-def find_session(text: str, folder: Path, structure: Structure) -> str:
+def find_session(
+    text: str, folder: Path, structure: Structure, listing: str = "agent.py sessions"
+) -> str:
     """The kept session that `text` means: its id, or a part that only one id has.
 
     A part is the beginning of the id, of its last name, or of what a dash stands before. Where
-    files lie flat, an id as a run reports it means the file of its last name.
+    files lie flat, an id as a run reports it means the file of its last name. `listing` is the
+    command that lists them all.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -159,7 +162,7 @@ def find_session(text: str, folder: Path, structure: Structure) -> str:
         raise UsageError(f"there is no session {shown!r}: {where}")
     near = near_names(text, kept[:SESSIONS_COMPARED], LIKENESS)
     told = f"the nearest: {', '.join(near)}" if near else f"the newest: {kept[0]}"
-    raise UsageError(f"there is no session {shown!r} in {folder}; {told}; see: agent.py sessions")
+    raise UsageError(f"there is no session {shown!r} in {folder}; {told}; see: {listing}")
 
 
 def _is_part(text: str, session_id: str) -> bool:

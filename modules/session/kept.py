@@ -62,13 +62,13 @@ class KeptSessions:
         """All of them, those that were used last first."""
         return kept_sessions(self.folder, self._structure)
 
-    def find(self, text: str) -> str:
-        """The id that `text` means: it, or a part of it that no other has.
+    def find(self, text: str, listing: str = "agent.py sessions") -> str:
+        """The id that `text` means: it, or a part of it that no other has; see `find_session`.
 
         Raises:
             UsageError: there is none, or there are several.
         """
-        return find_session(text, self.folder, self._structure)
+        return find_session(text, self.folder, self._structure, listing)
 
     def path(self, session_id: str) -> Path:
         """The session's file."""

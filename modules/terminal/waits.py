@@ -226,6 +226,25 @@ def _row_of(wait: _Wait, now: float) -> Row:
 
 
 @contextmanager
+def cut_by_interrupt() -> Generator[None]:
+    """While inside, Ctrl-C ends at once what blocks the event loop: a text that is written.
+
+    For `interrupting`, which a loop must be free for. What follows the block goes on. Main thread
+    only.
+    """
+    before, waking = signal.getsignal(signal.SIGINT), signal.set_wakeup_fd(-1)
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.siginterrupt(signal.SIGINT, False)
+        signal.set_wakeup_fd(waking)
+
+
+@contextmanager
 def interrupting(action: Callable[[], object], *signals: signal.Signals) -> Generator[None]:
     """While inside, the signals call `action` instead of stopping the program.
 

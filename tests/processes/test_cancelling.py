@@ -81,8 +81,9 @@ class TestCtrlC:
         in_phase(terminal, phase)
         terminal.send(CTRL_C)
         terminal.until(lambda text: text.splitlines()[-2].strip() == PROMPT)
-        told = "more leaves" if phase == "printing" else "interrupted"  # what is printed is whole
+        told = "the answer was cut here" if phase == "printing" else "interrupted"
         assert terminal.text.count(told) == 1
+        assert "line 2999" not in terminal.recorder.text
         terminal.send("/usage\r")
         terminal.shows("no model has counted tokens")
         terminal.sendeof()

@@ -77,6 +77,14 @@ def test_a_plan_is_shown_in_colours_changed_in_the_editor_and_run(at_prompt: Ope
     leave(terminal)
 
 
+def test_without_an_editor_it_is_said(at_prompt: Open) -> None:
+    terminal = at_prompt(saying("nine"), VISUAL="'open")
+    done(terminal, "/plan how many?", "/run runs it, /plan edit changes it")
+    text = done(terminal, "/plan edit", "say in $VISUAL or $EDITOR which to use")
+    assert "nothing was changed" not in text
+    leave(terminal)
+
+
 def test_a_plan_by_hand_can_be_cancelled(at_prompt: Open, tmp_path: Path) -> None:
     (tmp_path / "plan.py").write_text(SPIN, encoding="utf-8")
     terminal = at_prompt()

@@ -6,7 +6,7 @@ from typing import Final
 from core.base.memory.exchanges import title_of
 from core.turn import Usage
 from modules.cli.prompt_commands.command import AtPrompt
-from modules.session.history import usage_of
+from modules.session.history import last_prompt_tokens, usage_of
 from modules.terminal.input.candidates import Part
 
 ID_CHARACTERS: Final = 6
@@ -21,7 +21,7 @@ class BottomLine:
     def __init__(self, at: AtPrompt) -> None:
         """Know of no session yet."""
         self._at = at
-        self._title = self._cost = ""
+        self._title = self._cost = self._context = ""
 
     async def look(self) -> None:
         """See what the session is called by now, and what it has used."""
@@ -29,6 +29,14 @@ class BottomLine:
         self._title = title_of(items)
         cost = sum(usage_of(items).values(), Usage()).cost
         self._cost = f"${cost:.4f}" if cost else ""
+        self._context = self._context_used(last_prompt_tokens(items))
+
+    def _context_used(self, tokens: int) -> str:
+        """How much of the model's context the newest prompt took; where nobody knows, how long."""
+        window = self._at.conversation.model.traits.context_tokens
+        if not tokens:
+            return ""
+        return f"{tokens / window:.0%} of context" if window else f"{tokens:,} tokens read"
 
     def parts(self) -> Sequence[Part]:
         """The parts, in the order in which they stand."""
@@ -40,6 +48,7 @@ class BottomLine:
             Part(at.conversation.model.name, _RANK_MODEL),
             Part(at.conversation.profile.agent.name, _RANK_PROFILE),
             Part(session, _RANK_SESSION),
+            Part(self._context, _RANK_CONTEXT),
             Part(self._cost, _RANK_COST),
             Part(f"down: {', '.join(unwell)}" if unwell else "", _RANK_SERVERS),
         )

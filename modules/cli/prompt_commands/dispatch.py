@@ -164,7 +164,10 @@ class PromptCommands:
         self._running = asyncio.create_task(command.run(self._at, words))
         try:
             await asyncio.wait({self._running})
-            return ExitCode.INTERRUPTED if self._running.cancelled() else self._running.result()
+            if self._running.cancelled():
+                self._at.say("loop", f"/{command.name} was stopped")
+                return ExitCode.INTERRUPTED
+            return self._running.result()
         finally:
             self._running.cancel()
             self._running = None

@@ -85,7 +85,7 @@ async def _resume(at: AtPrompt, words: str) -> ExitCode:
     if not words:
         ids = await asyncio.to_thread(at.kept.ids)
         words = next((one for one in ids if one != at.conversation.session_id), "")
-    session_id = await asyncio.to_thread(at.kept.find, words)
+    session_id = await asyncio.to_thread(at.kept.find, words, "/sessions")
     recap = await asyncio.to_thread(at.kept.recap, session_id)
     at.conversation.resume(session_id)
     at.last_request = None
@@ -118,7 +118,7 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         UsageError: there is no such session, or nothing was asked in it.
     """
     if words:
-        session_id = await asyncio.to_thread(at.kept.find, words)
+        session_id = await asyncio.to_thread(at.kept.find, words, "/sessions")
         items = await asyncio.to_thread(at.kept.items, session_id)
     else:
         items = await at.conversation.loaded_items()

@@ -1,7 +1,7 @@
 """Commands about what answers, and how: the model, the profile, the strategy."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -79,8 +79,13 @@ def _profile_file(at: AtPrompt, named: str) -> Path:
         file = file.expanduser()
     if file.is_file():
         return file
-    meant = did_you_mean(near_names(named, known), f"there are {', '.join(known)}")
+    meant = did_you_mean(near_names(named, known), _known(known))
     raise UsageError(f"there is no profile '{named}', and no such file; {meant}")
+
+
+def _known(names: Collection[str]) -> str:
+    are = "the only one is" if len(names) == 1 else "there are"
+    return f"{are} {', '.join(names)}, and /profile takes a path, too"
 
 
 def _profiles(at: AtPrompt) -> dict[str, Path]:

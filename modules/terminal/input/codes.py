@@ -2,13 +2,18 @@
 
 import base64
 import os
+import termios
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, TextIO
 
 from modules.terminal.waits import can_erase
 
 _CLEAR: Final = "\x1b[2J\x1b[H"
 """Erase the screen (ED), and go to its first cell (CUP)."""
+
+_END: Final = "\x1b\\\x1b[0m"
+"""End a string of codes (ST), and every style (SGR)."""
 
 COPIED_BYTES_MAX: Final = 75_000
 """More than this, many a terminal takes for no code, and shows."""
@@ -38,3 +43,11 @@ def clear_screen(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Non
     if stream.isatty() and can_erase(environ):
         stream.write(_CLEAR)
         stream.flush()
+
+
+def end_cut_text(stream: TextIO, environ: Mapping[str, str] = os.environ) -> None:
+    """Drop what still waits of a text that was cut, and end it wherever that was."""
+    with suppress(termios.error):
+        termios.tcflush(stream, termios.TCOFLUSH)
+    stream.write(f"{_END if can_erase(environ) else ''}\n")
+    stream.flush()

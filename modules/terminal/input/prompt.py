@@ -4,11 +4,14 @@ It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is show
 stdout carries answers only.
 """
 
+import os
+import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
+from shutil import which
 from typing import Final
 
 from prompt_toolkit import PromptSession
@@ -24,6 +27,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from core.base.frozen import frozen
 from core.base.text import one_line
+from core.errors import UsageError
 from modules.terminal.input.bottom_line import bottom_text
 from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
 from modules.terminal.input.history import kept_history
@@ -43,6 +47,15 @@ TOLD_CHARACTERS: Final = 80
 
 CONTINUED: Final = f"{'…':>{len(PROMPT) - 1}} "
 """Stands before every line of a request but the first."""
+
+_EDITORS: Final = (
+    "/usr/bin/editor",
+    "/usr/bin/nano",
+    "/usr/bin/pico",
+    "/usr/bin/vi",
+    "/usr/bin/emacs",
+)
+"""What prompt_toolkit falls back on."""
 
 _STYLE: Final = Style.from_dict({"bottom-toolbar": "noreverse dim"})
 
@@ -124,11 +137,24 @@ async def edited_code(code: str) -> str:
 
     Raises:
         UnicodeDecodeError: what was saved is not UTF-8.
+        UsageError: there is no editor.
     """
+    if not _has_editor():
+        raise UsageError("no editor could be started: say in $VISUAL or $EDITOR which to use")
     buffer = Buffer(document=Document(code), tempfile_suffix=".py")
     with interrupting(lambda: None, signal.SIGINT), lending_terminal():
         await buffer.open_in_editor()
     return buffer.text
+
+
+def _has_editor() -> bool:
+    """Whether one of those that prompt_toolkit tries is there; it does not tell."""
+    named = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
+    try:
+        programs = [words[0] for words in map(shlex.split, named) if words]
+    except ValueError:  # a quote that nothing closes
+        return False
+    return any(map(which, (*programs, *_EDITORS)))
 
 
 async def plainly_typed_lines() -> AsyncIterator[str]:

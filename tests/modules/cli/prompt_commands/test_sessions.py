@@ -80,7 +80,7 @@ async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_pat
         assert typed.conversation.session_id == "notes"
         assert await typed.run("/resume") == ExitCode.ANSWERED
         assert typed.conversation.session_id == DATED
-        with pytest.raises(UsageError, match="there is no session 'x9'"):
+        with pytest.raises(UsageError, match=r"there is no session 'x9'.*see: /sessions"):
             await typed.run("/resume x9")
         assert typed.proposed("/resume bbb") == [DATED]
         assert typed.proposed("/resume ") == [DATED, "notes"]

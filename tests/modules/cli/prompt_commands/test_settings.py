@@ -247,6 +247,10 @@ async def test_a_profile_that_can_t_be_used_changes_nothing(
         assert (await typed.ask("first")).answer == "one"
         with pytest.raises(UsageError, match=r"no profile 'wrnog', .* did you mean wrong"):
             await typed.run("/profile wrnog")
+    (tmp_path / "config" / "wrong.yaml").unlink()
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match="the only one is profiles,"):
+            await typed.run("/profile x")
 
 
 async def test_what_the_prompt_was_opened_with_is_told_to_want_a_restart(tmp_path: Path) -> None:
