@@ -4,6 +4,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -20,6 +21,7 @@ from core.base.text import counted
 from core.errors import ExitCode, StorageError, UsageError, UserError
 from core.values import Json, JsonObject
 from modules.cli.auth import set_key
+from modules.cli.doctor import diagnose
 from modules.cli.parser import CommandParser
 from modules.cli.surroundings import Surroundings
 from modules.model_manager import choose_model
@@ -84,7 +86,7 @@ def add_init_options(parser: CommandParser) -> None:
 
 
 def initialise(around: Surroundings, ask: Callable[[str], str] = input) -> ExitCode:
-    """Propose a profile, and write it where that is wanted.
+    """Propose a profile, and write it where that is wanted; at a terminal it is tried, too.
 
     Raises:
         UsageError: there is a profile already.
@@ -107,8 +109,12 @@ def initialise(around: Surroundings, ask: Callable[[str], str] = input) -> ExitC
     elif not options.yes:
         return around.report(_document(proposal, is_written=False), _would(proposal))
     _write(around, proposal)
-    done = f"{proposal.told}\nwritten; try it: agent.py doctor"
-    return around.report(_document(proposal, is_written=True), done)
+    hint = "" if is_asked else "; try it: agent.py doctor"
+    around.report(_document(proposal, is_written=True), f"{proposal.told}\nwritten{hint}")
+    if not is_asked:
+        return ExitCode.ANSWERED
+    options.profile = proposal.file
+    return diagnose(replace(around))  # which has read nothing yet
 
 
 def servers_elsewhere(home: Path) -> tuple[list[Found], list[str]]:

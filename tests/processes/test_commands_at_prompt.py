@@ -82,3 +82,15 @@ def test_a_mistyped_name_is_answered_with_the_nearest(
     assert "there is no command" in told
     assert f"/{command.name}" in told.partition("did you mean")[2] or "see /help" in told
     assert session_files(tmp_path) == []
+
+
+def test_a_profile_of_ones_own_is_proposed_written_and_tried(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = open_screen("config", "init", HOME=str(tmp_path))
+    for question in ("documents folder [", "write ", "a key of "):
+        terminal.shows(question)
+        terminal.send("\r")
+    told = terminal.shows("all that is needed works")
+    assert str(tmp_path / "config" / "profiles.yaml") in told
+    assert (tmp_path / "config" / "profiles.yaml").is_file()
