@@ -91,6 +91,5 @@ def test_a_profile_of_ones_own_is_proposed_written_and_tried(
     for question in ("documents folder [", "write ", "a key of "):
         terminal.shows(question)
         terminal.send("\r")
-    told = terminal.shows("all that is needed works")
-    assert str(tmp_path / "config" / "profiles.yaml") in told
+    terminal.shows("all that is needed works")
     assert (tmp_path / "config" / "profiles.yaml").is_file()
