@@ -82,3 +82,13 @@ def test_a_mistyped_name_is_answered_with_the_nearest(
     assert "there is no command" in told
     assert f"/{command.name}" in told.partition("did you mean")[2] or "see /help" in told
     assert session_files(tmp_path) == []
+
+
+def test_in_40_columns_what_a_command_does_stands_further_in_than_its_name(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = open_screen(*without_servers(tmp_path), columns=40)
+    terminal.shows(PROMPT)
+    terminal.send("/help\r")
+    rows = terminal.shows("\n  /clear\n    empty the screen").split("\n")
+    assert "goes along." in rows, "a paragraph stands where it stood"
