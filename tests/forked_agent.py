@@ -149,6 +149,9 @@ def forked_agent() -> ForkedAgent:
     return started
 
 
+_OF_TERMINALS = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
 def _pipes() -> tuple[list[int], list[int]]:
     """Stdin, stdout and stderr: our ends, and those of the run."""
     (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
@@ -204,6 +207,10 @@ def _become_agent(request: _Request, descriptors: list[int]) -> NoReturn:
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # Whoever runs the tests may ignore some (`nohup`, `timeout`); a shell's child would not.
+    for number in _OF_TERMINALS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if request.in_terminal:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)

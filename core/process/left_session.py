@@ -6,6 +6,7 @@ gets away. Linux only (`/proc/PID/environ`): elsewhere nothing is found. Light: 
 """
 
 import os
+import select
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +17,9 @@ MARK = "CORTEX_R_SERVER"
 
 ROUNDS_MAX = 5
 """How often is looked for processes that were started while others were ended."""
+
+END_MILLISECONDS = 200
+"""How long those of a round are waited for: a process ends when it next gets the processor."""
 
 _PROC = Path("/proc")
 
@@ -41,8 +45,13 @@ def end_marked(value: str) -> None:
         found = marked(value)
         if not found:
             return
-        for pid in found:
-            _end(pid, value)
+        ending = select.poll()
+        descriptors = [d for pid in found if (d := _killed(pid, value)) is not None]
+        for descriptor in descriptors:
+            ending.register(descriptor, select.POLLIN)
+        ending.poll(END_MILLISECONDS)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def left_behind() -> list[tuple[int, str]]:
@@ -55,15 +64,21 @@ def left_behind() -> list[tuple[int, str]]:
     return found
 
 
-def _end(pid: int, value: str) -> None:
-    """End one process, unless its id went to another since it was found."""
-    with suppress(OSError):
+def _killed(pid: int, value: str) -> int | None:
+    """Kill a process, unless its id went to another since it was found.
+
+    Gives a descriptor that can be read once it has ended; None if there is nobody to wait for.
+    """
+    try:
         descriptor = os.pidfd_open(pid)
-        try:
-            if _mark_of(pid) == value:
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        finally:
-            os.close(descriptor)
+    except OSError:
+        return None
+    with suppress(OSError):
+        if _mark_of(pid) == value:
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _marks() -> Iterator[tuple[int, str]]:

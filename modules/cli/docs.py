@@ -130,7 +130,8 @@ class PromptDocuments:
             await _end(child)
         # The child marks its own lines of progress in the same way.
         lines = [line.removeprefix("[docs] ") for line in said.splitlines()]
-        self.say("docs", "\n".join(lines) or "done")
+        columns = [""] * (len(lines) > 1)  # of which the stage would move the first row
+        self.say("docs", "\n".join([*columns, *lines]) or "done")
         if code < 0:
             return ExitCode.INTERRUPTED
         return ExitCode(code) if code in [*ExitCode] else ExitCode.WORLD_FAILED

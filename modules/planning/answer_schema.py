@@ -44,6 +44,8 @@ class AnswerSchema:
             self._validator: Validator = validator_for(schema, offline=True, mask="the value")
         except (ValidationError, ReferencingError, ValueError) as error:
             why = str(error).partition("\n")[0]
+            if isinstance(error, ValidationError):
+                why = f"at {_place(error)}, {why}"
             raise UsageError(f"--json-schema {name}: this is no JSON Schema: {why}") from error
 
     @property

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -76,6 +77,9 @@ CALL_PROGRESS_LINES: Final = 20
 
 REASON_RECOGNISED_CHARACTERS: Final = 60
 """So much of a failed call's reason, found in the message that ends a run, is the same reason."""
+
+_BEGINNING: Final = re.compile(r" +|(?=- )")
+"""What an entry of a list begins with: what goes on of it stands further in."""
 
 CODE_LINES: Final = 200
 """So much of a plan is shown."""
@@ -390,7 +394,9 @@ def _said(line: str, live: Region) -> Iterator[str]:
     stage, _, _ = line.partition("] ")
     indent = " " * (len(stage) + 2)
     for number, written in enumerate(line.split("\n")):
-        for piece in _broken(written, live.columns, "" if number else indent):
+        begins = _BEGINNING.match(written)
+        hanging = indent if not number else " " * (len(begins[0]) + 2) if begins else ""
+        for piece in _broken(written, live.columns, hanging):
             has_stage = not number and piece.startswith(f"{stage}] ")
             tag = piece[: len(indent) - 1] if has_stage else ""
             mark = "✗" if piece[len(indent) :].startswith("✗") and has_stage else ""

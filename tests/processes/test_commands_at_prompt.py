@@ -93,3 +93,13 @@ def test_a_profile_of_ones_own_is_proposed_written_and_tried(
         terminal.send("\r")
     terminal.shows("all that is needed works")
     assert (tmp_path / "config" / "profiles.yaml").is_file()
+
+
+def test_in_40_columns_what_a_command_does_stands_further_in_than_its_name(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = open_screen(*without_servers(tmp_path), columns=40)
+    terminal.shows(PROMPT)
+    terminal.send("/help\r")
+    rows = terminal.shows("\n  /clear\n    empty the screen").split("\n")
+    assert "goes along." in rows, "a paragraph stands where it stood"

@@ -104,7 +104,7 @@ def test_what_the_next_prompt_holds_goes_into_notes(at_prompt: Open) -> None:
     done(terminal, "second", "Final Answer: b")
     text = done(terminal, "/context", "in all")
     assert "\\x1b" not in text
-    assert "next prompt" in text
+    assert "what the next prompt holds\npart " in text
     done(terminal, "/compact", "notes on 1 request: about 1,0")
     text = done(terminal, "/context", "notes on this session  5")
     leave(terminal)

@@ -329,7 +329,7 @@ class TestJsonSchema:
             (None, "No such file"),
             ("{", "this is no JSON"),
             ("[]", "is an object, true or false"),
-            ('{"type": "objct"}', "this is no JSON Schema"),
+            ('{"type": "objct"}', "this is no JSON Schema: at /type, "),
             ('{"$ref": "http://127.0.0.1:1/x"}', "this is no JSON Schema"),
         ],
     )

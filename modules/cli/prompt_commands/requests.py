@@ -195,7 +195,8 @@ async def _context(at: AtPrompt, words: str) -> ExitCode:
     ratio = sizes.characters_per_token
     told = f"{ratio:.2f}, as it has counted" if ratio else f"{CHARACTERS_PER_TOKEN}, as a guess"
     lines = [
-        table_for([("next prompt", "tokens"), *rows, ("in all", f"{total:,}")]),
+        "what the next prompt holds",
+        table_for([("part", "tokens"), *rows, ("in all", f"{total:,}")]),
         f"{part} that {model.name} has room for; characters a token: {told}",
     ]
     if sizes.images:

@@ -42,7 +42,8 @@ async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask:
     hint = "; one that is down starts when it is needed" if is_any_down else ""
     off = ", ".join(spec.id for spec in at.setting.servers.disabled)
     told = f"\nswitched off: {off}; /mcp enable NAME switches one on" if off else ""
-    at.say("mcp", f"{counted(len(statuses), 'server')}{hint}{_status_table(at)}{told}")
+    number = counted(len(statuses), "server") if statuses or off else NOTHING_CONFIGURED
+    at.say("mcp", f"{number}{hint}{_status_table(at)}{told}")
     return ExitCode.ANSWERED
 
 

@@ -105,6 +105,13 @@ async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) 
     assert told.endswith("True")
 
 
+async def test_rows_at_the_prompt_stand_below_their_stage_and_so_in_columns(tmp_path: Path) -> None:
+    documents, said = prompt(tmp_path, "print('folder  a'); print('index   b')")
+    async with asyncio.timeout(BOUND_SECONDS):
+        await documents.run("status")
+    assert said == ["\nfolder  a\nindex   b"]
+
+
 async def test_a_mistake_at_the_prompt_starts_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from config.server_list import server_list
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode, ServerStartError, UsageError
 from core.values import JsonObject
+from modules.cli.mcp_list import NOTHING_CONFIGURED
 from tests.command_line import write_profile
 from tests.core.dispatch.fixture_servers import SERVERS, is_gone, server
 from tests.doubles import profile
@@ -24,7 +25,7 @@ BOUND_SECONDS = 10
 async def test_without_servers_there_are_none_and_no_tools(tmp_path: Path) -> None:
     async with Typed(tmp_path) as typed:
         assert [await typed.run(line) for line in ("/mcp", " /TOOLS ")] == [ExitCode.ANSWERED] * 2
-        assert typed.said == ["mcp: 0 servers", "mcp: 0 tools"]
+        assert typed.said == [f"mcp: {NOTHING_CONFIGURED}", "mcp: 0 tools"]
 
 
 async def test_servers_are_shown_without_starting_any(tmp_path: Path) -> None:
