@@ -163,20 +163,21 @@ def _wrong_parts(
     for id_ in sorted({id_ for id_ in ids if ids.count(id_) > 1}):
         yield f"two subtasks have the id {_quoted(id_)}"
     for subtask in graph.subtasks:
-        named: dict[str, tuple[Sequence[str], Collection[str]]] = {
-            "which is not there": (subtask.dependencies, ids)
-        }
-        if subtask.role is not None:
-            named["a role that is not there"] = ((subtask.role,), roles)
-        if tools is not None:
-            named["a tool that is not there"] = (subtask.tools, tools)
-        for wrong in _wrong_words(subtask):
+        role = () if subtask.role is None else (subtask.role,)
+        for wrong in (
+            *_wrong_words(subtask),
+            *_missing(subtask.dependencies, ids, "which is not there"),
+            *_missing(role, roles, "a role that is not there"),
+            *_missing(subtask.tools, subtask.tools if tools is None else tools,
+                      "a tool that is not there"),
+        ):  # fmt: skip
             yield f"subtask {_quoted(subtask.id)}{wrong}"
-        for what, (names, known) in named.items():
-            for name in names:
-                if name not in known:
-                    missing = f"{_quoted(name)}, {what}{_near(name, known)}"
-                    yield f"subtask {_quoted(subtask.id)} needs {missing}"
+
+
+def _missing(names: Sequence[str], known: Collection[str], what: str) -> Iterator[str]:
+    for name in names:
+        if name not in known:
+            yield f" needs {_quoted(name)}, {what}{_near(name, known)}"
 
 
 def _wrong_words(subtask: Subtask) -> Iterator[str]:

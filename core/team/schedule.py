@@ -140,7 +140,8 @@ class GraphRun:
                 if not self._running:
                     break
                 ended, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
+                # In the order in which they began: a set's own order differs from run to run.
+                for task in [task for task in self._running if task in ended]:
                     sorter = await self._settle(self._running.pop(task), task, sorter)
         except BudgetSpent as error:
             stopped = str(error)
