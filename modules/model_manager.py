@@ -1,7 +1,7 @@
 """The models that answer a run: one, or a chain of them, each standing in for the one before it."""
 
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -154,9 +154,16 @@ class ModelManager:
             ModelUnavailable: none could; the message says of each why, without secrets.
             BudgetSpent: the run may use no more.
         """
+        return await self._answer(request, self._run)
+
+    def part(self) -> "ModelPart":
+        """The models as one of several runs asks them that make up the run under way."""
+        return ModelPart(self, self._run.part(), self._answer)
+
+    async def _answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
         if self._seed is not None:
             request = replace(request, seed=self._seed)
-        run, failed = self._run, dict[int, ModelUnavailable]()
+        failed = dict[int, ModelUnavailable]()
         place = self._strongest(run) if request.prefer_strongest else self._first_in(run)
         while True:
             try:
@@ -216,6 +223,58 @@ class ModelManager:
             transient=last.transient,
             retry_after_seconds=last.retry_after_seconds,
         )
+
+
+class ModelPart:
+    """A manager's models for one of several runs at once, such as those of a team.
+
+    Satisfies `core.ports.CountingModel`. What it counts is its own; the budget is that of the run
+    of which it is a part.
+    """
+
+    def __init__(
+        self,
+        whole: ModelManager,
+        run: ModelRun,
+        answer: Callable[[ModelRequest, ModelRun], Awaitable[ModelReply]],
+    ) -> None:
+        """Ask by `answer`, in `run`, which is a part of one of the whole's."""
+        self._whole = whole
+        self._run = run
+        self._answer = answer
+
+    @property
+    def name(self) -> str:
+        """As of the whole."""
+        return self._whole.name
+
+    @property
+    def traits(self) -> ModelTraits:
+        """As of the whole."""
+        return self._whole.traits
+
+    @property
+    def usage(self) -> Usage:
+        """Sum over the requests of this part."""
+        return sum(self._run.used.values(), Usage())
+
+    @property
+    def usage_by_model(self) -> Mapping[str, Usage]:
+        """The same by the names of the models."""
+        return dict(self._run.used)
+
+    @contextmanager
+    def telling(self, emit: Emit) -> Generator[None]:
+        """Within the `with`, `emit` hears of this part's requests."""
+        self._run.emit = emit
+        try:
+            yield
+        finally:
+            self._run.emit = None
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """As `ModelManager.generate`."""
+        return await self._answer(request, self._run)
 
 
 def choose_model(

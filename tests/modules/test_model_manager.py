@@ -366,3 +366,25 @@ def test_without_arguments_the_environment_chooses(monkeypatch: pytest.MonkeyPat
     assert manager.name.startswith("gemini:")
     assert "GEMINI_API_KEY is set" in manager.reason
     assert manager.secrets == ("k" * 20,)
+
+
+async def test_parts_of_a_run_are_heard_and_counted_by_themselves_and_paid_together() -> None:
+    heard, first, second = Heard(), Heard(), Heard()
+    limits = RunLimits(max_tokens=30)
+    replies = [ModelReply(name, Usage(1, 5, 5)) for name in "abcd"]
+    manager = ModelManager([chosen("m", *replies)], limits=limits)
+    with manager.telling(heard):
+        one, other = manager.part(), manager.part()
+        with one.telling(first), other.telling(second):
+            await one.generate(DECISION)
+            await other.generate(DECISION)
+            await one.generate(DECISION)
+            with pytest.raises(BudgetSpent):
+                await other.generate(DECISION)
+    assert one.usage.tokens == 20
+    assert other.usage_by_model == {"m": other.usage}
+    assert other.usage.tokens == 10
+    assert manager.usage.tokens == 30
+    assert len(first.names) == 4
+    assert len(second.names) == 2
+    assert heard.names == []

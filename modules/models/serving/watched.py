@@ -95,7 +95,8 @@ class ModelRun:
     """What requests of one run share.
 
     Attributes:
-        budget: what the run has used, and may use.
+        budget: what the run has used, and may use; shared with the runs that it is a part of.
+        used: what requests of this part have used, by the names of the models.
         emit: who hears of its requests; None is nobody.
         replaced: why models of the chain can't answer, by their place in it; for the whole run.
     """
@@ -104,7 +105,19 @@ class ModelRun:
         """Begin with nothing used and every model in its place."""
         self.emit = emit
         self.budget = Budget(limits)
+        self.used: dict[str, Usage] = {}
         self.replaced: dict[int, str] = {}
+
+    def part(self) -> "ModelRun":
+        """One of several runs at once that make up this one: heard by itself, paid together."""
+        part = ModelRun()
+        part.budget, part.replaced = self.budget, self.replaced
+        return part
+
+    def spend(self, model: str, usage: Usage) -> None:
+        """Count what a request took."""
+        self.budget.spend(usage)
+        self.used[model] = self.used.get(model, Usage()) + usage
 
     async def tell(self, event: ModelEvent) -> None:
         """Tell one event, and wait until every listener has dealt with it."""
@@ -312,7 +325,7 @@ class WatchedModel:
             if watch.usage is not None:
                 took = priced(watch.usage, self.chosen.price)
                 self.usage += took
-                run.budget.spend(took)
+                run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
         return replace(reply, usage=took)
 

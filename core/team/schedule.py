@@ -1,0 +1,269 @@
+"""Runs a task graph: all that is ready at once, within a bound; replans what failed.
+
+A subtask that fails is tried again. After three failures, or the first of a critical one, the part
+that failed and what depends on it is planned anew, with what is finished kept. Where that is not
+possible, what depends on it is blocked, the rest goes on, and the outcome says so.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
+from graphlib import TopologicalSorter
+from typing import Final, Protocol, TypeAlias
+
+from core.base.clock import Clock
+from core.base.frozen import frozen
+from core.errors import BudgetSpent
+from core.team.graph import Subtask, SubtaskState, TaskGraph, filled
+
+MAX_PARALLEL: Final = 4
+TRIES: Final = 3
+"""So often is a subtask tried before it is planned anew."""
+
+REPLANS_MAX: Final = 3
+
+DEADLINE_SECONDS: Final = 600.0
+"""Longest run of one subtask; one that never answers costs itself and not the others."""
+
+
+@frozen
+class Result:
+    """What a run of one subtask came to: its text, or why there is none."""
+
+    ok: bool
+    text: str
+
+
+@frozen
+class SubtaskChanged:
+    """A subtask is in another state; `text` is its result, or why it has none."""
+
+    subtask: Subtask
+    state: SubtaskState
+    attempt: int = 1
+    text: str = ""
+    seconds: float = 0.0
+
+
+@frozen
+class Replanned:
+    """A part of the graph was planned anew; `graph` is the whole of it as it is from now on."""
+
+    failed: str
+    reason: str
+    graph: TaskGraph
+
+
+GraphEvent: TypeAlias = SubtaskChanged | Replanned
+Tell: TypeAlias = Callable[[GraphEvent], Awaitable[None]]
+
+
+class RunSubtask(Protocol):
+    """Runs one subtask, with the results of those that it needs and of no other."""
+
+    async def __call__(
+        self, subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
+    ) -> Result:
+        """What it came to.
+
+        Raises:
+            BudgetSpent: there is nothing left to run any subtask with.
+        """
+        ...
+
+
+class Replan(Protocol):
+    """Plans a part of a graph anew that failed."""
+
+    async def __call__(
+        self, graph: TaskGraph, failed: Subtask, reason: str, done: Mapping[str, str]
+    ) -> TaskGraph | None:
+        """The whole graph, what is `done` unchanged in it; None if there is no other way."""
+        ...
+
+
+@frozen
+class GraphOutcome:
+    """How a graph ended: the state of each subtask, the results, and why others have none.
+
+    `stopped` says why it ended before its time, empty if it did not.
+    """
+
+    graph: TaskGraph
+    states: dict[str, SubtaskState] = field(default_factory=dict[str, SubtaskState])
+    results: dict[str, str] = field(default_factory=dict[str, str])
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+    stopped: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every subtask has its result."""
+        return all(state == "completed" for state in self.states.values())
+
+
+class GraphRun:
+    """One run of one graph; `run` may be called once, and cancelled at any moment."""
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        run_subtask: RunSubtask,
+        tell: Tell,
+        *,
+        clock: Clock,
+        replan: Replan | None = None,
+        max_parallel: int = MAX_PARALLEL,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        """Start nothing. The graph has no `core.team.graph.problems`; `clock` gives seconds."""
+        self._graph = graph
+        self._run_subtask = run_subtask
+        self._tell = tell
+        self._clock = clock
+        self._replan = replan
+        self._deadline_seconds = deadline_seconds
+        self._slots = asyncio.Semaphore(max_parallel)
+        self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
+        self._results: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+        self._tried_graphs = [graph]
+        self._running: dict[asyncio.Task[Result], str] = {}
+
+    async def run(self) -> GraphOutcome:
+        """Run what can run, to the end. Cancelled, it leaves no subtask running."""
+        stopped = ""
+        sorter = self._graph.sorter()
+        try:
+            while True:
+                for id_ in sorter.get_ready():
+                    await self._begin(self._graph[id_])
+                if not self._running:
+                    break
+                ended, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                # In the order in which they began: a set's own order differs from run to run.
+                for task in [task for task in self._running if task in ended]:
+                    sorter = await self._settle(self._running.pop(task), task, sorter)
+        except BudgetSpent as error:
+            stopped = str(error)
+        except _CriticalFailed as failure:
+            stopped = str(failure)
+        finally:
+            await self._end_all()
+        await self._tell_rest()
+        return GraphOutcome(
+            self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped
+        )
+
+    async def _begin(self, subtask: Subtask) -> None:
+        await self._change(subtask, "ready")
+        self._running[asyncio.create_task(self._tried(subtask))] = subtask.id
+
+    async def _tried(self, subtask: Subtask) -> Result:
+        """Run a subtask until it works, or has failed often enough."""
+        tries = 1 if subtask.critical else TRIES
+        asked, texts = filled(subtask, self._results)
+        async with self._slots:
+            for attempt in range(1, tries + 1):
+                await self._change(subtask, "running", attempt)
+                began = self._clock()
+                result = await self._within_deadline(subtask, asked, texts, attempt)
+                if result.ok or attempt == tries:
+                    state: SubtaskState = "completed" if result.ok else "failed"
+                    await self._change(subtask, state, attempt, result.text, self._clock() - began)
+                    return result
+        raise AssertionError("a subtask is tried at least once")
+
+    async def _within_deadline(
+        self, subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
+    ) -> Result:
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                return await self._run_subtask(subtask, asked, texts, attempt)
+        except TimeoutError:
+            return Result(False, f"no result within {self._deadline_seconds:g} s")
+
+    async def _settle(
+        self, id_: str, task: asyncio.Task[Result], sorter: TopologicalSorter[str]
+    ) -> TopologicalSorter[str]:
+        """Take a subtask's result; gives the sorter that says what comes next.
+
+        Raises:
+            BudgetSpent: the subtask could not be paid for.
+            _CriticalFailed: it failed, and nothing else is of use.
+        """
+        result = task.result()
+        if result.ok:
+            self._results[id_] = result.text
+            sorter.done(id_)
+            return sorter
+        self._reasons[id_] = result.text
+        if (other := await self._planned_anew(self._graph[id_], result.text)) is not None:
+            return await self._go_on_with(other, id_, result.text)
+        for user in self._graph.after(id_):
+            self._reasons.setdefault(user, f"it needs {id_}, which failed")
+            await self._change(self._graph[user], "blocked")
+        if self._graph[id_].critical:
+            raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
+        return sorter
+
+    async def _planned_anew(self, failed: Subtask, reason: str) -> TaskGraph | None:
+        """Another graph, unless there have been too many, or it is one that failed already."""
+        if self._replan is None or len(self._tried_graphs) > REPLANS_MAX:
+            return None
+        other = await self._replan(self._graph, failed, reason, dict(self._results))
+        if other is None or any(other.is_same_as(tried) for tried in self._tried_graphs):
+            return None
+        self._tried_graphs.append(other)
+        return other
+
+    async def _go_on_with(
+        self, other: TaskGraph, failed: str, reason: str
+    ) -> TopologicalSorter[str]:
+        """Take another graph's place for the failed part; what runs or is done stays."""
+        kept = {*self._results, *self._running.values()}
+        before = {subtask.id: subtask for subtask in self._graph.subtasks}
+        # A part that is not kept begins anew, under whatever id; one that is kept is as it was.
+        subtasks = tuple(before[s.id] if s.id in kept else s for s in other.subtasks)
+        missing = tuple(before[id_] for id_ in before if id_ in kept - {s.id for s in subtasks})
+        self._graph = TaskGraph(other.goal, (*missing, *subtasks))
+        self._states = {
+            id_: self._states[id_] if id_ in kept else "pending" for id_ in self._graph.ids
+        }
+        self._reasons = {id_: why for id_, why in self._reasons.items() if id_ in kept}
+        await self._tell(Replanned(failed, reason, self._graph))
+        sorter = self._graph.sorter(self._results)
+        # Those that run are handed out once more, and not begun again.
+        running = {*self._running.values()}
+        ready = [id_ for id_ in sorter.get_ready() if id_ not in running]
+        for id_ in ready:
+            await self._begin(self._graph[id_])
+        return sorter
+
+    async def _end_all(self) -> None:
+        """Cancel what runs, and wait until it has ended."""
+        running, self._running = self._running, {}
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+        for task, id_ in running.items():
+            if not task.cancelled() and task.exception() is None and task.result().ok:
+                self._results[id_] = task.result().text
+
+    async def _tell_rest(self) -> None:
+        """What never began, or was ended, is cancelled."""
+        for id_, state in self._states.items():
+            if state in ("pending", "ready", "running"):
+                await self._change(self._graph[id_], "cancelled")
+
+    async def _change(
+        self, subtask: Subtask, state: SubtaskState, attempt: int = 1, text: str = "",
+        seconds: float = 0.0,
+    ) -> None:  # fmt: skip
+        if self._states.get(subtask.id) != state or attempt > 1:
+            self._states[subtask.id] = state
+            await self._tell(SubtaskChanged(subtask, state, attempt, text, seconds))
+
+
+class _CriticalFailed(Exception):
+    """A subtask failed that everything else depends on."""

@@ -1,0 +1,1 @@
+"""Requests in parts: kept workflows, and the runs of their subtasks."""

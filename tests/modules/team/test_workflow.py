@@ -1,0 +1,96 @@
+"""Kept workflows: read from files, checked, and made into graphs with their parameters' values."""
+
+from pathlib import Path
+
+import pytest
+
+from config.settings import SettingsError
+from core.errors import UsageError
+from modules.team.workflow import FOLDER, arguments_of, find_workflow, load_workflow, workflow_files
+
+CITIES = """
+description: What two cities have in common.
+parameters:
+  city: {description: the one}
+  other: {default: Berlin}
+  most: {type: integer, default: 3}
+steps:
+  - {id: first, do: "find {{most}} facts about {{city}}"}
+  - {id: second, do: "find {{ most }} facts about {{other}}"}
+  - {id: answer, do: "what do {{first}} and {{second}} have in common?", critical: true}
+"""
+
+
+def kept(home: Path, text: str, name: str = "cities") -> Path:
+    file = home / FOLDER / f"{name}.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_parameters_are_filled_and_references_to_steps_stay(tmp_path: Path) -> None:
+    kept(tmp_path, CITIES)
+    graph = find_workflow(tmp_path, "cities").graph({"city": "Oslo"})
+    assert [subtask.description for subtask in graph.subtasks] == [
+        "find 3 facts about Oslo",
+        "find 3 facts about Berlin",
+        "what do {{first}} and {{second}} have in common?",
+    ]
+    assert graph.goal == "cities (city=Oslo, other=Berlin, most=3)"
+    assert graph["answer"].dependencies == ("first", "second")
+    assert graph["answer"].critical
+
+
+def test_a_value_can_name_no_step(tmp_path: Path) -> None:
+    kept(tmp_path, CITIES)
+    graph = find_workflow(tmp_path, "cities").graph({"city": "{{second}}"})
+    assert graph["first"].dependencies == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "wants city (the one): give it as city=VALUE"),
+        (["city=Oslo", "othr=Rome"], "no parameter 'othr'; it takes other"),
+        (["city=Oslo", "most=many"], "most is 'many'; a integer is wanted"),
+        (["Oslo"], "'Oslo' is no key=value"),
+        (["city=a", "city=b"], "city is given twice"),
+        (["city=" + "x" * 10_001], "has over 10,000 characters"),
+    ],
+)
+def test_wrong_arguments_are_told(tmp_path: Path, words: list[str], told: str) -> None:
+    kept(tmp_path, CITIES)
+    with pytest.raises(UsageError, match=told.replace("(", r"\(").replace(")", r"\)")):
+        find_workflow(tmp_path, "cities").graph(arguments_of(words))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("description: x\nsteps: []", "steps"),
+        ("description: x\nsteps:\n  - {id: a, do: y, nedds: [b]}", "did you mean needs?"),
+        ("description: x\nsteps:\n  - {id: a, do: 'use {{b}}'}", "needs 'b', which is not there"),
+        (
+            "description: x\nsteps: [{id: a, do: y, needs: [b]}, {id: b, do: y, needs: [a]}]",
+            "wait for each other",
+        ),
+        ("description: x\nparameters: {a: {}}\nsteps: [{id: a, do: y}]", "a parameter and a step"),
+        ("a: [", "not valid YAML"),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_workflow(kept(tmp_path, text))
+    assert told in str(caught.value)
+
+
+def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+    kept(tmp_path, CITIES)
+    with pytest.raises(UsageError, match="did you mean cities"):
+        find_workflow(tmp_path, "citis")
+    with pytest.raises(SettingsError, match="is not there"):
+        load_workflow(tmp_path / "gone.yaml")
+    with pytest.raises(SettingsError, match="small letters"):
+        load_workflow(kept(tmp_path, CITIES, "My Cities"))
+    assert [*workflow_files(tmp_path)] == ["My Cities", "cities"]
