@@ -31,7 +31,7 @@ from modules.cli.command_line import (
     wanted_output,
 )
 from modules.cli.parser import Misused
-from modules.guidance.commands import request_meant
+from modules.planning.guidance.commands import request_meant
 from modules.session.request import clean_request, read_request
 from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout

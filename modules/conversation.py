@@ -40,7 +40,6 @@ from core.turn import (
 )
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.guidance.guide import UNGUIDED, Guide, Guided
 from modules.memory.recollection import Recollection
 from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
@@ -52,6 +51,7 @@ from modules.perception import run_perception
 from modules.planning.answer_schema import ExpectedAnswer
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.planning.demands import Demands
+from modules.planning.guidance.guide import UNGUIDED, Guide, Guided
 from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise

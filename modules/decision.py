@@ -9,8 +9,8 @@ from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
 from core.run.observation import observation_room
 from core.tools.catalog import ToolCatalog
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
-from modules.guidance.guide import UNGUIDED, Guided
 from modules.memory.past import Past, newest_within, room_characters
+from modules.planning.guidance.guide import UNGUIDED, Guided
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
 from modules.session.attachments import images_note, texts_note

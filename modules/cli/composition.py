@@ -29,8 +29,8 @@ from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
 from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
-from modules.guidance.guide import Guide
-from modules.guidance.project import GuidanceText
+from modules.planning.guidance.guide import Guide
+from modules.planning.guidance.project import GuidanceText
 from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import FileChange, file_change

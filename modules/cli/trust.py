@@ -11,8 +11,8 @@ from core.base.text import size_text
 from core.errors import ExitCode, StorageError, UsageError
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
-from modules.guidance.markdown import read_data
-from modules.guidance.project import (
+from modules.planning.guidance.markdown import read_data
+from modules.planning.guidance.project import (
     SKILL,
     GuidanceText,
     find_instructions,
@@ -20,7 +20,7 @@ from modules.guidance.project import (
     read_skill,
     sha256_of,
 )
-from modules.guidance.trust import FILE_NAME, Decision, TrustStore
+from modules.planning.guidance.trust import FILE_NAME, Decision, TrustStore
 
 _HELP: Final = """\
 Trust what a project has written for agents: instructions (CORTEX.md, AGENTS.md) and skills

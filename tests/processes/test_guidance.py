@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import agent, environment, plan, script, without_servers, write_profile
-from tests.modules.guidance.places import put, put_skill
+from tests.modules.planning.guidance.places import put, put_skill
 from tests.screens import ScreenTerminal
 
 PROMPT = "cortex-r>"

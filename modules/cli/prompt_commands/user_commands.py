@@ -10,7 +10,7 @@ from config.settings import FileState, SettingsError, file_state
 from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
-from modules.guidance.commands import (
+from modules.planning.guidance.commands import (
     COMMANDS_MAX,
     TOLD_CHARACTERS,
     UserCommand,

@@ -126,8 +126,9 @@ def decision_prompt(
 ) -> FilledPrompt:
     """The prompt that is sent; `image_note` tells of images that came with the request.
 
-    `guidance` is what user and project have written for the model (`modules.guidance`). All above
-    what is told of the `past` is the same for every request with the same guidance.
+    `guidance` is what user and project have written for the model
+    (`modules.planning.guidance`). All above what is told of the `past` is the same for every
+    request with the same guidance.
 
     Raises:
         ConfigurationError: the template can't be read.

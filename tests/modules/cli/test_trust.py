@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import ExitCode
 from tests.modules.cli.by_hand import Hand
-from tests.modules.guidance.places import project, put, put_skill
+from tests.modules.planning.guidance.places import project, put, put_skill
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask
-from modules.guidance.commands import COMMANDS_MAX
+from modules.planning.guidance.commands import COMMANDS_MAX
 from tests.modules.cli.prompt_commands.typed import Typed
-from tests.modules.guidance.places import put
+from tests.modules.planning.guidance.places import put
 
 REVIEW = "---\ndescription: look it over\nargument-hint: FOLDER\n---\nreview $1\n"
 

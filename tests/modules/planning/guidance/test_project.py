@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from config.settings import SettingsError
-from modules.guidance.project import (
+from modules.planning.guidance.project import (
     SKILL_BYTES_MAX,
     SKILL_FILES_MAX,
     find_instructions,
     find_skills,
     read_beside,
 )
-from tests.modules.guidance.places import project, put, put_skill
+from tests.modules.planning.guidance.places import project, put, put_skill
 
 
 def test_the_users_own_come_first_and_the_nearest_last(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.guidance.trust import ENTRIES_MAX, TrustStore
+from modules.planning.guidance.trust import ENTRIES_MAX, TrustStore
 
 FILE, OTHER = Path("/p/AGENTS.md"), Path("/q/AGENTS.md")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.settings import SettingsError
-from modules.guidance.commands import (
+from modules.planning.guidance.commands import (
     ENTRIES_MAX,
     UserCommand,
     command_files,

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from config.schema import GuidanceSection
-from modules.guidance.guide import CHARACTERS_MAX, Guide, Guided
-from modules.guidance.project import GuidanceText
-from tests.modules.guidance.places import project, put, put_skill
+from modules.planning.guidance.guide import CHARACTERS_MAX, Guide, Guided
+from modules.planning.guidance.project import GuidanceText
+from tests.modules.planning.guidance.places import project, put, put_skill
 
 
 class Person:

@@ -17,7 +17,7 @@ from typing import Final
 from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import one_line
-from modules.guidance.markdown import as_text, parse_markdown, read_data
+from modules.planning.guidance.markdown import as_text, parse_markdown, read_data
 
 INSTRUCTIONS: Final = ("CORTEX.md", "AGENTS.md")
 """The first that a folder has counts."""

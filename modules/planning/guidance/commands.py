@@ -15,7 +15,7 @@ from typing import Final
 from config.settings import SettingsError
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, one_line
-from modules.guidance.markdown import parse_markdown, read_text
+from modules.planning.guidance.markdown import parse_markdown, read_text
 
 FOLDER: Final = "commands"
 """Under CORTEX_HOME."""

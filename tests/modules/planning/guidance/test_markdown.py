@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.settings import SettingsError
-from modules.guidance.markdown import (
+from modules.planning.guidance.markdown import (
     FRONT_CHARACTERS_MAX,
     TEXT_BYTES_MAX,
     as_text,

@@ -24,14 +24,14 @@ from core.run.observation import CHARACTERS_PER_TOKEN, shorten
 from core.tools.ranking import REQUEST_CHARACTERS_MAX, ToolIndex, stems
 from core.tools.spec import ToolSpec
 from core.turn import TextInput
-from modules.guidance.project import (
+from modules.planning.guidance.project import (
     Found,
     GuidanceText,
     find_instructions,
     find_skills,
     read_beside,
 )
-from modules.guidance.trust import FILE_NAME, TrustStore
+from modules.planning.guidance.trust import FILE_NAME, TrustStore
 from modules.session.text_file import variable_name
 
 CHARACTERS_MAX: Final = 32 * 1024
