@@ -29,21 +29,21 @@ __all__ = [
     "AgentContext",
     "AgentProfile",
     "Parts",
+    "Progress",
+    "ProgressStatus",
     "StrategyProfile",
-    "Subtask",
-    "SubtaskStatus",
 ]
 
-SubtaskStatus: TypeAlias = Literal["pending", "success", "failure"]
+ProgressStatus: TypeAlias = Literal["pending", "success", "failure"]
 
 
 @dataclass(slots=True)
-class Subtask:
+class Progress:
     """Progress of one plan or tool call, for whoever inspects a run."""
 
     step: int
     tool: str
-    status: SubtaskStatus
+    status: ProgressStatus
 
 
 class Perceive(Protocol):
@@ -113,7 +113,7 @@ class AgentContext:
         self.model = model
         self.parts = parts
         self.step = 0
-        self.task_progress: list[Subtask] = []
+        self.task_progress: list[Progress] = []
         self.final_answer: str | None = None
         self.user_input_override: str | None = None
 
@@ -145,11 +145,11 @@ class AgentContext:
         """
         self.memory.add(item)
 
-    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+    def log_subtask(self, tool_name: str, status: ProgressStatus = "pending") -> None:
         """Note that work on `tool_name` began in the current step."""
-        self.task_progress.append(Subtask(self.step, tool_name, status))
+        self.task_progress.append(Progress(self.step, tool_name, status))
 
-    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+    def update_subtask_status(self, tool_name: str, status: ProgressStatus) -> None:
         """Set the status of the newest subtask of that name in the current step."""
         for subtask in reversed(self.task_progress):
             if subtask.tool == tool_name and subtask.step == self.step:

@@ -8,9 +8,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from core.base.frozen import frozen
+from core.team.board import BoardEntry
+from core.team.graph import Subtask, SubtaskState, TaskGraph
+from core.team.messages import Message
 from core.tools.content import ImageBlock
 from core.turn import (
     ModelPurpose,
@@ -23,6 +26,12 @@ from core.turn import (
     Usage,
 )
 from core.values import JsonObject
+
+Action: TypeAlias = Literal["plan", "graph", "workflow", "ask", "answer"]
+"""One plan with tools, a graph of subtasks, a kept workflow, a question back, an answer at once."""
+
+Verdict: TypeAlias = Literal["satisfied", "need_more", "blocked"]
+"""What a result is worth: enough, more is to be planned, or nothing further can be done."""
 
 
 @frozen
@@ -226,6 +235,85 @@ class Retrying:
 
 
 @frozen
+class ActionChosen:
+    """How a request will be answered, and why so; `reason` is for people."""
+
+    action: Action
+    reason: str
+
+
+@frozen
+class GraphPlanned:
+    """A request will be answered in parts; `notes` say what was changed in the graph, and why."""
+
+    graph: TaskGraph
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class RoleChosen:
+    """Who of the team does a subtask, and why; `reason` is for people."""
+
+    subtask: str
+    role: str
+    reason: str
+
+
+@frozen
+class SubtaskChanged:
+    """A subtask is in another state; `text` is its result, or why it has none."""
+
+    subtask: Subtask
+    state: SubtaskState
+    attempt: int = 1
+    text: str = ""
+    seconds: float = 0.0
+
+
+@frozen
+class SubtaskEvent:
+    """An event of a subtask's own run; ids of calls are unique within the subtask.
+
+    `attempt` counts its runs, from 1.
+    """
+
+    subtask: str
+    attempt: int
+    event: "Event"
+
+
+@frozen
+class Replanned:
+    """A part of the graph was planned anew; `graph` is the whole of it as it is from now on."""
+
+    failed: str
+    reason: str
+    graph: TaskGraph
+
+
+@frozen
+class MessageSent:
+    """Somebody of the team said something to another, or to all."""
+
+    message: Message
+
+
+@frozen
+class BoardChanged:
+    """The coordinator wrote on the whiteboard."""
+
+    entry: BoardEntry
+
+
+@frozen
+class Judged:
+    """A result was held against the request; `verdict` decides whether more is planned."""
+
+    verdict: Verdict
+    reason: str
+
+
+@frozen
 class Answered:
     """The final answer, without its prefix."""
 
@@ -238,6 +326,18 @@ class RunFinished:
 
     outcome: RunOutcome
 
+
+TeamEvent: TypeAlias = (
+    GraphPlanned
+    | RoleChosen
+    | SubtaskChanged
+    | SubtaskEvent
+    | Replanned
+    | MessageSent
+    | BoardChanged
+    | Judged
+)
+"""What is told where a request is answered in parts."""
 
 ModelEvent: TypeAlias = ModelAsked | ModelWriting | ModelAnswered | ModelRetried | ModelReplaced
 """What a model tells about its work."""
@@ -259,6 +359,8 @@ Event: TypeAlias = (
     | Observed
     | Clarified
     | Retrying
+    | ActionChosen
+    | TeamEvent
     | Answered
     | RunFinished
 )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.base.frozen import frozen
 from core.errors import ExitCode
+from core.team.graph import GraphOutcome
 from core.values import Json, JsonObject
 
 FINAL_ANSWER = "FINAL_ANSWER:"
@@ -324,7 +325,8 @@ class RunOutcome:
     why there is none, with the best partial result. `usage_by_model` splits `usage` by the names
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
-    form that the request demands, the last of them.
+    form that the request demands, the last of them. `graph` is how its subtasks ended, where it
+    was answered in parts.
     """
 
     status: RunStatus
@@ -335,6 +337,7 @@ class RunOutcome:
     usage_by_model: dict[str, Usage] = field(default_factory=dict[str, Usage])
     durations: dict[str, float] = field(default_factory=dict[str, float])
     rejected_answer: str | None = None
+    graph: GraphOutcome | None = None
 
     @property
     def result(self) -> str:

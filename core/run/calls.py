@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from core.base.clock import Clock
-from core.context import SubtaskStatus
+from core.context import ProgressStatus
 from core.errors import CallRefused, ServerError, ToolTimeout
 from core.events import (
     Emit,
@@ -53,11 +53,11 @@ class CallContext(Protocol):
         """Where calls are sent."""
         ...
 
-    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+    def log_subtask(self, tool_name: str, status: ProgressStatus = "pending") -> None:
         """Note that work on `tool_name` began."""
         ...
 
-    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+    def update_subtask_status(self, tool_name: str, status: ProgressStatus) -> None:
         """Set the status of the newest work on `tool_name`."""
         ...
 

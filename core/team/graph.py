@@ -8,7 +8,7 @@ a file, the offline planner), `problems` says what keeps it from running, in wor
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
@@ -26,6 +26,8 @@ ID_FORM: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 """An id names a variable in the plans of those who use its result."""
 
 _REFERENCE: Final = re.compile(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
+
+Need: TypeAlias = Literal["approval", "input"]
 
 SubtaskState: TypeAlias = Literal[
     "pending",  # something that it needs is not there yet
@@ -47,18 +49,25 @@ class Subtask:
         description: what is to be done, as a request; may hold references.
         expected: what the result should be, in words.
         role: who of the team should do it; None for whoever fits.
-        needs: ids of subtasks that come first, beside those that the description refers to.
+        after: ids of subtasks that come first, beside those that the description refers to.
         tools: names of the tools that it may use; empty for all.
         critical: nothing else is of use if it fails.
+        needs: what a person has to give before it runs: leave, or an answer to `question`.
+        question: what the person is asked; the description where it is empty.
+        default: what stands for the answer where nobody can be asked, or answers in time; None
+            is a failure.
     """
 
     id: str
     description: str
     expected: str = ""
     role: str | None = None
-    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     critical: bool = False
+    needs: Need | None = None
+    question: str = ""
+    default: str | None = None
 
     @property
     def references(self) -> tuple[tuple[str, str], ...]:
@@ -69,7 +78,7 @@ class Subtask:
     @property
     def dependencies(self) -> tuple[str, ...]:
         """The ids of all that must come first, in the order in which they are named."""
-        return tuple(dict.fromkeys((*self.needs, *(id_ for id_, _ in self.references))))
+        return tuple(dict.fromkeys((*self.after, *(id_ for id_, _ in self.references))))
 
 
 @frozen
@@ -101,7 +110,7 @@ class TaskGraph:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The ids that no other needs: what the graph is there for."""
+        """The ids that no other after: what the graph is there for."""
         needed = {id_ for subtask in self.subtasks for id_ in subtask.dependencies}
         return tuple(id_ for id_ in self.ids if id_ not in needed)
 
@@ -136,6 +145,25 @@ class TaskGraph:
     def is_same_as(self, other: "TaskGraph") -> bool:
         """Whether the same would be done, whatever the parts are called."""
         return sorted(_shapes(self)) == sorted(_shapes(other))
+
+
+@frozen
+class GraphOutcome:
+    """How a graph ended: the state of each subtask, the results, and why others have none.
+
+    `stopped` says why it ended before its time, empty if it did not.
+    """
+
+    graph: TaskGraph
+    states: dict[str, SubtaskState] = field(default_factory=dict[str, SubtaskState])
+    results: dict[str, str] = field(default_factory=dict[str, str])
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+    stopped: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every subtask has its result."""
+        return all(state == "completed" for state in self.states.values())
 
 
 def problems(
@@ -214,7 +242,7 @@ def joined_small_parts(graph: TaskGraph) -> tuple[TaskGraph, tuple[str, ...]]:
             + _REFERENCE.sub(
                 lambda found, id_=part.id: id_ if found[1] == id_ else found[0], user.description
             ),
-            needs=tuple(id_ for id_ in user.needs if id_ != part.id),
+            after=tuple(id_ for id_ in user.after if id_ != part.id),
             tools=tuple(dict.fromkeys((*part.tools, *user.tools))) if user.tools else (),
             critical=user.critical or part.critical,
         )
@@ -253,7 +281,7 @@ def filled(subtask: Subtask, results: Mapping[str, str]) -> tuple[str, dict[str,
         return variable
 
     asked = _REFERENCE.sub(put, subtask.description)
-    texts |= {id_: results[id_] for id_ in subtask.needs if id_ in results and id_ not in texts}
+    texts |= {id_: results[id_] for id_ in subtask.after if id_ in results and id_ not in texts}
     return asked, texts
 
 

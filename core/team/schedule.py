@@ -7,14 +7,14 @@ possible, what depends on it is blocked, the rest goes on, and the outcome says 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
 from graphlib import TopologicalSorter
 from typing import Final, Protocol, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.errors import BudgetSpent
-from core.team.graph import Subtask, SubtaskState, TaskGraph, filled
+from core.events import Replanned, SubtaskChanged
+from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
 
 MAX_PARALLEL: Final = 4
 TRIES: Final = 3
@@ -32,26 +32,6 @@ class Result:
 
     ok: bool
     text: str
-
-
-@frozen
-class SubtaskChanged:
-    """A subtask is in another state; `text` is its result, or why it has none."""
-
-    subtask: Subtask
-    state: SubtaskState
-    attempt: int = 1
-    text: str = ""
-    seconds: float = 0.0
-
-
-@frozen
-class Replanned:
-    """A part of the graph was planned anew; `graph` is the whole of it as it is from now on."""
-
-    failed: str
-    reason: str
-    graph: TaskGraph
 
 
 GraphEvent: TypeAlias = SubtaskChanged | Replanned
@@ -80,25 +60,6 @@ class Replan(Protocol):
     ) -> TaskGraph | None:
         """The whole graph, what is `done` unchanged in it; None if there is no other way."""
         ...
-
-
-@frozen
-class GraphOutcome:
-    """How a graph ended: the state of each subtask, the results, and why others have none.
-
-    `stopped` says why it ended before its time, empty if it did not.
-    """
-
-    graph: TaskGraph
-    states: dict[str, SubtaskState] = field(default_factory=dict[str, SubtaskState])
-    results: dict[str, str] = field(default_factory=dict[str, str])
-    reasons: dict[str, str] = field(default_factory=dict[str, str])
-    stopped: str = ""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every subtask has its result."""
-        return all(state == "completed" for state in self.states.values())
 
 
 class GraphRun:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 from config.servers import ServerSpec
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
-from core.context import SubtaskStatus
+from core.context import ProgressStatus
 from core.errors import ExitCode, ServerError, UsageError
 from core.ports import CallTool
 from core.provenance.guard import Provenance, ProvenanceGuard
@@ -289,10 +289,10 @@ class _HandContext:
     def __init__(self, dispatcher: MultiMCP) -> None:
         self.dispatcher = dispatcher
 
-    def log_subtask(self, tool_name: str, status: SubtaskStatus = "pending") -> None:
+    def log_subtask(self, tool_name: str, status: ProgressStatus = "pending") -> None:
         """A call begins."""
 
-    def update_subtask_status(self, tool_name: str, status: SubtaskStatus) -> None:
+    def update_subtask_status(self, tool_name: str, status: ProgressStatus) -> None:
         """A call has ended."""
 
 

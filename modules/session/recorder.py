@@ -14,10 +14,15 @@ from core.base.clock import Clock
 from core.base.redaction import Redactor
 from core.errors import StorageError
 from core.events import (
+    ActionChosen,
     Answered,
+    BoardChanged,
     Clarified,
     Emit,
     Event,
+    GraphPlanned,
+    Judged,
+    MessageSent,
     ModelAnswered,
     ModelAsked,
     ModelReplaced,
@@ -28,11 +33,15 @@ from core.events import (
     Perceived,
     PlanRepaired,
     PlanWritten,
+    Replanned,
     Retrying,
+    RoleChosen,
     RunFinished,
     RunStarted,
     ServerLogged,
     StepFinished,
+    SubtaskChanged,
+    SubtaskEvent,
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
@@ -169,6 +178,15 @@ class SessionRecorder:
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
+                | ActionChosen()
+                | GraphPlanned()
+                | RoleChosen()
+                | SubtaskChanged()
+                | SubtaskEvent()
+                | Replanned()
+                | MessageSent()
+                | BoardChanged()
+                | Judged()
             ):
                 return None  # passing news, or told again by the events above
             case _:

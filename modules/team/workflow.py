@@ -31,7 +31,7 @@ from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
 from core.base.text import near_names
 from core.errors import UsageError
-from core.team.graph import ID_FORM, SUBTASKS_MAX, Subtask, TaskGraph, problems
+from core.team.graph import ID_FORM, SUBTASKS_MAX, Need, Subtask, TaskGraph, problems
 
 FOLDER: Final = "workflows"
 """Under CORTEX_HOME."""
@@ -62,15 +62,27 @@ class StepEntry(Section):
     do: Text
     expected: str = ""
     role: str | None = None
-    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     critical: bool = False
+    needs: Need | None = None
+    question: str = ""
+    default: str | None = None
 
     @property
     def subtask(self) -> Subtask:
         """The subtask that it is."""
         return Subtask(
-            self.id, self.do, self.expected, self.role, self.needs, self.tools, self.critical
+            self.id,
+            self.do,
+            self.expected,
+            self.role,
+            self.after,
+            self.tools,
+            self.critical,
+            self.needs,
+            self.question,
+            self.default,
         )
 
 

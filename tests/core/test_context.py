@@ -1,7 +1,7 @@
 """The context: session ids, subtasks, and the input of the current step."""
 
 from config.servers import ServerEntry
-from core.context import Subtask
+from core.context import Progress
 from core.turn import MemoryItem
 from tests.doubles import FakeMemory, FakeParts, context, profile
 
@@ -16,9 +16,9 @@ def test_subtasks_are_updated_newest_first_within_the_step() -> None:
     ctx.update_subtask_status("add", "success")
     ctx.update_subtask_status("absent", "failure")
     assert ctx.task_progress == [
-        Subtask(1, "add", "pending"),
-        Subtask(2, "add", "pending"),
-        Subtask(2, "add", "success"),
+        Progress(1, "add", "pending"),
+        Progress(2, "add", "pending"),
+        Progress(2, "add", "success"),
     ]
 
 

@@ -10,9 +10,9 @@ def graph(*subtasks: Subtask, goal: str = "compare the leases") -> TaskGraph:
     return TaskGraph(goal, subtasks)
 
 
-def subtask(id_: str, description: str = "", *needs: str, critical: bool = False) -> Subtask:
+def subtask(id_: str, description: str = "", *after: str, critical: bool = False) -> Subtask:
     """A subtask that says its own id where nothing else is said."""
-    return Subtask(id_, description or f"do {id_}", needs=needs, critical=critical)
+    return Subtask(id_, description or f"do {id_}", after=after, critical=critical)
 
 
 @st.composite
@@ -24,7 +24,7 @@ def random_graphs(draw: st.DrawFn, most: int = 200) -> TaskGraph:
         Subtask(
             f"t{number}",
             f"do {number}",
-            needs=tuple(
+            after=tuple(
                 f"t{needed}"
                 for needed in sorted(
                     random.sample(range(number), random.randint(0, min(number, 3)))

@@ -308,7 +308,7 @@ def test_replanning_runs_nothing_twice_and_ends(todo: TaskGraph, random: Random)
         gone = {failed.id, *graph.after(failed.id)}
         kept = tuple(s for s in graph.subtasks if s.id not in gone)
         needs = tuple(id_ for id_ in failed.dependencies if id_ not in gone)
-        return TaskGraph(graph.goal, (*kept, Subtask(other, f"instead {other}", needs=needs)))
+        return TaskGraph(graph.goal, (*kept, Subtask(other, f"instead {other}", after=needs)))
 
     team = Team(work)
     outcome = asyncio.run(team.run(todo, replan=replan))

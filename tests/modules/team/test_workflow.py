@@ -71,7 +71,7 @@ def test_wrong_arguments_are_told(tmp_path: Path, words: list[str], told: str) -
         ("description: x\nsteps:\n  - {id: a, do: y, nedds: [b]}", "did you mean needs?"),
         ("description: x\nsteps:\n  - {id: a, do: 'use {{b}}'}", "needs 'b', which is not there"),
         (
-            "description: x\nsteps: [{id: a, do: y, needs: [b]}, {id: b, do: y, needs: [a]}]",
+            "description: x\nsteps: [{id: a, do: y, after: [b]}, {id: b, do: y, after: [a]}]",
             "wait for each other",
         ),
         ("description: x\nparameters: {a: {}}\nsteps: [{id: a, do: y}]", "a parameter and a step"),
