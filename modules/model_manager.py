@@ -148,7 +148,8 @@ class ModelManager:
     async def generate(self, request: ModelRequest) -> ModelReply:
         """Answer one request: by the model at hand, else by the next of the chain that can.
 
-        A model that another had to stand in for is not asked again in this run.
+        A model that another had to stand in for is not asked again in this run. None stands in once
+        the request's listener has heard a part of the reply.
 
         Raises:
             ModelUnavailable: none could; the message says of each why, without secrets.
@@ -169,6 +170,8 @@ class ModelManager:
             try:
                 return await self._watched[place].answer(request, run)
             except ModelUnavailable as error:
+                if request.is_heard:
+                    raise
                 failed[place] = error
             left = [p for p in self._left_in(run) if p not in failed]
             if not left:
