@@ -16,7 +16,8 @@ from core.errors import BudgetSpent
 from core.events import Replanned, SubtaskChanged
 from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
 
-MAX_PARALLEL: Final = 4
+MAX_PARALLEL: Final = 8
+"""So many subtasks run at once; each waits for models and tools most of the time."""
 TRIES: Final = 3
 """So often is a subtask tried before it is planned anew."""
 
