@@ -20,7 +20,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import Generic, Protocol, TypeAlias, TypeVar, cast, overload
 
 from pydantic import BaseModel, ValidationError
 
@@ -134,15 +134,7 @@ def llmfunc(
     check: Check[str] | None = None,
     retries: int = RETRIES,
     changing: str | None = None,
-) -> "LlmFunction[str]": ...
-@overload
-def llmfunc(
-    prompt: str | ModelRequest,
-    *,
-    model: ReplyingModel,
-    streaming: Literal[True],
-    changing: str | None = None,
-) -> "LlmStream": ...
+) -> "LlmText": ...
 def llmfunc(
     prompt: str | ModelRequest,
     *,
@@ -152,18 +144,16 @@ def llmfunc(
     lenient: Lenient | None = None,
     retries: int = RETRIES,
     show_schema: bool = True,
-    streaming: bool = False,
     changing: str | None = None,
-) -> "LlmFunction[BaseModel | JsonObject | str] | LlmStream":
+) -> "LlmFunction[BaseModel | JsonObject] | LlmText":
     """Make a function of a prompt; each `{name}` in it is an argument of the function.
 
     The JSON may stand in a fence or in prose, or be the arguments of a native tool call. A
     further try sends the prompt, the last reply and its errors, so that prompts don't grow from
     try to try; where the limit of output tokens cut a reply, the next one has none.
 
-    Without a shape the function gives the model's text, and with `streaming` an async iterator of
-    its pieces as they come: `async for piece in tell(text=page)`. What was given out can't be
-    taken back, so a stream has no check and isn't tried again.
+    Without a shape the function gives the model's text, whole (`await tell(text=page)`) or in
+    pieces as they come (`async for piece in tell.stream(text=page)`).
 
     Args:
         prompt: A template, or a request with one and with all else that a model is told.
@@ -174,7 +164,6 @@ def llmfunc(
         lenient: Puts an object right before it is held against the shape.
         retries: Further tries.
         show_schema: Off where the prompt describes the form itself.
-        streaming: Give the text piece by piece.
         changing: The argument with which begins what differs from call to call, by default the
             first in the prompt: the paragraphs before it are sent as the system message.
 
@@ -182,11 +171,9 @@ def llmfunc(
         TypeError: the shape can't be asked for.
     """
     request = ModelRequest("text", prompt) if isinstance(prompt, str) else prompt
-    if streaming:
-        return LlmStream(request, model, changing)
     if shape is None:
         read = _Texts(check, may_be_cut=request.max_output_tokens is not None).read
-        return LlmFunction(request, model, read, "", "a text", retries, changing)
+        return LlmText(request, model, read, "", "a text", retries, changing)
     if isinstance(shape, dict):
         fitted, form, held = _fitting(shape), shape, held_schema(shape)
     else:
@@ -226,9 +213,7 @@ class LlmFunction(Generic[Result_co]):
         first = request = replace(filled, prompt=filled.prompt + self.form)
         problems: tuple[str, ...] = ()
         for attempt in range(1, self.retries + 2):
-            reply = await self.model.generate(request)
-            if reply.declined:
-                raise _declined(self.model, reply)
+            reply = self._taken(await self.model.generate(request))
             try:
                 return await self.read(reply)
             except _Unfit as unfit:
@@ -240,36 +225,38 @@ class LlmFunction(Generic[Result_co]):
                 max_output_tokens=None if reply.truncated else request.max_output_tokens,
             )
         tries = "1 try" if self.retries == 0 else f"{self.retries + 1} tries"
-        raise ReplyUnusable(
-            f"model {self.model.name} gave no usable reply in {tries}; of the last: "
-            f"{'; '.join(problems)}; choose another model with --model",
+        raise self._unusable(f"reply in {tries}; of the last", problems)
+
+    def _taken(self, reply: ModelReply) -> ModelReply:
+        """The reply of a model that hasn't declined."""
+        if reply.declined:
+            said = reply.text.strip()[:EXPLANATION_CHARACTERS] or "it gives no reason"
+            raise ReplyUnusable(f"model {self.model.name} declined: {said}")
+        return reply
+
+    def _unusable(self, what: str, problems: Sequence[str]) -> ReplyUnusable:
+        return ReplyUnusable(
+            f"model {self.model.name} gave no usable {what}: {'; '.join(problems)}; "
+            "choose another model with --model",
             problems,
         )
 
 
 @frozen
-class LlmStream:
-    """A prompt as a function whose text comes piece by piece; `llmfunc` makes it."""
+class LlmText(LlmFunction[str]):
+    """The same where text is wanted, which may also come piece by piece."""
 
-    request: ModelRequest
-    model: ReplyingModel
-    changing: str | None
-
-    def __call__(self, **values: Value) -> AsyncGenerator[str, None]:
+    async def stream(self, **values: Value) -> AsyncGenerator[str, None]:
         """The pieces of the text as they come; closing the iterator stops the model.
 
-        Where the model's backend doesn't stream, the text comes as one piece.
+        What was given out can't be taken back. So no further try begins once there was a piece,
+        and a text that is cut off, or that the check refuses, is an error at its end. Where the
+        model's backend doesn't stream, the text comes as one piece.
 
         Raises:
-            TypeError: the prompt has a name for which there is no value.
-            ReplyUnusable: from the iterator: there was no text, it was cut off before its end,
-                or the model declined.
-            ModelUnavailable: from the iterator: the model can't be reached, or fails on the way.
-            BudgetSpent: from the iterator: the run may use no more.
+            As a call does.
         """
-        return self._pieces(_filled(self.request, values, self.changing))
-
-    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[str, None]:
+        request = _filled(self.request, values, self.changing)
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
         listener = TextListener(pieces.put_nowait)
         asking = asyncio.ensure_future(self.model.generate(replace(request, listener=listener)))
@@ -281,13 +268,10 @@ class LlmStream:
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        if reply.declined:
-            raise _declined(self.model, reply)
         try:
-            text = await _Texts(None, may_be_cut=request.max_output_tokens is not None).read(reply)
+            text = await self.read(self._taken(reply))
         except _Unfit as unfit:
-            why = "; ".join(unfit.problems)
-            raise ReplyUnusable(f"model {self.model.name}: {why}", unfit.problems) from None
+            raise self._unusable("text", unfit.problems) from None
         if not listener.has_heard:
             yield text
 
@@ -449,11 +433,6 @@ def _filled(
     texts = {name: str(value) for name, value in values.items()}
     prompt = fill_from(request.prompt, texts, changing or next(iter(names), ""))
     return replace(request, prompt=prompt.text, prefix_characters=prompt.prefix_characters)
-
-
-def _declined(model: ReplyingModel, reply: ModelReply) -> ReplyUnusable:
-    said = reply.text.strip()[:EXPLANATION_CHARACTERS] or "it gives no reason"
-    return ReplyUnusable(f"model {model.name} declined: {said}")
 
 
 def _feedback(reply: ModelReply, problems: Sequence[str], wanted: str) -> str:

@@ -15,7 +15,7 @@ from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
-from modules.models.choosing.names import built_in_models
+from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
@@ -299,17 +299,20 @@ def choose_model(
     max_cost: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
+    flag_origin: str = FLAG_ORIGIN,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
-    `flag` (`--model`) goes before `llm.text_generation`, and `max_cost` and `max_tokens` before
-    the profile's own. `redactor`, by default one that knows the secrets of `environ`, goes over
-    errors, and learns the keys of the models. `home` is CORTEX_HOME.
+    `flag` (of `--model`, or `flag_origin`) goes before `llm.text_generation`, and `max_cost` and
+    `max_tokens` before the profile's own. `redactor`, by default one that knows the secrets of
+    `environ`, goes over errors, and learns the keys of the models. `home` is CORTEX_HOME.
 
     Raises:
         UserError: what was asked for can't be used.
     """
-    choice = choose_models(flag, llm.text_generation, models, environ, home)
+    choice = choose_models(
+        flag, llm.text_generation, models, environ, home, flag_origin=flag_origin
+    )
     return ModelManager(
         choice.models,
         choice.reason,

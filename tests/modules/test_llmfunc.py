@@ -121,7 +121,7 @@ class TestArguments:
         with pytest.raises(TypeError, match=r"needs a value of who; given: whom, place"):
             await llmfunc(self.PROMPT, model=model)(whom="Ann", place="B")
         with pytest.raises(TypeError, match=r"needs a value of who, place; given: none"):
-            llmfunc(self.PROMPT, model=model, streaming=True)()
+            await anext(llmfunc(self.PROMPT, model=model).stream())
         assert model.seen == []
 
 
@@ -331,8 +331,8 @@ class TestStreams:
 
     async def test_pieces_come_while_the_model_writes(self) -> None:
         backend = HeldModel()
-        tell = llmfunc("Tell of {what}.", model=ModelManager(backend), streaming=True)
-        pieces = tell(what="Ann")
+        tell = llmfunc("Tell of {what}.", model=ModelManager(backend))
+        pieces = tell.stream(what="Ann")
         for word in ("It ", "is ", "Ann."):
             backend.put(TextDelta(word))
             async with asyncio.timeout(5):
@@ -344,7 +344,7 @@ class TestStreams:
 
     async def test_closing_the_stream_stops_the_model(self) -> None:
         backend = HeldModel()
-        pieces = llmfunc(WHO, model=ModelManager(backend), streaming=True)()
+        pieces = llmfunc(WHO, model=ModelManager(backend)).stream()
         backend.put(TextDelta("It "))
         async with asyncio.timeout(5):
             assert await anext(pieces) == "It "
@@ -357,7 +357,7 @@ class TestStreams:
             chosen("a", transient("busy"), ModelUnavailable("down")),
             chosen("b", "It is Ann."),
         ]
-        pieces = llmfunc(WHO, model=ModelManager(models, timing=clock.timing), streaming=True)()
+        pieces = llmfunc(WHO, model=ModelManager(models, timing=clock.timing)).stream()
         assert "".join([piece async for piece in pieces]) == "It is Ann."
         assert len(clock.pauses) == 1
 
@@ -365,7 +365,7 @@ class TestStreams:
         backend, clock = HeldModel(), HandClock()
         other = chosen("other", "It is Bob.")
         manager = ModelManager([ChosenModel(backend, FREE), other], timing=clock.timing)
-        pieces = llmfunc(WHO, model=manager, streaming=True)()
+        pieces = llmfunc(WHO, model=manager).stream()
         backend.put(TextDelta("It "), transient("overloaded"))
         async with asyncio.timeout(5):
             assert await anext(pieces) == "It "
@@ -388,11 +388,18 @@ class TestStreams:
     ) -> None:
         manager = ModelManager(ScriptedModel([reply]))
         with pytest.raises(ReplyUnusable, match=words):
-            async for _ in llmfunc(WHO, model=manager, streaming=True)():
+            async for _ in llmfunc(WHO, model=manager).stream():
                 pass
 
+    async def test_what_the_check_refuses_is_an_error_at_the_end_too(self) -> None:
+        tell = llmfunc(WHO, model=ModelManager(ScriptedModel(["Bob."])), check=lambda _: "no Ann")
+        pieces = tell.stream()
+        assert await anext(pieces) == "Bob."
+        with pytest.raises(ReplyUnusable, match="gave no usable text: no Ann;"):
+            await anext(pieces)
+
     async def test_a_model_that_does_not_stream_gives_the_text_in_one_piece(self) -> None:
-        pieces = llmfunc(WHO, model=Replies("It is Ann."), streaming=True)()
+        pieces = llmfunc(WHO, model=Replies("It is Ann.")).stream()
         assert [piece async for piece in pieces] == ["It is Ann."]
 
 
