@@ -132,7 +132,11 @@ class Estimate(Protocol):
 
 
 class Teamwork:
-    """Does subtasks by the pattern that the profile names; one for a run of a graph."""
+    """Does subtasks by the pattern that the profile names; one for a run of a graph.
+
+    Attributes:
+        section: what the profile says.
+    """
 
     def __init__(
         self,
@@ -149,7 +153,7 @@ class Teamwork:
         Without `judge` the larger number decides, and without `estimate` the words.
         """
         self._team = team
-        self._section = section
+        self.section = section
         self._tell = tell
         self._bus = send
         self._clock = clock
@@ -165,12 +169,12 @@ class Teamwork:
         """
         ranked = self._team.ranked(subtask, self._busy)
         chosen = ranked[0]
-        if self._section.pattern == "committee":
+        if self.section.pattern == "committee":
             if not self._team.changes_something(subtask):
                 return await self._committee(ranked[:COMMITTEE_SIZE], subtask, asked, run)
             alone = "one role alone, as a tool of the subtask may change something"
             chosen = replace(chosen, reason=f"{chosen.reason}; {alone}")
-        elif self._section.pattern == "bids" and subtask.role not in self._team.roles:
+        elif self.section.pattern == "bids" and subtask.role not in self._team.roles:
             chosen = await self._best_bid(ranked, subtask, asked)
         dispatcher = self._team.dispatcher_for(chosen.role, subtask)
         return await self._work(chosen, subtask, asked, lambda role: run(role, dispatcher))
@@ -199,7 +203,7 @@ class Teamwork:
     ) -> Result:
         async def member(who: Assignment) -> Result:
             dispatcher = self._team.dispatcher_for(who.role, subtask, harmless=True)
-            async with asyncio.timeout(self._section.deadline_seconds * MEMBER_SHARE):
+            async with asyncio.timeout(self.section.deadline_seconds * MEMBER_SHARE):
                 return await self._work(who, subtask, asked, lambda role: run(role, dispatcher))
 
         came = await asyncio.gather(*map(member, members), return_exceptions=True)
@@ -249,7 +253,7 @@ class Teamwork:
     async def _said(self, question: Awaitable[_Reply]) -> _Reply | str:
         """What a model says of several answers or roles, or why it says nothing."""
         try:
-            async with asyncio.timeout(self._section.deadline_seconds * JUDGE_SHARE):
+            async with asyncio.timeout(self.section.deadline_seconds * JUDGE_SHARE):
                 return await question
         except (ModelUnavailable, BudgetSpent) as error:
             return one_line(str(error), REASON_CHARACTERS)
@@ -262,7 +266,7 @@ class Teamwork:
         self, ranked: Sequence[Assignment], subtask: Subtask, asked: str
     ) -> Assignment:
         bids, by = self._by_words(ranked, subtask, asked), "words"
-        if self._section.bids == "model" and self._estimate is not None and len(bids) > 1:
+        if self.section.bids == "model" and self._estimate is not None and len(bids) > 1:
             roles = [bid.assignment.role for bid in bids]
             said = await self._said(self._estimate(asked, roles))
             if isinstance(said, str):
