@@ -76,6 +76,11 @@ class Subtask:
         return tuple(dict.fromkeys(found))
 
     @property
+    def words(self) -> str:
+        """The description without its references."""
+        return _REFERENCE.sub(" ", self.description)
+
+    @property
     def dependencies(self) -> tuple[str, ...]:
         """The ids of all that must come first, in the order in which they are named."""
         return tuple(dict.fromkeys((*self.after, *(id_ for id_, _ in self.references))))
@@ -156,6 +161,7 @@ class GraphOutcome:
         attempts: how often each was tried, of those that began.
         seconds: wall time of the last try of each that has ended.
         roles: who did each, where the team had somebody.
+        notes: what is to be known beside some of the results.
     """
 
     graph: TaskGraph
@@ -166,6 +172,7 @@ class GraphOutcome:
     attempts: dict[str, int] = field(default_factory=dict[str, int])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     roles: dict[str, str] = field(default_factory=dict[str, str])
+    notes: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_complete(self) -> bool:

@@ -79,11 +79,14 @@ class Setting:
 
 
 def chosen_model(
-    setting: Setting, environ: Mapping[str, str], flag_origin: str = FLAG_ORIGIN
+    setting: Setting,
+    environ: Mapping[str, str],
+    flag_origin: str = FLAG_ORIGIN,
+    name: str | None = None,
 ) -> ModelManager:
     """The model of the command line, else of the profile; takes as long as keyrings and services.
 
-    `flag_origin` is what named the model, for messages.
+    `flag_origin` is what named the model, for messages; `name` goes before the command line's.
 
     Raises:
         SettingsError: models.json can't be used.
@@ -91,7 +94,7 @@ def chosen_model(
     """
     arguments, places = setting.arguments, setting.places
     return choose_model(
-        arguments.model,
+        name or arguments.model,
         setting.profile.llm,
         load_models(places.config_file("models.json")),
         environ,
@@ -229,6 +232,7 @@ class Interaction:
             demands,
             permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
+            lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
