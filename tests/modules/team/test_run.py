@@ -75,7 +75,8 @@ class Played:
         self.others = others or {}
         self.events: list[Event] = []
         self.completed = asyncio.Event()
-        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": [ruling]})
+        text = [ruling] if ruling else []
+        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
             profile().model_copy(update={"team": team or TeamSection()}),
             ModelManager(self.model, limits=limits or RunLimits()),
