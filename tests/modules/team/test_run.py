@@ -289,6 +289,8 @@ async def test_a_committee_votes_and_the_answer_says_who_disagrees(tmp_path: Pat
     played = Played(tmp_path, replies, team=section)
     outcome = await played.ask(TaskGraph("one", (FIRST,)))
     assert outcome.answer == "42\n\n(first: coordinator decides: 2 of 3 agree; bob says: 41)"
+    assert outcome.graph is not None
+    assert outcome.graph.roles == {"first": "ann, bob, generalist"}
     assert outcome.usage.model_calls == 3
 
 
