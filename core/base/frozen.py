@@ -24,7 +24,7 @@ def frozen(cls: type[T]) -> type[T]:
 
     def __init__(self: object, *values: object, **named: object) -> None:
         compiled = _initializer(made)
-        setattr(made, "__init__", compiled)
+        made.__init__ = compiled
         compiled(self, *values, **named)
 
     def __repr__(self: object) -> str:

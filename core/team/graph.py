@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
-from core.base.text import near_names, one_line
+from core.base.text import lazy_pattern, near_names, one_line
 from core.values import Json
 
 SUBTASKS_MAX: Final = 200
@@ -22,10 +22,10 @@ SUBTASKS_MAX: Final = 200
 TEXT_CHARACTERS_MAX: Final = 4_000
 """Longest description of a subtask."""
 
-ID_FORM: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+ID_FORM: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,39}")
 """An id names a variable in the plans of those who use its result."""
 
-_REFERENCE: Final = re.compile(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
+_REFERENCE: Final = lazy_pattern(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
 
 Need: TypeAlias = Literal["approval", "input"]
 

@@ -8,7 +8,6 @@ import asyncio
 import gc
 import logging
 import os
-import re
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
@@ -19,6 +18,7 @@ from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
@@ -57,7 +57,7 @@ marks = logging.getLogger("cortex_r.marks")
 
 MODELS_WAITED_FOR = "keys and models that may be there"
 
-_WORD = re.compile(r"[^\W\d_][\w-]*")
+_WORD = lazy_pattern(r"[^\W\d_][\w-]*")
 
 
 @frozen

@@ -10,6 +10,7 @@ from typing import Final, cast
 from jsonschema_rs import ReferencingError, ValidationError, Validator, validator_for
 
 from core.base.files import FileTooLarge, read_regular
+from core.base.text import lazy_pattern
 from core.errors import UsageError
 from core.turn import ActionResult, FinalAnswer, PlanFailed, PlanFailure, RunOutcome
 from core.values import Json, JsonObject
@@ -20,7 +21,7 @@ SCHEMA_BYTES_MAX: Final = 64 * 1024
 
 FAULTS_TOLD: Final = 5
 
-_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+_FENCED: Final = lazy_pattern(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 
 _NOTE: Final = """\
 The answer must be JSON that validates against this JSON Schema, and nothing beside it: no prose, no

@@ -134,21 +134,24 @@ class SessionRecorder:
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
-        if isinstance(event, _CALL_EVENTS):
-            item = await asyncio.to_thread(self._item, event)  # its values may be large
-        else:
-            item = self._item(event)
-        if item is None and not isinstance(event, RunFinished):
+        item = None if isinstance(event, _CALL_EVENTS) else self._item(event)
+        if item is None and not isinstance(event, (*_CALL_EVENTS, RunFinished)):
             return None
         try:
-            if item is not None:
-                await asyncio.to_thread(self._memory.add, item)
-            if isinstance(event, RunFinished):
-                await asyncio.to_thread(self._memory.flush)
+            await asyncio.to_thread(self._keep, event, item)
         except StorageError as error:
             self._memory.stop_writing(error)
         warnings = self._memory.take_warnings()
         return Notice("memory", "; ".join(warnings)) if warnings else None
+
+    def _keep(self, event: Event, item: MemoryItem | None) -> None:
+        """Wait for the disk. The item of a call, whose values may be large, is made here."""
+        if isinstance(event, _CALL_EVENTS):
+            item = self._call_item(event)
+        if item is not None:
+            self._memory.add(item)
+        if isinstance(event, RunFinished):
+            self._memory.flush()
 
     def _item(self, event: Event) -> MemoryItem | None:
         match event:
