@@ -1,10 +1,13 @@
 """A program that shows the events of a request in parts at its terminal, as a run would tell them.
 
-Each line of stdin lets it go on to the next act; at the end of stdin, or at Ctrl-C, what goes on is
-cancelled, as in a run. `python -m tests.processes.team_events [quiet|normal|verbose] [SUBTASKS]`
+Each line end at stdin lets it go on to the next act; at the end of stdin, or at Ctrl-C, what goes
+on is cancelled, as in a run.
+
+`python -m tests.processes.team_events [quiet|normal|verbose] [SUBTASKS]`
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
 from typing import cast
@@ -81,6 +84,18 @@ def ending(todo: TaskGraph, states: dict[str, SubtaskState]) -> list[Event]:
     return [*over, RunFinished(outcome)]
 
 
+async def next_line() -> bytes:
+    """A line end of stdin, waited for without a thread, which Ctrl-C would have to wait for."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+    descriptor = sys.stdin.fileno()
+    loop.add_reader(descriptor, lambda: line.done() or line.set_result(os.read(descriptor, 1)))
+    try:
+        return await line
+    finally:
+        loop.remove_reader(descriptor)
+
+
 async def show(loudness: Loudness, parts: int) -> None:
     progress, todo = Progress(sys.stderr, loudness), graph(parts)
     states: dict[str, SubtaskState] = {}
@@ -90,7 +105,7 @@ async def show(loudness: Loudness, parts: int) -> None:
                 await progress(event)
                 if isinstance(event, SubtaskChanged):
                     states[event.subtask.id] = event.state
-            if not await asyncio.to_thread(sys.stdin.readline):
+            if not await next_line():
                 break
     except asyncio.CancelledError:
         pass
