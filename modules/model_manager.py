@@ -10,15 +10,15 @@ from config.models_file import ModelsFile
 from config.schema import LlmSection
 from core.base.redaction import Redactor
 from core.base.timing import Timing
-from core.errors import ModelUnavailable
+from core.errors import BudgetSpent, ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
-from modules.models.choosing.names import built_in_models
+from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
+from modules.models.serving.budget import FREE, NO_LIMITS, Budget, RunLimits, dollars
 from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
 from modules.offline.planner import OfflineModel
 
@@ -148,7 +148,8 @@ class ModelManager:
     async def generate(self, request: ModelRequest) -> ModelReply:
         """Answer one request: by the model at hand, else by the next of the chain that can.
 
-        A model that another had to stand in for is not asked again in this run.
+        A model that another had to stand in for is not asked again in this run. None stands in once
+        the request's listener has heard a part of the reply.
 
         Raises:
             ModelUnavailable: none could; the message says of each why, without secrets.
@@ -156,9 +157,18 @@ class ModelManager:
         """
         return await self._answer(request, self._run)
 
-    def part(self) -> "ModelPart":
-        """The models as one of several runs asks them that make up the run under way."""
-        return ModelPart(self, self._run.part(), self._answer)
+    def part(
+        self, limits: RunLimits = NO_LIMITS, within: "ModelManager | None" = None
+    ) -> "ModelPart":
+        """The models as one of several runs asks them that make up the run under way.
+
+        `limits` are the part's own, beside those of the run. The run is one of `within` where that
+        is given: other models, paid out of its budget.
+        """
+        run = (within or self)._run.part()
+        if within is not None:
+            run.replaced = {}  # places in another chain
+        return ModelPart(self, run, self._answer, limits)
 
     async def _answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
         if self._seed is not None:
@@ -169,6 +179,8 @@ class ModelManager:
             try:
                 return await self._watched[place].answer(request, run)
             except ModelUnavailable as error:
+                if request.is_heard:
+                    raise
                 failed[place] = error
             left = [p for p in self._left_in(run) if p not in failed]
             if not left:
@@ -230,6 +242,9 @@ class ModelPart:
 
     Satisfies `core.ports.CountingModel`. What it counts is its own; the budget is that of the run
     of which it is a part.
+
+    Attributes:
+        spent: why the whole run may use no more, once it has been told so.
     """
 
     def __init__(
@@ -237,11 +252,14 @@ class ModelPart:
         whole: ModelManager,
         run: ModelRun,
         answer: Callable[[ModelRequest, ModelRun], Awaitable[ModelReply]],
+        limits: RunLimits = NO_LIMITS,
     ) -> None:
-        """Ask by `answer`, in `run`, which is a part of one of the whole's."""
+        """Ask by `answer`, in `run`, which is a part of another; `limits` are its own."""
         self._whole = whole
         self._run = run
         self._answer = answer
+        self._own = Budget(limits)
+        self.spent: BudgetSpent | None = None
 
     @property
     def name(self) -> str:
@@ -273,8 +291,22 @@ class ModelPart:
             self._run.emit = None
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """As `ModelManager.generate`."""
-        return await self._answer(request, self._run)
+        """As `ModelManager.generate`; what it may use by itself is checked before.
+
+        That is over when it is reached: `spent` stays None, as others of the run may go on.
+        """
+        self._own.spent = self.usage
+        if self._own.exhausted is not None:
+            raise BudgetSpent(
+                f"the role's own limit is reached: {self._own.spent.tokens:,} tokens, "
+                f"{dollars(self._own.spent.cost)}; allow more with its max_tokens or max_cost "
+                "under team.roles in the profile"
+            )
+        try:
+            return await self._answer(request, self._run)
+        except BudgetSpent as error:
+            self.spent = error
+            raise
 
 
 def choose_model(
@@ -288,17 +320,20 @@ def choose_model(
     max_cost: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
+    flag_origin: str = FLAG_ORIGIN,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
-    `flag` (`--model`) goes before `llm.text_generation`, and `max_cost` and `max_tokens` before
-    the profile's own. `redactor`, by default one that knows the secrets of `environ`, goes over
-    errors, and learns the keys of the models. `home` is CORTEX_HOME.
+    `flag` (of `--model`, or `flag_origin`) goes before `llm.text_generation`, and `max_cost` and
+    `max_tokens` before the profile's own. `redactor`, by default one that knows the secrets of
+    `environ`, goes over errors, and learns the keys of the models. `home` is CORTEX_HOME.
 
     Raises:
         UserError: what was asked for can't be used.
     """
-    choice = choose_models(flag, llm.text_generation, models, environ, home)
+    choice = choose_models(
+        flag, llm.text_generation, models, environ, home, flag_origin=flag_origin
+    )
     return ModelManager(
         choice.models,
         choice.reason,

@@ -48,8 +48,9 @@ class ProvenancePolicy:
     themselves, over plain HTTP. `folders` are absolute paths that any tool may be given, and
     `texts` by server id what its entry in the configuration holds: arguments, folder, URL.
     `relative_to` by server id are the folders that its relative paths lie in, and which it
-    never leaves. `home` is what `~` stands for. `approved` are names of tools, `server.tool` or
-    the tool's own, that may be called without a question.
+    never leaves. `server_keys` by server id tell what each is, so that what was allowed to one is
+    not allowed to another that gets its id. `home` is what `~` stands for. `approved` are names
+    of tools, `server.tool` or the tool's own, that may be called without a question.
     """
 
     mode: Mode = "auto"
@@ -61,6 +62,7 @@ class ProvenancePolicy:
     folders: tuple[str, ...] = ()
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     relative_to: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    server_keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     home: str = ""
     approvals: Approvals = "changing"
     approved: tuple[str, ...] = ()
@@ -127,6 +129,33 @@ class Known:
         """Go by another configuration from now on; what was seen stays."""
         self.policy = policy
         self._unread.extend(text for texts in policy.texts.values() for text in texts)
+
+    def fork(self) -> "Known":
+        """One for a run beside others: it knows what is known now, and what it learns is its own.
+
+        A plan that runs is not a fork's: what it may do, no other may for that.
+        """
+        other = Known(self.policy)
+        with self._reading:
+            other.is_tainted = self.is_tainted
+            other._words = self._words.copy()
+            other._urls, other._hosts = set(self._urls), set(self._hosts)
+            other._addresses = set(self._addresses)
+            other._quotable = self._quotable.copy()
+            other._listed = {server: set(names) for server, names in self._listed.items()}
+            other._unread = self._unread.copy()
+        return other
+
+    def absorb(self, fork: "Known") -> None:
+        """Take over what a fork has learnt; what it was told as the user's words stays its own."""
+        self.is_tainted = self.is_tainted or fork.is_tainted
+        if len(self._urls) < KEYS_MAX:
+            self._urls |= fork._urls
+        for server, names in fork._listed.items():
+            self._listed.setdefault(server, set()).update(names)
+        known = {id(text) for text in self._quotable}
+        self._quotable.extend(text for text in fork._quotable if id(text) not in known)
+        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
 
     @property
     def words(self) -> str:

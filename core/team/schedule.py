@@ -16,7 +16,8 @@ from core.errors import BudgetSpent
 from core.events import Replanned, SubtaskChanged
 from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
 
-MAX_PARALLEL: Final = 4
+MAX_PARALLEL: Final = 8
+"""So many subtasks run at once; each waits for models and tools most of the time."""
 TRIES: Final = 3
 """So often is a subtask tried before it is planned anew."""
 
@@ -28,10 +29,17 @@ DEADLINE_SECONDS: Final = 600.0
 
 @frozen
 class Result:
-    """What a run of one subtask came to: its text, or why there is none."""
+    """What a run of one subtask came to: its text, or why there is none.
+
+    Attributes:
+        again: whether another try may do better.
+        note: what the user should know beside the text: who of a committee disagrees, say.
+    """
 
     ok: bool
     text: str
+    again: bool = True
+    note: str = ""
 
 
 GraphEvent: TypeAlias = SubtaskChanged | Replanned
@@ -87,6 +95,7 @@ class GraphRun:
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
         self._results: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
         self._tried_graphs = [graph]
@@ -112,11 +121,24 @@ class GraphRun:
             stopped = str(failure)
         finally:
             await self._end_all()
+        return await self.ended(stopped)
+
+    async def ended(self, stopped: str) -> GraphOutcome:
+        """The outcome, with what never began told as cancelled; for who has cancelled `run`, too.
+
+        `stopped` says why it ended before its time.
+        """
         await self._tell_rest()
         return GraphOutcome(
-            self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped,
-            dict(self._attempts), dict(self._seconds),
-        )  # fmt: skip
+            self._graph,
+            dict(self._states),
+            dict(self._results),
+            dict(self._reasons),
+            stopped,
+            dict(self._attempts),
+            dict(self._seconds),
+            notes=dict(self._notes),
+        )
 
     async def _begin(self, subtask: Subtask) -> None:
         await self._change(subtask, "ready")
@@ -131,7 +153,7 @@ class GraphRun:
                 await self._change(subtask, "running", attempt)
                 began = self._clock()
                 result = await self._within_deadline(subtask, asked, texts, attempt)
-                if result.ok or attempt == tries:
+                if result.ok or not result.again or attempt == tries:
                     state: SubtaskState = "completed" if result.ok else "failed"
                     await self._change(subtask, state, attempt, result.text, self._clock() - began)
                     return result
@@ -158,6 +180,7 @@ class GraphRun:
         result = task.result()
         if result.ok:
             self._results[id_] = result.text
+            self._notes |= {id_: result.note} if result.note else {}
             sorter.done(id_)
             return sorter
         self._reasons[id_] = result.text
