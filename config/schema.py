@@ -98,6 +98,9 @@ class AgentSection(Section):
     """What the agent is for; follows the name in decision prompts."""
 
 
+GraphMode: TypeAlias = Literal["auto", "never", "always"]
+
+
 class StrategyProfile(Section):
     """How plans are made and how often they may fail."""
 
@@ -123,6 +126,9 @@ class StrategyProfile(Section):
     ranking by words)."""
     clarify: StrictBool = True
     """A plan may ask the user back, once a request."""
+    graph: GraphMode = "auto"
+    """Whether a request is answered in parts, each planned by itself: `auto` where it shows
+    independent parts, `never`, or `always`."""
 
 
 class SandboxSection(Section):

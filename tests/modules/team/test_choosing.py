@@ -1,0 +1,108 @@
+"""What is done about a request, by the profile and by its words."""
+
+import time
+
+import pytest
+
+from config.schema import GraphMode
+from modules.team.choosing import choose_action
+
+INDEPENDENT = (
+    "compare our lease terms with three competitors' pages and write a summary with a table",
+    "factorial of 12 and 15% of 80, then add them",
+    "what is 17*23 and the square root of 144; then add the results",
+    "compute 12!, 3^20 and 15% of 80, then list them",
+    "1. find the population of France 2. find the population of Spain 3. say which is larger",
+    "For each of the three contracts, find the notice period and the rent",
+    "Compare Python, Ruby and Perl for scripting and recommend one",
+    "What is 5 km in miles? What is 10 kg in pounds? List both results.",
+    "Find the weather in Oslo. Find the weather in Rome. Then write a short report on both.",
+    "Summarize the lease, search the web for rents in Berlin, and combine both into a text",
+    "Tell me about these:\n- the rent in the lease\n- the deposit in the lease\n- rents online",
+    "Search for the history of tea and look up that of coffee, then write a comparison",
+    "a) the rent in the lease b) the deposit in the lease c) average rents online",
+    "What does the lease say about pets? What do the rules say about noise? Write one summary.",
+    "Research the prices of iPhone, Pixel and Galaxy and put them in a table",
+    "Explain the causes of WWI, describe the causes of WWII, and compare them",
+)
+ONE_PLAN = (
+    "add 5 and 7",
+    "add 5 and 7, then multiply the result by 3",
+    "Find the ASCII values of characters in INDIA and sum their exponentials",
+    "find the first ten primes and add them",
+    "what is the notice period of the lease",
+    "search the web for pandas and summarize the first page",
+    "list the files in documents and sort them by size",
+    "Find the largest file, then read it, then summarize it",
+    "What is 15% of 80 and is that more than 10?",
+    "Read the lease. Then find the notice period in it. Then compute the date before that.",
+    "compare 3 km in miles and 5 kg in pounds",
+    "translate 'good morning' into French and German",
+    "Who wrote Faust and when was it published?",
+    "take 10, double it, add 3, then multiply the result by 4",
+    "how many words are in 'to be or not to be, that is the question'",
+    "What is the difference between the rent and the deposit in the lease?",
+    "1. open notes.txt 2. take its second line 3. reverse it",
+    "write a short poem about the sea and the sky",
+    "find the capital of France, then find its population, then compute the square root of that",
+)
+
+
+@pytest.mark.parametrize("request_", INDEPENDENT)
+def test_independent_parts_want_a_graph(request_: str) -> None:
+    assert choose_action(request_).action == "graph"
+
+
+@pytest.mark.parametrize("request_", ONE_PLAN)
+def test_one_part_and_steps_that_build_on_each_other_are_one_plan(request_: str) -> None:
+    assert choose_action(request_).action == "plan"
+
+
+@pytest.mark.parametrize(
+    ("mode", "action", "reason"),
+    [
+        ("never", "plan", "strategy.graph is never"),
+        ("always", "graph", "strategy.graph is always"),
+        ("auto", "graph", "the request lists 3 parts"),
+    ],
+)
+def test_the_profile_settles_it(mode: GraphMode, action: str, reason: str) -> None:
+    chosen = choose_action("1. find tea 2. find coffee 3. say which is older", mode)
+    assert (chosen.action, chosen.reason) == (action, reason)
+
+
+def test_steps_that_build_on_each_other_are_said_to_do_so() -> None:
+    assert choose_action(ONE_PLAN[7]).reason == "the parts of the request build on each other"
+
+
+@pytest.mark.parametrize(
+    ("request_", "action"),
+    [
+        ("run the workflow cities with city=Oslo", "workflow"),
+        ("please start workflow 'cities'", "workflow"),
+        ("run the workflow towns", "plan"),
+        ("what is a workflow and what are cities?", "plan"),
+    ],
+)
+def test_a_kept_workflow_is_run_where_the_request_names_it(request_: str, action: str) -> None:
+    assert choose_action(request_, "never", lambda: ["cities"]).action == action
+
+
+def test_nobody_looks_for_workflows_where_the_request_names_none() -> None:
+    def unexpected() -> list[str]:
+        raise AssertionError("workflows were looked for")
+
+    assert choose_action("what is a lease, and who has one?", workflows=unexpected).action == "plan"
+
+
+def test_a_long_text_takes_no_longer_than_its_beginning() -> None:
+    long = "find the weather in Oslo, and list it. " * 50_000
+    choose_action(long)
+    best = min(_seconds(long) for _ in range(20))
+    assert best < 0.005
+
+
+def _seconds(request: str) -> float:
+    started = time.perf_counter()
+    choose_action(request)
+    return time.perf_counter() - started
