@@ -64,7 +64,7 @@ _OWN_TASK: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _BUILDS_ON: Final = lazy_pattern(
-    r"\b(?:its?|that(?! (?:are|is|was|were|has|have)\b)|this|"
+    r"\b(?:its?|that(?! (?:of|are|is|was|were|has|have)\b)|this|"
     r"the (?:result|answer|output|sum|product|last|former|latter|same))\b",
     re.IGNORECASE,
 )
