@@ -35,8 +35,8 @@ JOINED = (
         "what is 5 km in miles: 3.1068559611866697 mi\n10 kg in pounds: 22.046226218487757 lb",
     ),
     (
-        'the length of "four" and 2^8; then show them side by side',
-        "the length of 'four': 4\n2^8: 256",
+        '2^8 and the length of "four"; then show them side by side',
+        "2^8: 256\nthe length of 'four': 4",
     ),
     ("compare 3 squared, 4 squared and 2^5", "3 squared: 9\n4 squared: 16\n2^5: 32"),
     ("what is 17*23? is 7 prime?", "what is 17*23: 391\nis 7 prime: yes, 7 is prime"),
