@@ -1,16 +1,19 @@
 """Runs of which a part is taken over: a plan that is given, or one that is only written."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from config.schema import AgentProfile
 from core.context import AgentContext, Parts
 from core.ports import CallTool, DecisionInputs, OnRepaired, PlanReply
 from core.run.working_memory import WorkingMemory
+from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.turn import (
     ActionResult,
     AskedBack,
+    Declined,
     FinalAnswer,
     FurtherProcessing,
     PerceptionResult,
@@ -18,6 +21,10 @@ from core.turn import (
 )
 
 NOT_RUN = "the plan was written, and not run"
+
+
+WriteGraph: TypeAlias = Callable[[DecisionInputs], Awaitable[TaskGraph | None]]
+"""Writes a graph for a request; None where one plan answers it."""
 
 
 class ByHand:
@@ -46,16 +53,33 @@ NOTHING_BY_HAND: Final = ByHand()
 
 
 class WrittenPlan(ByHand):
-    """Keeps the plan that a run would run, as `plan`; None until there is one."""
+    """Keeps the plan that a run would run, as `plan`, or the graph that takes its place, as `graph`.
+
+    Both are None until there is one.
+    """
 
     is_plain = is_kept = False
 
-    def __init__(self) -> None:
+    def __init__(self, write_graph: WriteGraph | None = None) -> None:
+        """`write_graph` is asked first; a plan is written where it gives none."""
+        self._write_graph = write_graph
         self.plan: Plan | None = None
+        self.graph: TaskGraph | None = None
 
     def parts(self, parts: Parts) -> Parts:
         """Those that plan, and nothing that runs."""
-        return replace(parts, run_plan=self._keep)
+        kept = replace(parts, run_plan=self._keep)
+        write_graph = self._write_graph
+        if write_graph is None:
+            return kept
+
+        async def write(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+            self.graph = self.graph or await write_graph(inputs)
+            if self.graph is not None:
+                return Declined(NOT_RUN)
+            return await parts.generate_plan(inputs, prompt_path)
+
+        return replace(kept, generate_plan=write)
 
     async def _keep(
         self,

@@ -1,4 +1,4 @@
-"""What is done about a request: one plan, a graph of subtasks, or a kept workflow.
+"""What is done about a request: one plan, or a graph of subtasks.
 
 Published comparisons of teams with single agents (arXiv 2512.08296) found a coordinator 81% better
 on tasks with parallel parts, and 39 to 70% worse on tasks whose steps build on each other. So one
@@ -9,7 +9,6 @@ may still say that one plan is better (`modules.team.writing`).
 """
 
 import re
-from collections.abc import Callable, Collection
 from typing import Final
 
 from config.schema import GraphMode
@@ -76,28 +75,14 @@ _JOINED: Final = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _SEVERAL: Final = lazy_pattern(r"\band\b|[,;.?!]\s|\n|\bas well as\b", re.IGNORECASE)
-_WORKFLOW: Final = lazy_pattern(
-    r"\s*(?:please\s+)?(?:run|start|use|do)\s+(?:(?:the|my|our)\s+)?workflow\s+"
-    r"[\"'`“]?(?P<name>[a-z0-9][a-z0-9_-]*)\b",
-    re.IGNORECASE,
-)
 
 
-def choose_action(
-    request: str,
-    mode: GraphMode = "auto",
-    workflows: Callable[[], Collection[str]] = tuple[str, ...],
-) -> ActionChosen:
+def choose_action(request: str, mode: GraphMode) -> ActionChosen:
     """What is to be done about a request, and why, by the profile and by its words alone.
 
     "graph" means that one should be written if there is one: whoever writes it may find that a
-    single plan does. `workflows` gives the names of those that are kept, and is asked only where
-    the request speaks of one.
+    single plan does.
     """
-    if "workflow" in request and (found := _WORKFLOW.match(request)) is not None:
-        name = found["name"].lower()
-        if name in workflows():
-            return ActionChosen("workflow", f"the request names the workflow {name}")
     match mode:
         case "never":
             return ActionChosen("plan", "strategy.graph is never")

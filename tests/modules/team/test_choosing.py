@@ -50,12 +50,12 @@ ONE_PLAN = (
 
 @pytest.mark.parametrize("request_", INDEPENDENT)
 def test_independent_parts_want_a_graph(request_: str) -> None:
-    assert choose_action(request_).action == "graph"
+    assert choose_action(request_, "auto").action == "graph"
 
 
 @pytest.mark.parametrize("request_", ONE_PLAN)
 def test_one_part_and_steps_that_build_on_each_other_are_one_plan(request_: str) -> None:
-    assert choose_action(request_).action == "plan"
+    assert choose_action(request_, "auto").action == "plan"
 
 
 @pytest.mark.parametrize(
@@ -72,37 +72,19 @@ def test_the_profile_settles_it(mode: GraphMode, action: str, reason: str) -> No
 
 
 def test_steps_that_build_on_each_other_are_said_to_do_so() -> None:
-    assert choose_action(ONE_PLAN[7]).reason == "the parts of the request build on each other"
-
-
-@pytest.mark.parametrize(
-    ("request_", "action"),
-    [
-        ("run the workflow cities with city=Oslo", "workflow"),
-        ("please start workflow 'cities'", "workflow"),
-        ("run the workflow towns", "plan"),
-        ("what is a workflow and what are cities?", "plan"),
-    ],
-)
-def test_a_kept_workflow_is_run_where_the_request_names_it(request_: str, action: str) -> None:
-    assert choose_action(request_, "never", lambda: ["cities"]).action == action
-
-
-def test_nobody_looks_for_workflows_where_the_request_names_none() -> None:
-    def unexpected() -> list[str]:
-        raise AssertionError("workflows were looked for")
-
-    assert choose_action("what is a lease, and who has one?", workflows=unexpected).action == "plan"
+    assert (
+        choose_action(ONE_PLAN[7], "auto").reason == "the parts of the request build on each other"
+    )
 
 
 def test_a_long_text_takes_no_longer_than_its_beginning() -> None:
     long = "find the weather in Oslo, and list it. " * 50_000
-    choose_action(long)
+    choose_action(long, "auto")
     best = min(_seconds(long) for _ in range(20))
     assert best < 0.005
 
 
 def _seconds(request: str) -> float:
     started = time.perf_counter()
-    choose_action(request)
+    choose_action(request, "auto")
     return time.perf_counter() - started
