@@ -392,9 +392,9 @@ class AgentProfile(Section):
         unkept = self.memory.model_copy(update={"memory_service": False})
         return self.model_copy(update={"memory": unkept})
 
-    def with_steps(self, max_steps: int) -> Self:
-        """The same, except that a request may take so many steps."""
-        strategy = self.strategy.model_copy(update={"max_steps": max_steps})
+    def with_strategy(self, **changed: str | int) -> Self:
+        """The same with other values in its strategy."""
+        strategy = self.strategy.model_copy(update=changed)
         return self.model_copy(update={"strategy": strategy})
 
     @field_validator("mcp_servers")

@@ -53,10 +53,7 @@ NOTHING_BY_HAND: Final = ByHand()
 
 
 class WrittenPlan(ByHand):
-    """Keeps the plan that a run would run, as `plan`, or the graph that takes its place, as `graph`.
-
-    Both are None until there is one.
-    """
+    """Keeps what a run would run: a `plan`, or a `graph` in its place; None until there is one."""
 
     is_plain = is_kept = False
 
@@ -110,7 +107,7 @@ class GivenPlan(ByHand):
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """Without a lifeline: a plan that fails is to be changed by who gave it."""
         steps = profile.strategy.max_steps if self._answers else 1
-        return with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
+        return profile.with_strategy(max_lifelines_per_step=0, max_steps=steps)
 
     def parts(self, parts: Parts) -> Parts:
         """Those in whose place the plan stands in the first step."""
@@ -146,9 +143,3 @@ class GivenPlan(ByHand):
                     return ran
 
         return replace(parts, perceive=perceive, generate_plan=write, run_plan=act)
-
-
-def with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
-    """The profile with other values in its strategy."""
-    strategy = profile.strategy.model_copy(update=changed)
-    return profile.model_copy(update={"strategy": strategy})
