@@ -27,7 +27,13 @@ QUESTION: Final = "question"
 BESIDE: Final = "beside"
 """Key of the metadata under which it stands what models were asked for beside all runs."""
 
-_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION}
+SUBTASK: Final = "subtask"
+"""Key of the metadata under which the subtask stands that an item is about, by its id."""
+
+TEAM: Final = "team"
+"""Key of the metadata under which it stands what kind of a team's event an item tells of."""
+
+_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM}
 
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
