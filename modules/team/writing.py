@@ -32,11 +32,11 @@ from core.team.graph import (
 from core.team.schedule import Replan
 from core.tools.catalog import ToolCatalog
 from core.turn import PerceptionResult
+from modules.llmfunc import LlmFunction, ReplyUnusable, llmfunc
 from modules.memory.past import Past, newest_within
 from modules.offline.planner import plan_parts
 from modules.planning.prompt.past import past_text
-from modules.planning.prompt.template import FilledPrompt, fill_from, load_prompt
-from modules.planning.reply.ask_model import ReplyUnusable, ask_model
+from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action
 from modules.team.run import Chosen
 from modules.team.workflow import checked_workflow, load_workflow, workflow_text
@@ -107,6 +107,9 @@ class _GraphReply(_OtherWay):
     action: Literal["plan", "graph"]
 
 
+_Reply = TypeVar("_Reply", bound=_OtherWay)
+
+
 def writer_for(context: AgentContext) -> "GraphWriter":
     """What writes graphs for the request that a context is about."""
     known = None if context.provenance is None else context.provenance.known
@@ -162,7 +165,6 @@ class GraphWriter:
             "user_input": self.inputs.user_input,
             "demand": ALWAYS if is_always else "",
         }
-        prompt = self._filled(PROMPT_PATH, values, "history")
 
         def wrong(reply: _GraphReply) -> str | None:
             if reply.action == "plan":
@@ -170,7 +172,8 @@ class GraphWriter:
             return self._wrong(_graph_of(self.inputs.user_input, reply.subtasks))
 
         try:
-            reply = await _ask(model, prompt, _GraphReply, wrong)
+            write = self._asking(model, PROMPT_PATH, _GraphReply, wrong, "history")
+            reply = await write(**self._told, **values)
         except ReplyUnusable as error:
             told = one_line(str(error), REASON_CHARACTERS)
             return Chosen(ActionChosen("plan", f"no graph was written: {told}"))
@@ -216,7 +219,6 @@ class GraphWriter:
             "failed": failed.id,
             "failure": f"{borders.note}\n{failure}",
         }
-        prompt = self._filled(REPLAN_PROMPT_PATH, values, "graph")
 
         def whole(reply: _OtherWay) -> TaskGraph:
             return TaskGraph(graph.goal, (*kept, *(each.subtask for each in reply.subtasks)))
@@ -229,7 +231,8 @@ class GraphWriter:
             return self._wrong(whole(reply))
 
         try:
-            reply = await _ask(model, prompt, _OtherWay, wrong)
+            write = self._asking(model, REPLAN_PROMPT_PATH, _OtherWay, wrong, "graph")
+            reply = await write(**self._told, **values)
         except ModelUnavailable:
             return None
         return whole(reply) if reply.subtasks else None
@@ -241,10 +244,29 @@ class GraphWriter:
         names += [f"the picture {image.name}" for image in self.inputs.images]
         return f"{GIVEN}{'; '.join(names)}\n\n" if names else ""
 
-    def _filled(self, path: str, values: Mapping[str, str], changing: str) -> FilledPrompt:
+    @property
+    def _told(self) -> dict[str, str]:
+        """What both prompts tell of the team."""
         roles = "\n".join(f"- {name}: {purpose}" for name, purpose in self.roles.items())
-        stable = {"roles": roles or NO_ROLES, "tools": _tools_text(self.inputs.tools)}
-        return fill_from(load_prompt(path), {**stable, **values}, changing)
+        return {"roles": roles or NO_ROLES, "tools": _tools_text(self.inputs.tools)}
+
+    def _asking(
+        self,
+        model: CountingModel,
+        path: str,
+        shape: type[_Reply],
+        wrong: Callable[[_Reply], str | None],
+        changing: str,
+    ) -> LlmFunction[_Reply]:
+        return llmfunc(
+            ModelRequest("decision", load_prompt(path)),
+            model=model,
+            shape=shape,
+            check=wrong,
+            retries=RETRIES,
+            show_schema=False,
+            changing=changing,
+        )
 
     def _wrong(self, graph: TaskGraph) -> str | None:
         """What keeps a graph from running, as one sentence."""
@@ -282,20 +304,6 @@ def graph_text(graph: TaskGraph) -> str:
         asked = one_line(subtask.description, SHOWN_CHARACTERS)
         lines.append(f"{subtask.id}{role}{after}: {asked}")
     return "\n".join(lines)
-
-
-_Reply = TypeVar("_Reply", bound=_OtherWay)
-
-
-async def _ask(
-    model: CountingModel,
-    prompt: FilledPrompt,
-    shape: type[_Reply],
-    wrong: Callable[[_Reply], str | None],
-) -> _Reply:
-    """A reply that has nothing wrong; raises as `ask_model`."""
-    request = ModelRequest("decision", prompt.text, prefix_characters=prompt.prefix_characters)
-    return await ask_model(model, request, shape, check=wrong, retries=RETRIES, show_schema=False)
 
 
 def _graph_of(goal: str, subtasks: Sequence[_SubtaskReply]) -> TaskGraph:

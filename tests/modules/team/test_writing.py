@@ -128,8 +128,8 @@ async def test_one_plan_answers_where_no_usable_graph_comes() -> None:
 
 
 async def test_tools_are_named_with_or_without_their_server_and_null_in_words_is_no_role() -> None:
-    tea: JsonObject = TEA | {"tools": ["search", "docs.read"]}
-    coffee: JsonObject = COFFEE | {"tools": ["web", "read"], "role": "null"}
+    tea: JsonObject = {**TEA, "tools": ["search", "docs.read"]}
+    coffee: JsonObject = {**COFFEE, "tools": ["web", "read"], "role": "null"}
     chosen = await writer().choose(ModelManager(model(reply(tea, coffee, ANSWER))))
     assert chosen.graph is not None
     assert chosen.graph["coffee"].role is None
