@@ -66,11 +66,9 @@ class Planned:
     exit_code: ExitCode = ExitCode.ANSWERED
 
     @property
-    def told(self) -> str:
-        """In lines: what it is, why, and what was changed in it."""
-        graph, reason = self.chosen.graph, self.chosen.action.reason
-        what = "one plan" if graph is None else counted(len(graph.ids), "subtask")
-        return "\n".join((f"{what}: {reason}" if reason else what, *self.chosen.notes))
+    def why(self) -> str:
+        """Why it is a graph or a plan, and what was changed in it, in lines."""
+        return "\n".join((self.chosen.action.reason, *self.chosen.notes))
 
 
 def parse(words: Sequence[str], program: str) -> Options:
@@ -163,7 +161,8 @@ def _tell(done: Planned, around: Surroundings) -> ExitCode:
     graph, options = done.chosen.graph, around.options
     if graph is None and done.source is None:
         return around.complaints.fail(done.message, done.exit_code)
-    around.remark("plan", done.told)
+    what = "one plan" if graph is None else counted(len(graph.ids), "subtask")
+    around.remark("plan", f"{what}: {done.why}" if done.why else what)
     if options.json:
         around.print_json(_document(done))
         return ExitCode.ANSWERED

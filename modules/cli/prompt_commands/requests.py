@@ -107,7 +107,7 @@ async def _plan(at: AtPrompt, words: str) -> ExitCode:
     request, conversation = clean_request(words), at.conversation
     done = await planned(conversation, request, conversation.profile.strategy.graph)
     if done.chosen.graph is not None:
-        at.say("plan", done.told)
+        at.say("plan", done.why)
         return _show(at, ShownPlan(graph_yaml(done.chosen.graph), request, is_graph=True))
     if done.source is None:
         at.say("plan", done.message)
@@ -132,7 +132,8 @@ async def _edit_plan(at: AtPrompt) -> ExitCode:
 def _show(at: AtPrompt, plan: ShownPlan) -> ExitCode:
     at.plan = plan
     if plan.is_graph:
-        at.say("plan", graph_text(graph_from(plan.source)))
+        graph = graph_from(plan.source)
+        at.say("plan", f"{counted(len(graph.ids), 'subtask')}\n{graph_text(graph)}")
     else:
         (at.show_code or at.say)("plan", plan.source)
     at.say("plan", "/run runs it, /plan edit changes it")

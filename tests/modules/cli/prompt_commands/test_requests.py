@@ -272,14 +272,14 @@ WRITTEN = """{"action": "graph", "reason": "two searches", "subtasks": [
   {"id": "tea", "description": "find tea"},
   {"id": "milk", "description": "find milk"},
   {"id": "end", "description": "join {{tea}} and {{milk}}"}]}"""
-SHOWN = "plan: tea: find tea\nmilk: find milk\nend after tea, milk: join {{tea}} and {{milk}}"
+SHOWN = "plan: 3 subtasks\ntea: find tea\nmilk: find milk\nend after tea, milk: join {{tea}} and {{milk}}"
 
 
 async def test_a_graph_is_shown_and_runs_only_when_that_is_said(tmp_path: Path) -> None:
     parts = saying("one"), saying("two"), saying("three")
     async with Typed(tmp_path, WRITTEN, *parts) as typed:
         assert await typed.run(f"/plan {DRINKS}") == ExitCode.ANSWERED
-        assert typed.said[:2] == ["plan: 3 subtasks: two searches", SHOWN]
+        assert typed.said[:2] == ["plan: two searches", SHOWN]
         assert typed.model.leftover == 3
         outcome = await typed.answer("/run")
         assert (outcome.answer, told_of(typed)) == ("three", (Exchange(DRINKS, "three"),))
@@ -296,7 +296,7 @@ async def test_a_graph_that_was_changed_runs_as_it_was_saved(tmp_path: Path) -> 
             await typed.run("/run")
         typed.at.edit = changing(changed)
         await typed.run("/plan edit")
-        assert typed.said[-2] == "plan: tea: find green tea"
+        assert typed.said[-2] == "plan: 1 subtask\ntea: find green tea"
         outcome = await typed.answer("/run")
         assert outcome.answer == "green"
         assert "find green tea" in typed.model.requests[-1].prompt
