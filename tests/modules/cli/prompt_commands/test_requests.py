@@ -272,7 +272,10 @@ WRITTEN = """{"action": "graph", "reason": "two searches", "subtasks": [
   {"id": "tea", "description": "find tea"},
   {"id": "milk", "description": "find milk"},
   {"id": "end", "description": "join {{tea}} and {{milk}}"}]}"""
-SHOWN = "plan: 3 subtasks\ntea: find tea\nmilk: find milk\nend after tea, milk: join {{tea}} and {{milk}}"
+SHOWN = """plan: 3 subtasks
+tea: find tea
+milk: find milk
+end after tea, milk: join {{tea}} and {{milk}}"""
 
 
 async def test_a_graph_is_shown_and_runs_only_when_that_is_said(tmp_path: Path) -> None:
