@@ -577,4 +577,5 @@ def _may_have_parts(context: AgentContext) -> bool:
     request, mode = context.user_input, context.agent_profile.strategy.graph
     if mode == "auto" and len(request) < WORTH_A_LOOK_CHARACTERS:
         return False
-    return choose_action(request, mode).action == "graph"
+    reads_text = context.model.traits.reads_text
+    return choose_action(request, mode, reads_text=reads_text).action == "graph"

@@ -137,22 +137,26 @@ async def _plan(request: str, model: ModelManager, around: Surroundings) -> Exit
     profile, places = around.profile, around.places
     mode: GraphMode = around.options.graph or profile.strategy.graph
     display = display_for(around)
-    async with opened(around.servers.specs, around, display) as dispatcher:
-        conversation = Conversation(
-            profile.without_memory().with_strategy(graph=mode),
-            model,
-            dispatcher,
-            Sandbox(),
-            profile.memory_folder(places.home),
-            display.progress,
-            redactor=around.redactor,
-            document_folders=document_folders(profile, places.home),
-            memory_server=memory_server_id(around.servers.specs, places.root),
-            guide=None if around.options.no_instructions else guide_for(places, display.questions),
-        )
-        async with conversation:
-            done = await planned(conversation, request, mode)
-    display.progress.end_waits()
+    try:
+        async with opened(around.servers.specs, around, display) as dispatcher:
+            conversation = Conversation(
+                profile.without_memory().with_strategy(graph=mode),
+                model,
+                dispatcher,
+                Sandbox(),
+                profile.memory_folder(places.home),
+                display.progress,
+                redactor=around.redactor,
+                document_folders=document_folders(profile, places.home),
+                memory_server=memory_server_id(around.servers.specs, places.root),
+                guide=None
+                if around.options.no_instructions
+                else guide_for(places, display.questions),
+            )
+            async with conversation:
+                done = await planned(conversation, request, mode)
+    finally:
+        display.progress.end_waits()  # its row would stand before what is told of an interruption
     return _tell(done, around)
 
 

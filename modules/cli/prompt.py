@@ -78,8 +78,8 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
     refusal = ModelReply("", declined=True)
     traits = replace(chosen.traits, reads_text=True)
-    may_be_graph = choose_action(request, profile.strategy.graph).action == "graph"
-    refusals = [refusal, refusal] if may_be_graph else [refusal]  # of a graph, then of a plan
+    action = choose_action(request, profile.strategy.graph, reads_text=True).action
+    refusals = [refusal] * (2 if action == "graph" else 1)  # of a graph, then of a plan
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     display = display_for(around)

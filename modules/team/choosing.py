@@ -42,8 +42,7 @@ _QUESTION: Final = "how|what|when|where|which|who|why"
 _ITEM: Final = lazy_pattern(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+(?=\S)", re.MULTILINE)
 _NUMBERED: Final = lazy_pattern(r"(?:^|\s)\(?(?:(\d)[.)]|([a-h])\))\s+(?=[^\W\d_])")
 _EACH: Final = lazy_pattern(
-    r"\b(?:for|of|from|to) (?:each|every one|all (?:two|three|four|five|six|\d+)) of\b"
-    r"|\bfor (?:each|every)\b|\beach of (?:the|these|those|them)\b|\brespectively\b",
+    r"\beach of (?:the |these |those |my |our )?(?:two|three|four|five|six|following)\b",
     re.IGNORECASE,
 )
 _COMPARISON: Final = lazy_pattern(r"\b(?:compar(?:e[sd]?|ing|isons?)|contrast)\b", re.IGNORECASE)
@@ -77,11 +76,12 @@ _JOINED: Final = lazy_pattern(
 _SEVERAL: Final = lazy_pattern(r"\band\b|[,;.?!]\s|\n|\bas well as\b", re.IGNORECASE)
 
 
-def choose_action(request: str, mode: GraphMode) -> ActionChosen:
+def choose_action(request: str, mode: GraphMode, *, reads_text: bool) -> ActionChosen:
     """What is to be done about a request, and why, by the profile and by its words alone.
 
     "graph" means that one should be written if there is one: whoever writes it may find that a
-    single plan does.
+    single plan does. A planner that `reads_text` is asked for no more than a plan where the parts
+    are things in one clause ("read A and B and show both"): its plan makes several calls.
     """
     match mode:
         case "never":
@@ -89,10 +89,10 @@ def choose_action(request: str, mode: GraphMode) -> ActionChosen:
         case "always":
             return ActionChosen("graph", "strategy.graph is always")
         case "auto":
-            return _by_words(request[:LOOKED_AT_CHARACTERS].strip())
+            return _by_words(request[:LOOKED_AT_CHARACTERS].strip(), reads_text=reads_text)
 
 
-def _by_words(request: str) -> ActionChosen:
+def _by_words(request: str, *, reads_text: bool) -> ActionChosen:
     if len(request) < WORTH_A_LOOK_CHARACTERS:
         return NO_SIGN
     if (items := _items(request)) >= PARTS_MIN:
@@ -103,7 +103,7 @@ def _by_words(request: str) -> ActionChosen:
         request[found.end() :]
     ):
         return ActionChosen("graph", "the request compares several things")
-    return _by_clauses(request)
+    return _by_clauses(request, reads_text=reads_text)
 
 
 def _items(request: str) -> int:
@@ -131,13 +131,13 @@ def _compares_many(things: str) -> bool:
     return _MANY.search(named) is not None
 
 
-def _by_clauses(request: str) -> ActionChosen:
+def _by_clauses(request: str, *, reads_text: bool) -> ActionChosen:
     """By tasks of their own: sentences, and what stands between "then" and "and"."""
     clauses = [clause for clause in _CLAUSE_END.split(request) if clause and clause.strip(" .,!?")]
     *first, last = clauses or [request]
     joins = _JOINED.match(last) is not None and _BUILDS_ON.search(last) is None
     own = [each for each in first if _OWN_TASK.match(each) and not _BUILDS_ON.search(each)]
-    if joins and (len(own) >= PARTS_MIN or _names_several(first)):
+    if joins and (len(own) >= PARTS_MIN or (not reads_text and _names_several(first))):
         return ActionChosen("graph", "the request joins the results of several parts at its end")
     if not joins and _OWN_TASK.match(last) and not _BUILDS_ON.search(last):
         own.append(last)

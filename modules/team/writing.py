@@ -146,10 +146,11 @@ class GraphWriter:
             ModelUnavailable: the model can't be reached or refused.
             BudgetSpent: the run may use no more.
         """
-        chosen = choose_action(self.inputs.user_input, self.mode)
+        reads_text = model.traits.reads_text
+        chosen = choose_action(self.inputs.user_input, self.mode, reads_text=reads_text)
         if chosen.action != "graph":
             return Chosen(chosen)
-        if model.traits.reads_text:
+        if reads_text:
             return await self._by_model(model, chosen)
         graph = await asyncio.to_thread(plan_parts, self.inputs)
         if graph is not None:

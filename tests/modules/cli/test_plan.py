@@ -29,7 +29,7 @@ WRITTEN = json.dumps(
         ],
     }
 )
-DRINKS = "find out where tea and where milk come from, then write a summary of both"
+DRINKS = "find out where tea comes from and where milk comes from, then write a summary of both"
 
 
 def offline(hand: Hand, *words: str) -> tuple[int, str, str]:

@@ -9,9 +9,6 @@ from modules.team.choosing import choose_action
 
 INDEPENDENT = (
     "compare our lease terms with three competitors' pages and write a summary with a table",
-    "factorial of 12 and 15% of 80, then add them",
-    "what is 17*23 and the square root of 144; then add the results",
-    "compute 12!, 3^20 and 15% of 80, then list them",
     "1. find the population of France 2. find the population of Spain 3. say which is larger",
     "For each of the three contracts, find the notice period and the rent",
     "Compare Python, Ruby and Perl for scripting and recommend one",
@@ -22,9 +19,18 @@ INDEPENDENT = (
     "Search for the history of tea and look up that of coffee, then write a comparison",
     "a) the rent in the lease b) the deposit in the lease c) average rents online",
     "What does the lease say about pets? What do the rules say about noise? Write one summary.",
-    "Research the prices of iPhone, Pixel and Galaxy and put them in a table",
     "Explain the causes of WWI, describe the causes of WWII, and compare them",
+    "find out where tea comes from and where milk comes from, then write a summary of both",
 )
+CALLS_OF_ONE_PLAN = (
+    "factorial of 12 and 15% of 80, then add them",
+    "what is 17*23 and the square root of 144; then add the results",
+    "compute 12!, 3^20 and 15% of 80, then list them",
+    "Square the sine of 0.7 and the cosine of 0.7 and add the two squares.",
+    "Read files/shopping.txt and files/notes/todo.txt and show me both.",
+)
+"""A model does them in one plan; the offline planner has to take them apart."""
+
 ONE_PLAN = (
     "add 5 and 7",
     "add 5 and 7, then multiply the result by 3",
@@ -44,18 +50,33 @@ ONE_PLAN = (
     "What is the difference between the rent and the deposit in the lease?",
     "1. open notes.txt 2. take its second line 3. reverse it",
     "write a short poem about the sea and the sky",
+    "for each number from 1 to 5 compute its square, and print each of them",
     "find the capital of France, then find its population, then compute the square root of that",
 )
 
 
+def chosen(request: str, mode: GraphMode = "auto", *, reads_text: bool = True) -> str:
+    return choose_action(request, mode, reads_text=reads_text).action
+
+
 @pytest.mark.parametrize("request_", INDEPENDENT)
-def test_independent_parts_want_a_graph(request_: str) -> None:
-    assert choose_action(request_, "auto").action == "graph"
+@pytest.mark.parametrize("reads_text", [True, False])
+def test_independent_parts_want_a_graph(request_: str, reads_text: bool) -> None:
+    assert chosen(request_, reads_text=reads_text) == "graph"
+
+
+@pytest.mark.parametrize("request_", CALLS_OF_ONE_PLAN)
+def test_things_in_one_clause_are_parts_for_who_cannot_plan_several_calls(request_: str) -> None:
+    assert chosen(request_) == "plan"
+    assert chosen(request_, reads_text=False) == "graph"
 
 
 @pytest.mark.parametrize("request_", ONE_PLAN)
-def test_one_part_and_steps_that_build_on_each_other_are_one_plan(request_: str) -> None:
-    assert choose_action(request_, "auto").action == "plan"
+@pytest.mark.parametrize("reads_text", [True, False])
+def test_one_part_and_steps_that_build_on_each_other_are_one_plan(
+    request_: str, reads_text: bool
+) -> None:
+    assert chosen(request_, reads_text=reads_text) == "plan"
 
 
 @pytest.mark.parametrize(
@@ -67,24 +88,24 @@ def test_one_part_and_steps_that_build_on_each_other_are_one_plan(request_: str)
     ],
 )
 def test_the_profile_settles_it(mode: GraphMode, action: str, reason: str) -> None:
-    chosen = choose_action("1. find tea 2. find coffee 3. say which is older", mode)
-    assert (chosen.action, chosen.reason) == (action, reason)
+    request = "1. find tea 2. find coffee 3. say which is older"
+    found = choose_action(request, mode, reads_text=True)
+    assert (found.action, found.reason) == (action, reason)
 
 
 def test_steps_that_build_on_each_other_are_said_to_do_so() -> None:
-    assert (
-        choose_action(ONE_PLAN[7], "auto").reason == "the parts of the request build on each other"
-    )
+    found = choose_action(ONE_PLAN[7], "auto", reads_text=True)
+    assert found.reason == "the parts of the request build on each other"
 
 
 def test_a_long_text_takes_no_longer_than_its_beginning() -> None:
     long = "find the weather in Oslo, and list it. " * 50_000
-    choose_action(long, "auto")
+    chosen(long)
     best = min(_seconds(long) for _ in range(20))
     assert best < 0.005
 
 
 def _seconds(request: str) -> float:
     started = time.perf_counter()
-    choose_action(request, "auto")
+    chosen(request)
     return time.perf_counter() - started

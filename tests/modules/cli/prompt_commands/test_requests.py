@@ -267,7 +267,7 @@ async def test_words_behind_these_commands_are_completed(tmp_path: Path) -> None
         assert typed.proposed("/plan write e") == []
 
 
-DRINKS = "find out where tea and where milk come from, then write a summary of both"
+DRINKS = "find out where tea comes from and where milk comes from, then write a summary of both"
 WRITTEN = """{"action": "graph", "reason": "two searches", "subtasks": [
   {"id": "tea", "description": "find tea"},
   {"id": "milk", "description": "find milk"},
