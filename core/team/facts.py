@@ -38,6 +38,9 @@ CLAIMS_MAX: Final = 20
 SAME_AGE_SECONDS: Final = 3_600.0
 """Claims of the same hour are of one age: which worker of a run ends first says nothing."""
 
+SETTLED: Final = "settled"
+"""What stands under a blocker that blocks nothing any more."""
+
 CLAIM_CHARACTERS_SHOWN: Final = 120
 
 Rule: TypeAlias = Literal["source", "newer", "majority", "reviewer", "user"]
@@ -183,12 +186,12 @@ class Facts:
                 await self._write(Suggestion("blockers", f"facts.{key}", told, COORDINATOR, 0.0))
                 return
             claim, version = settled.claim, standing.version if standing is not None else 0
-            try:
-                await self._writer.write(
-                    "facts", key, claim.value, version, claim.who, claim.source
-                )
-            except StaleVersion:
-                continue
+            if standing is None or _form(standing.value) != _form(claim.value):
+                said = (claim.value, version, claim.who, claim.source)
+                try:
+                    await self._writer.write("facts", key, *said)
+                except StaleVersion:
+                    continue
             await self._tell(key, settled, claims)
             return
 
@@ -200,7 +203,7 @@ class Facts:
         before = self._board.entry("decisions", name)
         await self._writer.write("decisions", name, told, before.version if before else 0, who)
         if (blocker := self._board.entry("blockers", name)) is not None:
-            await self._writer.write("blockers", name, "settled", blocker.version)
+            await self._writer.write("blockers", name, SETTLED, blocker.version)
 
     async def _write(self, said: Suggestion) -> None:
         before = self._board.entry(said.topic, said.key)
