@@ -21,7 +21,7 @@ Dollars: TypeAlias = Annotated[float, Field(ge=0, le=100_000)]
 REQUEST_TIMEOUT_SECONDS = 300.0
 """Bound on one request, from the first byte sent to the last received, unless an entry says."""
 
-CONCURRENT_REQUESTS = 4
+CONCURRENT_REQUESTS = 8
 """Requests to one model at once, unless an entry says; more wait their turn."""
 
 

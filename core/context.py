@@ -1,6 +1,6 @@
 """The state and the collaborators of one run: what it knows, and all that it has come to."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -93,12 +93,15 @@ class AgentContext:
         texts: tuple[TextInput, ...] = (),
         provenance: Provenance | None = None,
         readable: Collection[str] = (),
+        said: Sequence[str] | None = None,
     ) -> None:
         """Keep what is given; starts nothing and writes nothing.
 
         Without `provenance`, no plan's values are checked, and no text of a tool is bordered.
-        `readable` are variables of plans whose texts a step may be given to read.
+        `readable` are variables of plans whose texts a step may be given to read. `said` are the
+        user's words where the request is not the user's own: a part of one that somebody wrote.
         """
+        self._said = said
         self.readable = readable
         self.provenance = provenance
         self.images = images
@@ -120,6 +123,8 @@ class AgentContext:
     @property
     def said(self) -> tuple[str, ...]:
         """The user's words: the names of images, earlier requests, and at the end this one."""
+        if self._said is not None:
+            return tuple(self._said)
         earlier = (exchange.request for exchange in self.history)
         return (*(image.name for image in self.images), *earlier, self.user_input)
 

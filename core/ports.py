@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from core.base.frozen import frozen
 from core.dispatch.hooks import ServerStatus
-from core.events import Emit
+from core.events import Emit, Event
 from core.mcp.hooks import OnProgress
 from core.provenance.borders import Borders
 from core.run.working_memory import WorkingMemory
@@ -276,6 +276,18 @@ class CountingModel(Protocol):
 
     def telling(self, emit: Emit) -> AbstractContextManager[None]:
         """Within the `with`, one run: tell its model events, and hold it to its budget."""
+        ...
+
+
+class RequestRun(Protocol):
+    """One run of one request: `core.loop.AgentLoop`, or one that may go in parts."""
+
+    def run(self) -> AsyncGenerator[Event, None]:
+        """Its events; the last one is always `RunFinished`."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stop it; its outcome is "interrupted"."""
         ...
 
 

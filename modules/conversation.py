@@ -5,20 +5,22 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
 from core.errors import StorageError
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, Dispatcher, OnRepaired
+from core.ports import AskUser, CallTool, CountingModel, Dispatcher, OnRepaired, RequestRun
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
@@ -26,6 +28,7 @@ from core.run.chosen_tools import ChosenTools, is_known
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
+from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import (
@@ -76,6 +79,14 @@ class _Session:
     memory: MemoryManager
     recorder: SessionRecorder
     summary: RunningSummary | None = None
+
+
+@frozen
+class _Prepared:
+    """What a run works with, and what makes the parts of the loops that it may be split into."""
+
+    context: AgentContext
+    make_parts: Callable[..., Parts]
 
 
 class Conversation:
@@ -142,8 +153,8 @@ class Conversation:
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._recollection = self._recalling()
-        self._preparation: asyncio.Task[AgentContext] | None = None
-        self._loop: AgentLoop | None = None
+        self._preparation: asyncio.Task[_Prepared] | None = None
+        self._loop: RequestRun | None = None
         self._begun: _Session | None = None
         self._stack = contextlib.AsyncExitStack()
 
@@ -296,31 +307,39 @@ class Conversation:
         request: str,
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
+        graph: TaskGraph | None = None,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
-        `by_hand` takes over a part of the run. Images that the request names (`@photo.png`) go with
+        `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
+        of any other plan. Images that the request names (`@photo.png`) go with
         it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
         get the page that helps (`modules.offline.welcome`): no model is asked, no server started,
         nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.
-            UsageError: an image that the request names can't be used, or a tool that the user
-                demands is not there.
+            UsageError: an image that the request names can't be used, a tool that the user
+                demands is not there, or the graph can't run.
         """
         if (schema := self._demands.answer_schema) is not None:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand)
+            outcome = await self._ask(request, texts, by_hand, graph)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts, by_hand))
+                outcome = limit.settle(await self._ask(request, texts, by_hand, graph))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
-    async def _ask(self, request: str, texts: tuple[TextInput, ...], by_hand: ByHand) -> RunOutcome:
-        if by_hand.is_plain and asks_for_help(request):
+    async def _ask(
+        self,
+        request: str,
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand,
+        graph: TaskGraph | None,
+    ) -> RunOutcome:
+        if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
@@ -329,7 +348,7 @@ class Conversation:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
-            self._loop = AgentLoop(self._preparation.result())
+            self._loop = self._run_of(self._preparation.result(), graph)
             kept = (session.recorder.telling(self._listener),) if by_hand.is_kept else ()
             told = (self._listener,) if by_hand.is_told else ()
             outcome = await collect(self._loop.run(), *kept, *told)
@@ -353,7 +372,7 @@ class Conversation:
 
     async def _prepare(
         self, request: str, session: "_Session", texts: tuple[TextInput, ...], by_hand: ByHand
-    ) -> AgentContext:
+    ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = session.memory
         attached = Attached(request)
@@ -390,23 +409,32 @@ class Conversation:
                 self.running_summary(),
                 provenance.known.reminded if provenance is not None else None,
             )
-        return AgentContext(
+        profile = by_hand.profile(self.profile)
+        make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)
+        context = AgentContext(
             attached.text,
             memory.session_id,
             dispatcher,
             told if names is None else {id_: told[id_] for id_ in servers & told.keys()},
-            profile=by_hand.profile(self.profile),
+            profile=profile,
             memory=memory,
             model=self.model,
-            parts=by_hand.parts(
-                self._parts(texts, remember, guided, is_given=not by_hand.is_plain)
-            ),
+            parts=by_hand.parts(make_parts(self.model, texts)),
             history=history,
             images=attached.images,
             texts=texts,
             provenance=provenance,
             readable=guided.variables,
         )
+        return _Prepared(context, make_parts)
+
+    def _run_of(self, prepared: "_Prepared", graph: TaskGraph | None) -> RequestRun:
+        """What runs a request: a loop, or a run that may go in parts."""
+        if graph is None:
+            return AgentLoop(prepared.context)
+        from modules.team.run import TeamRun, given_graph
+
+        return TeamRun(prepared.context, self.model, prepared.make_parts, given_graph(graph))
 
     async def _guided(self, request: str) -> Guided:
         """What user and project say to models; nothing to a planner that reads no text."""
@@ -480,17 +508,23 @@ class Conversation:
 
     def _parts(
         self,
-        texts: tuple[TextInput, ...],
+        profile: AgentProfile,
         remember: Remembering | None,
         guided: Guided,
+        model: CountingModel,
+        texts: tuple[TextInput, ...],
         *,
         is_given: bool,
+        is_whole: bool = True,
+        is_answer: bool = True,
     ) -> Parts:
+        """The loop's parts for a whole request, or for a part of it that is no follow-up."""
         # Slips are what people and language models make: of a planner of ours they are bugs.
-        prepare = prepare_plan if is_given or self.model.traits.reads_text else as_written
+        prepare = prepare_plan if is_given or model.traits.reads_text else as_written
 
-        schema = self._demands.answer_schema
+        schema = self._demands.answer_schema if is_answer else None
         note = schema.note if schema is not None else ""
+        expected = self._expected if is_answer else None
 
         async def act(
             plan: Plan,
@@ -502,14 +536,17 @@ class Conversation:
             skills = await guided.given(plan.source) if guided.variables else ()
             more = (on_repaired, (*skills, *texts), prepare, memory)
             ran = await run_plan(plan, tools, call, self.sandbox, *more)
-            return ran if self._expected is None else self._expected.judge(ran)
+            return ran if expected is None else expected.judge(ran)
+
+        async def condense(request: str, text: str, room_characters: int) -> str:
+            return await summarise(model, request, text, room_characters)
 
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(self.model, self.profile, remember, note, guided),
+            generate_plan=PlanWriter(model, profile, remember if is_whole else None, note, guided),
             run_plan=act,
             describe_tool=describe_tool,
-            condense=None if self.model.name == "offline" else self._condense,
+            condense=None if model.name == "offline" else condense,
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self.profile.memory.memory_service else None,
         )
@@ -517,9 +554,6 @@ class Conversation:
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
         structure = self.profile.memory.storage.structure
         return await asyncio.to_thread(newest_tool_records, self._memory_folder, structure)
-
-    async def _condense(self, request: str, text: str, room_characters: int) -> str:
-        return await summarise(self.model, request, text, room_characters)
 
     async def _perceive(
         self, context: AgentContext, user_input: str | None = None

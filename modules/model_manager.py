@@ -10,7 +10,7 @@ from config.models_file import ModelsFile
 from config.schema import LlmSection
 from core.base.redaction import Redactor
 from core.base.timing import Timing
-from core.errors import ModelUnavailable
+from core.errors import BudgetSpent, ModelUnavailable
 from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
@@ -230,6 +230,9 @@ class ModelPart:
 
     Satisfies `core.ports.CountingModel`. What it counts is its own; the budget is that of the run
     of which it is a part.
+
+    Attributes:
+        spent: why it may use no more, once it has been told so.
     """
 
     def __init__(
@@ -242,6 +245,7 @@ class ModelPart:
         self._whole = whole
         self._run = run
         self._answer = answer
+        self.spent: BudgetSpent | None = None
 
     @property
     def name(self) -> str:
@@ -274,7 +278,11 @@ class ModelPart:
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """As `ModelManager.generate`."""
-        return await self._answer(request, self._run)
+        try:
+            return await self._answer(request, self._run)
+        except BudgetSpent as error:
+            self.spent = error
+            raise
 
 
 def choose_model(

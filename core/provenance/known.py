@@ -128,6 +128,33 @@ class Known:
         self.policy = policy
         self._unread.extend(text for texts in policy.texts.values() for text in texts)
 
+    def fork(self) -> "Known":
+        """One for a run beside others: it knows what is known now, and what it learns is its own.
+
+        A plan that runs is not a fork's: what it may do, no other may for that.
+        """
+        other = Known(self.policy)
+        with self._reading:
+            other.is_tainted = self.is_tainted
+            other._words = self._words.copy()
+            other._urls, other._hosts = set(self._urls), set(self._hosts)
+            other._addresses = set(self._addresses)
+            other._quotable = self._quotable.copy()
+            other._listed = {server: set(names) for server, names in self._listed.items()}
+            other._unread = self._unread.copy()
+        return other
+
+    def absorb(self, fork: "Known") -> None:
+        """Take over what a fork has learnt; what it was told as the user's words stays its own."""
+        self.is_tainted = self.is_tainted or fork.is_tainted
+        if len(self._urls) < KEYS_MAX:
+            self._urls |= fork._urls
+        for server, names in fork._listed.items():
+            self._listed.setdefault(server, set()).update(names)
+        known = {id(text) for text in self._quotable}
+        self._quotable.extend(text for text in fork._quotable if id(text) not in known)
+        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+
     @property
     def words(self) -> str:
         """All that the user has said in this session."""

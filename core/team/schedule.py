@@ -16,7 +16,8 @@ from core.errors import BudgetSpent
 from core.events import Replanned, SubtaskChanged
 from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
 
-MAX_PARALLEL: Final = 4
+MAX_PARALLEL: Final = 8
+"""So many subtasks run at once; each waits for models and tools most of the time."""
 TRIES: Final = 3
 """So often is a subtask tried before it is planned anew."""
 
@@ -28,10 +29,15 @@ DEADLINE_SECONDS: Final = 600.0
 
 @frozen
 class Result:
-    """What a run of one subtask came to: its text, or why there is none."""
+    """What a run of one subtask came to: its text, or why there is none.
+
+    Attributes:
+        again: whether another try may do better.
+    """
 
     ok: bool
     text: str
+    again: bool = True
 
 
 GraphEvent: TypeAlias = SubtaskChanged | Replanned
@@ -110,6 +116,13 @@ class GraphRun:
             stopped = str(failure)
         finally:
             await self._end_all()
+        return await self.ended(stopped)
+
+    async def ended(self, stopped: str) -> GraphOutcome:
+        """The outcome, with what never began told as cancelled; for who has cancelled `run`, too.
+
+        `stopped` says why it ended before its time.
+        """
         await self._tell_rest()
         return GraphOutcome(
             self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped
@@ -128,7 +141,7 @@ class GraphRun:
                 await self._change(subtask, "running", attempt)
                 began = self._clock()
                 result = await self._within_deadline(subtask, asked, texts, attempt)
-                if result.ok or attempt == tries:
+                if result.ok or not result.again or attempt == tries:
                     state: SubtaskState = "completed" if result.ok else "failed"
                     await self._change(subtask, state, attempt, result.text, self._clock() - began)
                     return result

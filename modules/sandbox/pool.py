@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported in a thread at first use: it costs 90 ms
     from modules.sandbox.session import PlanSession
     from modules.sandbox.workers import Workers
 
-MAX_PARALLEL_PLANS = 4
+MAX_PARALLEL_PLANS = 8
 """Plans of one sandbox that run at once; others wait their turn within their wall time."""
 
 EXECUTOR_THREADS = 2 * MAX_PARALLEL_PLANS

@@ -22,6 +22,7 @@ MEASURES = {
     "display": "What showing a run costs",
     "footprint": "How much of ours an addition needs",
     "iteration": "One loop iteration",
+    "team": "Requests in parts",
     "peers": "A tool call over stdio, by client",
     "payloads": "A long text as a tool's result, by client",
     "dense": "Dense messages, and how long they hold up the event loop",

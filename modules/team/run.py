@@ -1,0 +1,397 @@
+"""A request that may be answered in parts: a graph of subtasks, each of them a run of the loop.
+
+Beside `core.loop.AgentLoop`, and used as it is: events come from `run`, `interrupt` ends it. How
+the request is answered is chosen first; if one plan will do, a loop does all of it.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import field, replace
+from typing import Final, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from core.base.clock import Clock
+from core.base.frozen import frozen
+from core.base.text import counted, sentence, shorten
+from core.context import AgentContext, Parts
+from core.errors import BudgetSpent, WorldError
+from core.events import (
+    ActionChosen,
+    Answered,
+    Emit,
+    Event,
+    EventChannel,
+    GraphPlanned,
+    Replanned,
+    RunFinished,
+    RunStarted,
+    SubtaskChanged,
+    SubtaskEvent,
+)
+from core.loop import AgentLoop
+from core.ports import CountingModel
+from core.provenance.known import Known
+from core.run.answer import INTERRUPTED, with_sources
+from core.team.graph import GraphOutcome, Subtask, TaskGraph
+from core.team.schedule import DEADLINE_SECONDS, MAX_PARALLEL, GraphRun, Replan, Result
+from core.turn import RunOutcome, RunStatus, Step, TextInput, used_since
+from modules.model_manager import ModelManager, ModelPart
+
+FAILURE_TEXT: Final = "earlier_failure"
+"""The text that tells a further try of a subtask why the one before failed."""
+
+PARTIAL_CHARACTERS: Final = 500
+"""How much of a finished part is told where the whole has no answer."""
+
+
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+@frozen
+class Part:
+    """What one loop works on.
+
+    Attributes:
+        asked: the request, or what a subtask asks.
+        texts: what goes along beside the texts of the request; written by anybody.
+        is_said: whether `asked` counts as the user's words.
+        is_answer: whether its result is what the user gets.
+        subtask: None for the whole request.
+    """
+
+    asked: str
+    texts: tuple[TextInput, ...] = ()
+    is_said: bool = True
+    is_answer: bool = True
+    subtask: Subtask | None = None
+
+
+class MakeParts(Protocol):
+    """Makes the parts that a loop works with."""
+
+    def __call__(
+        self,
+        model: CountingModel,
+        texts: tuple[TextInput, ...],
+        *,
+        is_whole: bool = True,
+        is_answer: bool = True,
+    ) -> Parts:
+        """Those of a loop with this model, for plans that have `texts`.
+
+        Only the loop of a whole request is told of the past; only an answer must have the form
+        that the user demands.
+        """
+        ...
+
+
+@frozen
+class Chosen:
+    """How a request is answered; by one plan where there is no graph.
+
+    Attributes:
+        notes: what was changed in the graph, and why.
+        is_users: whether the user wrote the graph, so that what it asks is the user's word.
+    """
+
+    action: ActionChosen
+    graph: TaskGraph | None = None
+    notes: tuple[str, ...] = ()
+    is_users: bool = False
+
+
+Choose: TypeAlias = Callable[[ModelPart], Awaitable[Chosen]]
+"""Says how the request is answered; may ask the model."""
+
+
+@frozen
+class TeamSettings:
+    """How parts run, and who plans them anew."""
+
+    max_parallel: int = MAX_PARALLEL
+    deadline_seconds: float = DEADLINE_SECONDS
+    replan: Callable[[ModelPart], Replan] | None = None
+
+
+@frozen
+class _Tally:
+    """What the parts' own runs came to."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    durations: dict[str, float] = field(default_factory=dict[str, float])
+    failures: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add(self, outcome: RunOutcome) -> None:
+        """Count one of them in; phases of parts that run at once add up."""
+        self.steps.extend(outcome.steps)
+        for phase, seconds in outcome.durations.items():
+            if phase != "total":
+                self.durations[phase] = self.durations.get(phase, 0.0) + seconds
+
+
+class TeamRun:
+    """Runs one request to its end, in parts where that was chosen."""
+
+    def __init__(
+        self,
+        whole: AgentContext,
+        model: ModelManager,
+        make_parts: MakeParts,
+        choose: Choose,
+        settings: TeamSettings | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        """Answer the request of `whole`, by loops that have their parts from `make_parts`.
+
+        `clock` gives seconds.
+        """
+        self._whole = whole
+        self._model = model
+        self._make_parts: MakeParts = make_parts
+        self._asking = asyncio.Lock()
+        self._choose = choose
+        self._settings = settings or TeamSettings()
+        self._clock = clock
+        self._trusted: frozenset[str] = frozenset()
+        self._answer: str | None = None
+        self._tally = _Tally()
+        self._task: asyncio.Task[None] | None = None
+        self._interrupted = False
+
+    async def run(self) -> AsyncGenerator[Event, None]:
+        """Yield the run's events; the first is `RunStarted`, the last `RunFinished`."""
+        async with contextlib.aclosing(EventChannel().stream(self._run)) as events:
+            async for event in events:
+                yield event
+
+    def interrupt(self) -> None:
+        """Stop the run and all its parts; its outcome is "interrupted"."""
+        if not self._interrupted:
+            self._interrupted = True
+            if self._task is not None:
+                self._task.cancel()
+
+    async def _run(self, emit: Emit) -> None:
+        started, whole = self._clock(), self._whole
+        used, used_by = self._model.usage, dict(self._model.usage_by_model)
+        with self._model.telling(emit):
+            await emit(RunStarted(whole.session_id, whole.user_input, self._model.name))
+            outcome = await self._bounded_by_the_world(emit)
+        outcome = replace(
+            outcome,
+            usage=self._model.usage - used,
+            usage_by_model=used_since(used_by, self._model.usage_by_model),
+            durations={**outcome.durations, "total": self._clock() - started},
+        )
+        whole.final_answer = outcome.result
+        if outcome.answer is not None:
+            await emit(Answered(outcome.answer))
+        await emit(RunFinished(outcome))
+
+    async def _bounded_by_the_world(self, emit: Emit) -> RunOutcome:
+        """The answer, with outage and interruption turned into an outcome."""
+        if self._interrupted:
+            return _without_answer("interrupted", INTERRUPTED)
+        self._task = asyncio.current_task()
+        try:
+            chosen = await self._choose(self._model.part())
+            await emit(chosen.action)
+            if chosen.graph is None:
+                return await self._by_one_plan(emit)
+            self._plan(chosen.graph, is_users=chosen.is_users)
+            await emit(GraphPlanned(chosen.graph, chosen.notes))
+            return await self._by_graph(chosen.graph, emit)
+        except BudgetSpent as error:
+            return _without_answer("no_answer", f"No answer: {sentence(str(error))}")
+        except WorldError as error:
+            return _without_answer("failed", str(error))
+        except asyncio.CancelledError:
+            if not self._interrupted or self._task is None:
+                raise
+            self._task.uncancel()
+            return _without_answer("interrupted", INTERRUPTED)
+        finally:
+            self._task = None
+
+    async def _by_one_plan(self, emit: Emit) -> RunOutcome:
+        context = self._begin(Part(self._whole.user_input), self._model.part())
+
+        async def tell(event: Event) -> None:
+            if not isinstance(event, RunStarted | Answered | RunFinished):
+                await emit(event)
+
+        return await self._looped(context, tell)
+
+    async def _by_graph(self, graph: TaskGraph, emit: Emit) -> RunOutcome:
+        async def tell(event: SubtaskChanged | Replanned) -> None:
+            if isinstance(event, Replanned):
+                self._plan(event.graph)
+            await emit(event)
+
+        async def subtask(
+            subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
+        ) -> Result:
+            return await self._subtask(subtask, asked, texts, attempt, emit)
+
+        replan = self._settings.replan
+        run = GraphRun(
+            graph,
+            subtask,
+            tell,
+            clock=self._clock,
+            replan=None if replan is None else replan(self._model.part()),
+            max_parallel=self._settings.max_parallel,
+            deadline_seconds=self._settings.deadline_seconds,
+        )
+        try:
+            return self._outcome(await run.run())
+        except asyncio.CancelledError:
+            if not self._interrupted or self._task is None:
+                raise
+            self._task.uncancel()
+            ended = await run.ended(INTERRUPTED)
+            return replace(self._outcome(ended), status="interrupted", answer=None)
+
+    def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
+        """Go by a graph: what it asks is the user's word unless a text of others had a say in it.
+
+        What was trusted before stays so.
+        """
+        known = self._known
+        if is_users or known is None or not known.is_tainted:
+            self._trusted = frozenset(subtask.description for subtask in graph.subtasks)
+        self._answer = graph.results[0] if len(graph.results) == 1 else None
+
+    @property
+    def _known(self) -> Known | None:
+        provenance = self._whole.provenance
+        return None if provenance is None else provenance.known
+
+    async def _subtask(
+        self, subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int, emit: Emit
+    ) -> Result:
+        """One try of a subtask, by a loop of its own.
+
+        Raises:
+            BudgetSpent: the run may use no more of its models.
+        """
+        model = self._model.part()
+        if model.traits.reads_text and subtask.expected:
+            asked = f"{asked}\n\nThe result should be: {subtask.expected}"
+        given = [TextInput(name, text) for name, text in texts.items()]
+        if (failure := self._tally.failures.get(subtask.id)) is not None:
+            given.append(TextInput(FAILURE_TEXT, failure))
+        is_said = subtask.description in self._trusted
+        is_answer = subtask.id == self._answer
+        part = Part(asked, tuple(given), is_said, is_answer, subtask)
+        context = self._begin(part, model)
+
+        async def tell(event: Event) -> None:
+            await emit(SubtaskEvent(subtask.id, attempt, event))
+
+        try:
+            outcome = await self._looped(context, tell)
+        finally:
+            if self._known is not None and context.provenance is not None:
+                self._known.absorb(context.provenance.known)
+        self._tally.add(outcome)
+        if outcome.answer is not None:
+            return Result(True, outcome.answer)
+        if model.spent is not None:
+            raise model.spent
+        self._tally.failures[subtask.id] = outcome.message
+        # Whoever plans the same again fails the same again, and a service that is down stays so.
+        again = outcome.status == "no_answer" and not model.traits.deterministic
+        return Result(False, outcome.message, again)
+
+    def _begin(self, part: Part, model: ModelPart) -> AgentContext:
+        """The context of a loop; what it learns of values is its own until it is absorbed."""
+        whole, is_whole = self._whole, part.subtask is None
+        texts, provenance = (*whole.texts, *part.texts), whole.provenance
+        if provenance is not None and not is_whole:
+            known = provenance.known.fork()
+            for text in part.texts:
+                known.reminded(text.text)
+            provenance = replace(provenance, known=known, ask=self._one_by_one(provenance.ask))
+        parts = self._make_parts(model, texts, is_whole=is_whole, is_answer=part.is_answer)
+        return AgentContext(
+            part.asked,
+            whole.session_id,
+            whole.dispatcher,
+            whole.mcp_server_descriptions,
+            profile=whole.agent_profile,
+            memory=whole.memory,
+            model=model,
+            parts=replace(parts, ask_user=self._one_by_one(parts.ask_user)),
+            history=whole.history if is_whole else (),
+            images=whole.images,
+            texts=texts,
+            provenance=provenance,
+            readable=whole.readable,
+            said=None if is_whole else (*whole.said, *((part.asked,) if part.is_said else ())),
+        )
+
+    def _one_by_one(
+        self, ask: Callable[_Asked, Awaitable[_Answer]] | None
+    ) -> Callable[_Asked, Awaitable[_Answer]] | None:
+        """The same, but while one part asks the user, the others wait for their turn."""
+        if ask is None:
+            return None
+
+        async def ask_in_turn(*args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+            async with self._asking:
+                return await ask(*args, **named)
+
+        return ask_in_turn
+
+    async def _looped(self, context: AgentContext, tell: Emit) -> RunOutcome:
+        """Run a loop to its end."""
+        outcome: RunOutcome | None = None
+        async with contextlib.aclosing(AgentLoop(context, self._clock).run()) as events:
+            async for event in events:
+                await tell(event)
+                if isinstance(event, RunFinished):
+                    outcome = event.outcome
+        if outcome is None:
+            raise RuntimeError("the loop ended without a RunFinished event")
+        return outcome
+
+    def _outcome(self, graph: GraphOutcome) -> RunOutcome:
+        """What the whole comes to: the results that no other part needs are the answer."""
+        steps, wanted = tuple(self._tally.steps), graph.graph.results
+        found = [(id_, graph.results[id_]) for id_ in wanted if id_ in graph.results]
+        if found and len(found) == len(wanted):
+            parts = (f"**{id_}**\n\n{text}" for id_, text in found)
+            answer = found[0][1] if len(found) == 1 else "\n\n".join(parts)
+            whole = RunOutcome("done", with_sources(answer, steps), "", steps)
+        else:
+            whole = RunOutcome("no_answer", None, _why_not(graph), steps)
+        return replace(whole, graph=graph, durations=self._tally.durations)
+
+
+def given_graph(graph: TaskGraph) -> Choose:
+    """Chooses a graph that the user has written, or named."""
+
+    async def choose(model: ModelPart) -> Chosen:
+        return Chosen(ActionChosen("workflow", "the user gave the graph"), graph, is_users=True)
+
+    return choose
+
+
+def _without_answer(status: RunStatus, message: str) -> RunOutcome:
+    return RunOutcome(status, None, message)
+
+
+def _why_not(graph: GraphOutcome) -> str:
+    """Plainly what failed, and the best that was found: of the parts that came furthest."""
+    failed = [id_ for id_, state in graph.states.items() if state == "failed"]
+    why = graph.stopped or "; ".join(f"{id_}: {graph.reasons.get(id_, '')}" for id_ in failed)
+    done = counted(len(graph.results), "part")
+    told = f"No answer: {sentence(why or 'no part of it could be done')}"
+    if not graph.results:
+        return told
+    newest = next(id_ for id_ in reversed(graph.graph.ids) if id_ in graph.results)
+    best = shorten(graph.results[newest], PARTIAL_CHARACTERS)
+    return f"{told} {done} of {len(graph.graph.ids)} finished; {newest} gave: {best}"

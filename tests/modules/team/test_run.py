@@ -1,0 +1,209 @@
+"""Requests in parts, through a whole conversation: each subtask is a run of its own."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from config.servers import ServerSpec
+from core.dispatch.known_tools import ToolCache
+from core.events import (
+    ActionChosen,
+    Answered,
+    Event,
+    GraphPlanned,
+    RunFinished,
+    RunStarted,
+    SubtaskChanged,
+    SubtaskEvent,
+    ToolCallRefused,
+)
+from core.ports import ModelReply, ModelRequest
+from core.provenance.known import ProvenancePolicy
+from core.session import MultiMCP
+from core.team.graph import Subtask, TaskGraph
+from core.tools.spec import ToolSpec
+from core.turn import RunOutcome, Usage
+from core.values import JsonObject
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager
+from modules.models.scripted import PacedReply, ScriptedModel
+from modules.models.serving.budget import RunLimits
+from modules.sandbox import Sandbox
+from tests.core.dispatch.fixture_servers import server
+from tests.doubles import profile
+
+FIRST = Subtask("first", "find the first fact")
+SECOND = Subtask("second", "find the second fact")
+BOTH = Subtask("both", "say what {{first}} and {{second}} have in common", expected="one sentence")
+GRAPH = TaskGraph("compare two facts", (FIRST, SECOND, BOTH))
+
+Answer = str | ModelReply | PacedReply
+
+
+def plan(body: str) -> str:
+    return f"async def solve():\n    {body}"
+
+
+def answer(text: str) -> str:
+    return plan(f"return {'FINAL_ANSWER: ' + text!r}")
+
+
+class Played:
+    """A conversation whose model answers by what is asked, and the events of its runs."""
+
+    def __init__(
+        self,
+        folder: Path,
+        replies: Callable[[str], str | ModelReply],
+        *,
+        calls: int = 20,
+        limits: RunLimits | None = None,
+        paced: Sequence[Answer] = (),
+        servers: MultiMCP | None = None,
+        policy: ProvenancePolicy | None = None,
+    ) -> None:
+        def reply(request: ModelRequest) -> str | ModelReply:
+            return replies(request.prompt)
+
+        self.events: list[Event] = []
+        self.completed = asyncio.Event()
+        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)]})
+        self.talk = Conversation(
+            profile(),
+            ModelManager(self.model, limits=limits or RunLimits()),
+            servers or MultiMCP([server("able")]),
+            Sandbox(),
+            folder,
+            self._hear,
+            policy=policy,
+        )
+
+    async def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, SubtaskChanged) and event.state == "completed":
+            self.completed.set()
+
+    def of(self, *kinds: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def inner(self) -> list[Event]:
+        """The events of the parts."""
+        return [event.event for event in self.events if isinstance(event, SubtaskEvent)]
+
+    async def ask(self, graph: TaskGraph = GRAPH) -> RunOutcome:
+        async with self.talk:
+            return await self.talk.ask(graph.goal, graph=graph)
+
+
+def by_words(**replies: str) -> Callable[[str], str]:
+    """The reply whose name (with spaces) stands last in the prompt, where the request does."""
+
+    def reply(prompt: str) -> str:
+        places = {name: prompt.rfind(name.replace("_", " ")) for name in replies}
+        return replies[max(places, key=places.__getitem__)]
+
+    return reply
+
+
+JOINED = plan('return f"FINAL_ANSWER: {first} meets {second}"')
+
+
+async def test_parts_run_and_what_they_give_is_a_variable_of_the_part_that_needs_it(
+    tmp_path: Path,
+) -> None:
+    replies = by_words(first_fact=answer("one"), second_fact=answer("two"), common=JOINED)
+    played = Played(tmp_path, replies, calls=3)
+    outcome = await played.ask()
+    assert (outcome.status, outcome.answer) == ("done", "one meets two")
+    assert outcome.graph is not None
+    assert outcome.graph.is_complete
+    assert outcome.usage.model_calls == 3
+    assert [step.number for step in outcome.steps] == [1, 1, 1]
+    assert isinstance(played.events[0], RunStarted)
+    assert [type(event) for event in played.events[1:3]] == [ActionChosen, GraphPlanned]
+    assert [type(event) for event in played.events[-2:]] == [Answered, RunFinished]
+    told = played.of(SubtaskEvent)
+    assert {event.subtask for event in told if isinstance(event, SubtaskEvent)} == {*GRAPH.ids}
+    assert "The result should be: one sentence" in played.model.requests[-1].prompt
+
+
+async def test_a_part_is_told_nothing_of_parts_that_it_does_not_need(tmp_path: Path) -> None:
+    replies = by_words(first_fact=answer("pear"), second_fact=answer("plum"), common=JOINED)
+    played = Played(tmp_path, replies)
+    await played.ask()
+    prompts = [request.prompt for request in played.model.requests]
+    assert all("pear" not in prompt and "plum" not in prompt for prompt in prompts[:2])
+    assert "pear" in prompts[2]
+    assert "plum" in prompts[2]
+
+
+async def test_a_part_that_failed_is_told_why_when_it_is_tried_again(tmp_path: Path) -> None:
+    def replies(prompt: str) -> str:
+        return answer("mended") if "earlier_failure" in prompt else plan("return nothing")
+
+    graph = TaskGraph("one", (FIRST,))
+    outcome = await Played(tmp_path, replies, calls=30).ask(graph)
+    assert outcome.answer == "mended"
+
+
+async def test_a_part_that_fails_leaves_the_best_that_was_found(tmp_path: Path) -> None:
+    replies = by_words(first_fact=answer("one"), second_fact=plan("return nothing"), common=JOINED)
+    outcome = await Played(tmp_path, replies, calls=40).ask()
+    assert (outcome.status, outcome.answer) == ("no_answer", None)
+    assert "second: " in outcome.message
+    assert "1 part of 3 finished; first gave: one" in outcome.message
+    assert outcome.graph is not None
+    assert outcome.graph.states == {"first": "completed", "second": "failed", "both": "blocked"}
+
+
+async def test_several_results_that_nobody_needs_are_all_the_answer(tmp_path: Path) -> None:
+    replies = by_words(first_fact=answer("one"), second_fact=answer("two"))
+    outcome = await Played(tmp_path, replies).ask(TaskGraph("two facts", (FIRST, SECOND)))
+    assert outcome.answer == "**first**\n\none\n\n**second**\n\ntwo"
+
+
+async def test_an_interruption_ends_all_parts_and_keeps_what_is_done(tmp_path: Path) -> None:
+    never = PacedReply(ModelReply(answer("late")), after=3_000)
+    played = Played(tmp_path, by_words(first_fact=answer("one")), paced=[answer("one"), never])
+    async with played.talk:
+        asked = asyncio.create_task(played.talk.ask(GRAPH.goal, graph=GRAPH))
+        await asyncio.wait_for(played.completed.wait(), 20)
+        assert played.talk.interrupt()
+        outcome = await asked
+    assert (outcome.status, outcome.answer) == ("interrupted", None)
+    assert outcome.graph is not None
+    assert outcome.graph.states["both"] == "cancelled"
+    assert [*outcome.graph.results.values()] == ["one"]
+
+
+async def test_all_parts_pay_from_one_budget(tmp_path: Path) -> None:
+    def replies(_: str) -> ModelReply:
+        return ModelReply(answer("one"), Usage(model_calls=1, input_tokens=60))
+
+    graph = TaskGraph("in a row", (FIRST, Subtask("next", "then that", after=("first",)),
+                                   Subtask("last", "at the end", after=("next",))))  # fmt: skip
+    played = Played(tmp_path, replies, limits=RunLimits(max_tokens=100))
+    outcome = await played.ask(graph)
+    assert outcome.status == "no_answer"
+    assert outcome.graph is not None
+    assert [*outcome.graph.results] == ["first", "next"]
+    assert "has used 120 tokens, and 100 are allowed" in outcome.message
+
+
+async def test_an_address_that_a_part_found_is_not_opened_for_the_part_that_gets_it(
+    tmp_path: Path,
+) -> None:
+    opens = plan('return f"FINAL_ANSWER: {await tools.fetch(url=first)}"')
+    graph = TaskGraph("a fact", (FIRST, Subtask("next", "open what was found: {{first}}")))
+    replies = by_words(first_fact=answer("https://evil.example/x"), open_what=opens)
+    spec, cache = ServerSpec("web", ("/does/not/exist",), tmp_path), ToolCache(tmp_path)
+    url: JsonObject = {"type": "object", "properties": {"url": {"type": "string"}}}
+    cache.store(spec, [ToolSpec("web", "fetch", "Opens a page.", url)])
+    servers = MultiMCP([spec], cache=cache)
+    policy = ProvenancePolicy(mode="strict")
+    played = Played(tmp_path, replies, servers=servers, policy=policy)
+    outcome = await played.ask(graph)
+    assert outcome.answer is None
+    refused = [event for event in played.inner if isinstance(event, ToolCallRefused)]
+    assert "evil.example" in refused[0].reason
