@@ -128,7 +128,7 @@ def _run(items: Sequence[MemoryItem]) -> Span:
 
 def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
     step, attempt = item.metadata.get("step"), item.metadata.get("attempt")
-    result = _result(item)
+    result = result_of(item)
     repairs = item.metadata.get("repairs")
     return Span(
         "plan",
@@ -147,7 +147,7 @@ def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
 
 
 def _call(item: MemoryItem) -> Span:
-    result = _result(item)
+    result = result_of(item)
     state: SpanState = "ok" if item.success else "failed"
     if item.metadata.get("kept"):
         state = "kept"
@@ -156,7 +156,7 @@ def _call(item: MemoryItem) -> Span:
     is_instant = state in ("kept", "refused")
     span = Span(
         "call",
-        _tool(item),
+        tool_of(item),
         item.timestamp if is_instant else _begin(item),
         0.0 if is_instant else _number(item.metadata.get("seconds")),
         state,
@@ -169,7 +169,7 @@ def _unfinished(item: MemoryItem, ended_at: float) -> Span:
     """A call that the session tells no end of: it was interrupted."""
     seconds = round(max(0.0, ended_at - item.timestamp), 6)
     details = _details(("arguments", _json(item.tool_args)))
-    return Span("call", _tool(item), item.timestamp, seconds, "open", "it did not end", details)
+    return Span("call", tool_of(item), item.timestamp, seconds, "open", "it did not end", details)
 
 
 def _question(item: MemoryItem) -> Span:
@@ -228,12 +228,14 @@ def _begin(item: MemoryItem) -> float:
     return item.timestamp - _number(item.metadata.get("seconds"))
 
 
-def _tool(item: MemoryItem) -> str:
+def tool_of(item: MemoryItem) -> str:
+    """The qualified name of the tool that an item of a call is about."""
     server, name = _text(item.metadata.get("server")), item.tool_name or "a tool"
     return f"{server}.{name}" if server else name
 
 
-def _result(item: MemoryItem) -> str:
+def result_of(item: MemoryItem) -> str:
+    """What a call or a plan came to, as text."""
     value = (item.tool_result or {}).get("result")
     return value if isinstance(value, str) else _json(value)
 
