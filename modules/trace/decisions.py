@@ -181,7 +181,7 @@ class _Reading:
     def _answer(self, item: MemoryItem) -> None:
         plan = self._plans.get("")
         based_on = self._parts if plan is None else [plan, *self._used.get("", ())]
-        who = _COORDINATOR if plan is None else _planner(plan) or self._model
+        who = _COORDINATOR if self._parts else (plan and _planner(plan)) or self._model
         answer = item.final_answer or ""
         self._add("answer", item, who, "answered", answer, based_on, (("answer", answer),))
 
