@@ -99,8 +99,7 @@ def trace(around: Surroundings) -> ExitCode:
     elif around.options.mermaid:
         around.print(around.redactor.text(mermaid_text(runs)))
     else:
-        width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
-        tree = tree_text(runs, width, is_whole=around.options.verbose)
+        tree = tree_text(runs, _width(around), is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
 
@@ -117,6 +116,10 @@ def _session_id(around: Surroundings, kept: KeptSessions) -> str:
     return ids[0]
 
 
+def _width(around: Surroundings) -> int | None:
+    return shutil.get_terminal_size().columns if around.stdout.isatty() else None
+
+
 def _tell_decisions(
     around: Surroundings, session_id: str, title: str, runs: tuple[DecidedRun, ...]
 ) -> ExitCode:
@@ -128,7 +131,7 @@ def _tell_decisions(
         return ExitCode.ANSWERED
     if around.options.json:
         raise UsageError("--json prints JSON, which is --depth json; leave one of the two out")
-    told = (whole_text if depth == "all" else paragraphs)(runs)
+    told = whole_text(runs) if depth == "all" else paragraphs(runs, _width(around))
     around.print(f"{title}\n\n{around.redactor.text(told)}".rstrip())
     return ExitCode.ANSWERED
 

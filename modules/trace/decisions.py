@@ -5,6 +5,7 @@ in this order.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from textwrap import fill
 from typing import Final, Literal, TypeAlias
 
 from typing_extensions import TypedDict
@@ -18,7 +19,7 @@ from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import LEAVE, MODEL_CALLS, QUESTION, SUBTASK, TEAM, runs_in
 from modules.terminal.streams import printable
-from modules.trace.spans import NUMBER_MAX, result_of, tool_of
+from modules.trace.spans import NUMBER_MAX, begun_at, result_of, tool_of
 
 DecisionKind: TypeAlias = Literal[
     "action", "plan", "repair", "refusal", "approval", "clarification", "model", "graph", "role",
@@ -62,7 +63,9 @@ class Decision:
         """It as a sentence on one line."""
         within = f" (in {self.subtask})" if self.subtask else ""
         why = f": {one_line(self.why, WHY_CHARACTERS)}" if self.why else ""
-        return sentence(f"{self.who} {self.what}{within}{why}")
+        is_name = not self.who.startswith(("the ", "a ", "nobody"))
+        who = self.who if is_name else f"{self.who[0].upper()}{self.who[1:]}"
+        return sentence(f"{who} {self.what}{within}{why}")
 
 
 @frozen
@@ -128,7 +131,9 @@ class _Reading:
     def run(self) -> DecidedRun:
         """All that was found."""
         request = self._request.user_query or ""
-        return DecidedRun(request, _seconds(self._request), tuple(self._found))
+        # A plan's item comes when it has run: what happened meanwhile was decided later.
+        in_order = sorted(self._found, key=lambda decision: decision.at)
+        return DecidedRun(request, _seconds(self._request), tuple(in_order))
 
     def _read(self, item: MemoryItem) -> None:
         self._troubles(item)
@@ -188,9 +193,9 @@ class _Reading:
     def _leave(self, item: MemoryItem, leave: JsonObject) -> None:
         tool, holds = _text(leave.get("tool")), _text(leave.get("holds"))
         what = f"did not allow {tool}" if holds == "no" else f"allowed {tool} ({holds})"
-        why = _text(leave.get("words")) or f"asked about {_text(leave.get('value'))}"
-        meant = (("allowed for", _text(leave.get("for"))),) if holds not in ("no", "once") else ()
-        self._add("approval", item, "the user", what, why, details=meant)
+        value = _text(leave.get("value"))
+        why = _text(leave.get("words")) or (f"it was asked about {value}" if value != tool else "")
+        self._add("approval", item, "the user", what, why, (), (("for", _text(leave.get("for"))),))
 
     def _team(self, item: MemoryItem) -> None:
         match item.metadata:
@@ -256,13 +261,16 @@ class _Reading:
         self._found.append(Decision(_seconds(item), *found, evidence, texts))
 
 
-def paragraphs(runs: Iterable[DecidedRun]) -> str:
-    """A paragraph a run: its decisions as sentences, the request before them."""
-    told = (
-        f"{one_line(run.request, WHY_CHARACTERS)}\n"
-        + (" ".join(each.told for each in run.decisions) or "Nothing was decided.")
-        for run in runs
-    )
+def paragraphs(runs: Iterable[DecidedRun], width: int | None = None) -> str:
+    """A paragraph a run: its decisions as sentences, the request before them.
+
+    Lines end at words before `width` columns where it is given.
+    """
+    told: list[str] = []
+    for run in runs:
+        text = " ".join(each.told for each in run.decisions) or "Nothing was decided."
+        lines = [one_line(run.request, WHY_CHARACTERS), text]
+        told.append("\n".join(lines if width is None else (fill(line, width) for line in lines)))
     return "\n\n".join(told)
 
 
@@ -296,4 +304,6 @@ def _text(value: Json) -> str:
 
 
 def _seconds(item: MemoryItem) -> float:
-    return item.timestamp if 0 <= item.timestamp <= NUMBER_MAX else 0.0
+    """When it was decided; of a plan, when it was asked for."""
+    seconds = begun_at(item) if item.tool_name == SANDBOX_STEP else item.timestamp
+    return seconds if 0 <= seconds <= NUMBER_MAX else 0.0

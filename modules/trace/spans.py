@@ -91,7 +91,7 @@ def _run(items: Sequence[MemoryItem]) -> Span:
             case "tool_call":
                 open_calls[_hashable(item.metadata.get("call_id"))] = item
             case "tool_output" if item.tool_name == SANDBOX_STEP:
-                thought, begin = _thinking(item), _begin(item)
+                thought, begin = _thinking(item), begun_at(item)
                 before = [e for e in thought if e.kind == "perception" or e.ended_at <= begin]
                 within = [each for each in thought if each not in before]
                 children += [*before, _plan(item, [*within, *calls])]
@@ -133,7 +133,7 @@ def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
     return Span(
         "plan",
         f"plan {step}.{attempt}{'' if attempt in (None, 1) else ', retry'}",
-        _begin(item),
+        begun_at(item),
         _number(item.metadata.get("seconds")),
         "ok" if item.success else "failed",
         one_line(result, NOTE_CHARACTERS),
@@ -157,7 +157,7 @@ def _call(item: MemoryItem) -> Span:
     span = Span(
         "call",
         tool_of(item),
-        item.timestamp if is_instant else _begin(item),
+        item.timestamp if is_instant else begun_at(item),
         0.0 if is_instant else _number(item.metadata.get("seconds")),
         state,
         one_line(result, NOTE_CHARACTERS),
@@ -224,7 +224,8 @@ def _model_call(call: JsonObject) -> Span:
     )
 
 
-def _begin(item: MemoryItem) -> float:
+def begun_at(item: MemoryItem) -> float:
+    """When what an item tells of began: a call, or the request for a plan."""
     return item.timestamp - _number(item.metadata.get("seconds"))
 
 

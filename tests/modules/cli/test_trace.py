@@ -66,10 +66,10 @@ def test_decisions_are_told_in_three_depths(traced: Hand) -> None:
     def told(*words: str) -> str:
         return traced.run("trace", "bbbbbb", "--decisions", *words).out
 
-    assert told() == f"{NEW}\n\nfirst\na model answered: 1.\n\nsecond\na model answered: 2.\n"
-    assert told("--depth", "paragraph", "--run", "2").endswith("\nsecond\na model answered: 2.\n")
+    assert told() == f"{NEW}\n\nfirst\nA model answered: 1.\n\nsecond\nA model answered: 2.\n"
+    assert told("--depth", "paragraph", "--run", "2").endswith("\nsecond\nA model answered: 2.\n")
     everything = told("--depth", "all")
-    assert "answer: a model answered: 1.\n  item 2: Answer\n  answer:\n    1\n" in everything
+    assert "answer: A model answered: 1.\n  item 2: Answer\n  answer:\n    1\n" in everything
     found = json.loads(told("--depth", "json"))
     assert found == traced.object("trace", "bbbbbb", "--decisions")
     assert found["runs"][1]["decisions"][0]["evidence"] == [{"item": 4, "text": "Answer"}]

@@ -47,7 +47,7 @@ IN_PARTS = [
     team("ActionChosen", action="graph", reason="two parts"),
     team("GraphPlanned", graph={"goal": "compare", "subtasks": [{}, {}]}, notes=["sum joined"]),
     team("RoleChosen", subtask="ours", role="analyst", reason="reads documents"),
-    plan(101, 1, 1, ok=True, subtask="ours"),
+    plan(100, 0, 1, ok=True, subtask="ours"),
     team("SubtaskChanged", subtask="ours", state="completed", text="3"),
     team("SubtaskChanged", subtask="theirs", state="failed", text="no page"),
     team("Replanned", failed="theirs", reason="no page", graph={}),
@@ -69,12 +69,21 @@ def test_what_one_plan_takes_is_decided_by_models_guards_and_people() -> None:
     assert told(ONE_PLAN) == [
         "Cortex-R gave up m; n takes over: HTTP 500.",
         "m chose plan 1.1.",
-        "the user allowed files.write_file (session): asked about files.write_file.",
-        "the guard refused web.fetch: the address is not known.",
-        "the user answered «the first»: asked was «which?».",
+        "The user allowed files.write_file (session).",
+        "The guard refused web.fetch: the address is not known.",
+        "The user answered «the first»: asked was «which?».",
         "m chose plan 1.2: the one before failed: error: ZeroDivisionError.",
         "Cortex-R repaired plan 1.2: awaited add.",
         "m answered: 12.",
+    ]
+
+
+def test_what_was_decided_while_a_plan_ran_comes_behind_it() -> None:
+    asked, failed, call_, output, leave, *_ = ONE_PLAN[1:]
+    ran = plan(101.5, 9, 2, ok=True)
+    assert told([asked, failed, call_, output, leave, ran])[-2:] == [
+        "m chose plan 1.2: the one before failed: error: ZeroDivisionError.",
+        "The user allowed files.write_file (session).",
     ]
 
 
@@ -91,19 +100,19 @@ def test_evidence_is_cited_by_the_number_of_its_item() -> None:
     assert cited("refusal") == [7]
     assert cited("answer") == [9, 5, 10], "the plan, and what its call gave"
     assert dict(of_kind(ONE_PLAN, "plan").details)["plan"] == "async def solve(): ..."
-    assert dict(of_kind(ONE_PLAN, "approval").details) == {"allowed for": "/srv/x"}
+    assert dict(of_kind(ONE_PLAN, "approval").details) == {"for": "/srv/x"}
 
 
 def test_a_team_s_decisions_are_told_with_what_they_rest_on() -> None:
     assert told(IN_PARTS) == [
         "m chose to answer by: graph: two parts.",
         "m split the request into 2 subtasks: sum joined.",
-        "the coordinator gave ours to the analyst: reads documents.",
+        "The coordinator gave ours to the analyst: reads documents.",
         "m chose plan 1.1 (in ours).",
-        "the coordinator planned anew, as theirs failed: no page.",
-        "the coordinator settled facts.months: «12», not «3»: a source beats a memory.",
-        "the reviewer judged: need more: no price.",
-        "the coordinator answered: 12 beats 3.",
+        "The coordinator planned anew, as theirs failed: no page.",
+        "The coordinator settled facts.months: «12», not «3»: a source beats a memory.",
+        "The reviewer judged: need more: no price.",
+        "The coordinator answered: 12 beats 3.",
     ]
     assert [c.item for c in of_kind(IN_PARTS, "replanning").evidence] == [7, 8]
     assert [c.item for c in of_kind(IN_PARTS, "contradiction").evidence] == [9, 10, 11]
@@ -117,7 +126,7 @@ def test_a_run_without_an_answer_says_so_and_one_that_nobody_answered() -> None:
         item(3, "run_metadata", metadata={"status": "no_answer", "message": "no lifeline left"}),
     ]
     assert told(items) == [
-        "nobody answered a question: asked was «which?».",
+        "Nobody answered a question: asked was «which?».",
         "Cortex-R gave no answer (no_answer): no lifeline left.",
     ]
 
@@ -131,6 +140,9 @@ def test_a_paragraph_is_short_and_the_whole_holds_every_text() -> None:
     assert "  item 3: \n" in whole
     assert "  plan:\n    async def solve(): ..." in whole
     assert "\x1b" not in whole + second
+    narrow = paragraphs(runs, 40)
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert narrow.split() == paragraphs(runs).split()
 
 
 def test_the_board_is_what_was_written_last_under_each_key() -> None:
