@@ -57,8 +57,9 @@ class McpFile:
 def read_mcp_file(path: Path, environ: Mapping[str, str], project: Path | None = None) -> McpFile:
     """The servers that a file names.
 
-    `project` is where its servers start and what `${workspaceFolder}` and relative paths mean;
-    by default the folder of the file, or the one above for `.vscode/mcp.json` and the like.
+    `project` is what `${workspaceFolder}` and relative paths mean; by default the folder of the
+    file, or the one above for `.vscode/mcp.json` and the like. In this its servers start, too;
+    those of a `project` that is given start where the user is, see `ServerEntry.spec`.
 
     Raises:
         SettingsError: the file can't be read, is larger than MAX_CONFIG_BYTES, is no JSON, or
@@ -83,7 +84,8 @@ def read_mcp_file(path: Path, environ: Mapping[str, str], project: Path | None =
             notes.append(f"{path}: server {shown(name)} is called '{server_id}' here: {ID_FORM}")
         taken[plan_name(server_id)] = name
         notes += [f"{path}: server {shown(name)}: {note}" for note in entry.notes]
-        spec = _spec(server_id, replace(entry, problems=tuple(problems)), folder, path, environ)
+        entry = replace(entry, problems=tuple(problems))
+        spec = _spec(server_id, entry, folder, path, environ, follows_user=project is not None)
         (disabled if entry.disabled else specs).append(spec)
     return McpFile(tuple(specs), tuple(disabled), tuple(notes))
 
@@ -204,7 +206,13 @@ def _free_id(server_id: str, taken: Collection[str]) -> str:
 
 
 def _spec(
-    server_id: str, entry: McpEntry, folder: Path, path: Path, environ: Mapping[str, str]
+    server_id: str,
+    entry: McpEntry,
+    folder: Path,
+    path: Path,
+    environ: Mapping[str, str],
+    *,
+    follows_user: bool,
 ) -> ServerSpec:
     origin = f"in {path}"
     problems = list(entry.problems)
@@ -213,7 +221,9 @@ def _spec(
         env = _with_env_file(entry, folder, environ, problems)
         server = server.model_copy(update={"env": env})
     if not problems:
-        return server.spec(folder, folder, environ=environ, origin=origin)
+        return server.spec(
+            folder, folder, environ=environ, origin=origin, follows_user=follows_user
+        )
     return ServerSpec(
         server_id,
         (),

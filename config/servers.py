@@ -5,8 +5,9 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -67,6 +68,11 @@ _FETCHING = (
 )
 """Commands that download what they run, if it isn't there."""
 
+_PROGRAM_SUFFIXES = frozenset(
+    {"", ".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".php", ".pl", ".jar"}
+)
+"""How the names of files end that an interpreter may run, or the system itself."""
+
 
 @frozen
 class ServerSpec:
@@ -84,6 +90,9 @@ class ServerSpec:
 
     `secrets` are values that variables brought in and no log or terminal should show; they,
     `env` and `headers` are left out of the `repr`.
+
+    `cwd` is part of what a server is: what is kept of it is kept for that folder. `runs_in` is
+    where it works instead, if that is the folder that the user happens to be in.
     """
 
     id: str
@@ -106,6 +115,12 @@ class ServerSpec:
     origin: str = PROFILE_ORIGIN
     problem: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    runs_in: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The working folder of its process."""
+        return self.runs_in or self.cwd
 
     @property
     def fetching(self) -> str | None:
@@ -171,7 +186,8 @@ class ServerEntry(Section):
     args: tuple[str, ...] = ()
     """Arguments of the script or the program."""
     cwd: str | None = None
-    """Its working folder; the checkout, if left out."""
+    """Its working folder; if left out, the one that you start the agent in (for a server of ours,
+    and one whose files lie there, the checkout)."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Variables that it gets beside PATH, HOME and the like."""
     url: str | None = Field(default=None, min_length=1)
@@ -234,6 +250,7 @@ class ServerEntry(Section):
         *,
         environ: Mapping[str, str] = os.environ,
         origin: str = PROFILE_ORIGIN,
+        follows_user: bool = True,
     ) -> ServerSpec:
         """How to start or reach it.
 
@@ -241,6 +258,8 @@ class ServerEntry(Section):
         checkout), else beside the profile. `command` and `args` replace `script` for servers that
         are not Python files; given with one, `command` is the interpreter that runs it. A `~`
         whose home is not known stays, so that starting the server names the path that isn't there.
+        Without `cwd`, a server that is not ours works in `root`, or where the user is
+        (`follows_user`, see `_users_folder`).
 
         Variables are taken from `environ`. One that is not set, and an address or header that
         can't be used, become the spec's `problem`, which names `origin` and key.
@@ -249,6 +268,7 @@ class ServerEntry(Section):
         cwd = root if self.cwd is None else root / _expanded(expander.text("cwd", self.cwd))
         url = None if self.url is None else expander.text("url", self.url)
         command, is_bundled = self._command(expander, root, cwd, profile_folder)
+        has_place = self.cwd is not None or is_bundled or not command or not follows_user
         env = expander.private_mapping("env", self.env)
         raw_headers = expander.private_mapping("headers", self.headers)
         headers = {name: value.strip() for name, value in raw_headers.items()}
@@ -274,6 +294,7 @@ class ServerEntry(Section):
             origin=origin,
             problem=describe_problems(self.id, origin, problems) if problems else None,
             secrets=frozenset(expander.secrets),
+            runs_in=None if has_place else _users_folder(command, root),
         )
 
     def _command(
@@ -289,6 +310,35 @@ class ServerEntry(Section):
         path = _find_script(expander.text("script", self.script), cwd, profile_folder)
         is_ours = command == sys.executable and _lies_in(path, root / "servers")
         return (command, str(path), *args), is_ours
+
+
+def _users_folder(command: Sequence[str], root: Path) -> Path | None:
+    """Where the user is; None where a program for which no folder is given runs in `root`.
+
+    So it does where its command names a file in `root` by a relative path. And no program in the
+    user's folder is started by one: a cloned repository may hold one of every name.
+    """
+    words = [word for word in command if not Path(word).is_absolute()]
+    try:
+        here = Path.cwd()
+    except OSError:  # it was deleted
+        return None
+    if any(files_named(words, root)):
+        return None
+    return None if any(map(_may_be_run, files_named(words, here))) else here
+
+
+def _may_be_run(path: Path) -> bool:
+    return path.suffix.lower() in _PROGRAM_SUFFIXES
+
+
+def files_named(command: Sequence[str], folder: Path) -> Iterator[Path]:
+    """The files that a command started in a folder names, as paths or as `-m module`."""
+    modules = [after for word, after in pairwise(command) if word == "-m"]
+    stems = [folder.joinpath(*name.split(".")) for name in modules]
+    yield from filter(_is_file, (folder / word for word in command))
+    yield from filter(_is_file, (stem.with_name(f"{stem.name}.py") for stem in stems))
+    yield from filter(_is_file, (stem / "__main__.py" for stem in stems))
 
 
 def _problems_of_address(url: str | None, headers: Mapping[str, str]) -> list[str]:
@@ -317,7 +367,7 @@ def _expanded(path: str) -> Path:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a folder that may not be entered, a name that is too long
+    except (OSError, ValueError):  # a folder that may not be entered, a name that can't be one
         return False
 
 

@@ -110,7 +110,8 @@ class ModelRequest:
     with that take one.
 
     `max_output_tokens` bounds the reply, and a backend may give a model that thinks more on top
-    of that; no more than `hard_output_tokens` may be written, thinking included.
+    of that; no more than `hard_output_tokens` may be written, thinking included. `listener` hears
+    the reply as it is written.
     """
 
     purpose: ModelPurpose
@@ -124,6 +125,7 @@ class ModelRequest:
     prefer_strongest: bool = False
     seed: int | None = None
     hard_output_tokens: int | None = None
+    listener: "TextListener | None" = field(default=None, repr=False, compare=False)
 
     @property
     def system(self) -> str:
@@ -134,6 +136,11 @@ class ModelRequest:
     def user(self) -> str:
         """The rest of the prompt."""
         return self.prompt[self.prefix_characters :]
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a listener has heard of its reply, so that no other can take its place."""
+        return self.listener is not None and self.listener.has_heard
 
 
 @frozen
@@ -174,6 +181,26 @@ class ReplyEnd:
 
 
 ReplyDelta: TypeAlias = TextDelta | ThinkingDelta | NativeToolCall | ReplyEnd
+
+
+class TextListener:
+    """Hears the text of one request's reply piece by piece.
+
+    Attributes:
+        has_heard: whether a piece has come. What was heard stands, so that the request is not
+            sent again then, to this model or another.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """`tell` gets each piece, and doesn't wait."""
+        self.has_heard = False
+        self._tell = tell
+
+    def hear(self, delta: ReplyDelta) -> None:
+        """Tell what there is of text in a delta."""
+        if isinstance(delta, TextDelta) and delta.text:
+            self.has_heard = True
+            self._tell(delta.text)
 
 
 @frozen

@@ -15,7 +15,7 @@ from core.events import Emit, ModelReplaced
 from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
-from modules.models.choosing.names import built_in_models
+from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
@@ -148,7 +148,8 @@ class ModelManager:
     async def generate(self, request: ModelRequest) -> ModelReply:
         """Answer one request: by the model at hand, else by the next of the chain that can.
 
-        A model that another had to stand in for is not asked again in this run.
+        A model that another had to stand in for is not asked again in this run. None stands in once
+        the request's listener has heard a part of the reply.
 
         Raises:
             ModelUnavailable: none could; the message says of each why, without secrets.
@@ -169,6 +170,8 @@ class ModelManager:
             try:
                 return await self._watched[place].answer(request, run)
             except ModelUnavailable as error:
+                if request.is_heard:
+                    raise
                 failed[place] = error
             left = [p for p in self._left_in(run) if p not in failed]
             if not left:
@@ -296,17 +299,20 @@ def choose_model(
     max_cost: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
+    flag_origin: str = FLAG_ORIGIN,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
-    `flag` (`--model`) goes before `llm.text_generation`, and `max_cost` and `max_tokens` before
-    the profile's own. `redactor`, by default one that knows the secrets of `environ`, goes over
-    errors, and learns the keys of the models. `home` is CORTEX_HOME.
+    `flag` (of `--model`, or `flag_origin`) goes before `llm.text_generation`, and `max_cost` and
+    `max_tokens` before the profile's own. `redactor`, by default one that knows the secrets of
+    `environ`, goes over errors, and learns the keys of the models. `home` is CORTEX_HOME.
 
     Raises:
         UserError: what was asked for can't be used.
     """
-    choice = choose_models(flag, llm.text_generation, models, environ, home)
+    choice = choose_models(
+        flag, llm.text_generation, models, environ, home, flag_origin=flag_origin
+    )
     return ModelManager(
         choice.models,
         choice.reason,

@@ -16,11 +16,11 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
+from modules.llmfunc import ReplyingModel, ReplyUnusable, llmfunc
 from modules.model_manager import ModelManager
 from modules.offline.planner import perceive
 from modules.offline.quotes.documents_hint import hint_at_documents
-from modules.planning.prompt.template import fill_from, load_prompt
-from modules.planning.reply.ask_model import ReplyingModel, ReplyUnusable, ask_model
+from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH = "prompts/perception_prompt.txt"
 
@@ -97,23 +97,17 @@ async def _perception_of(model: ReplyingModel, inputs: PerceptionInputs) -> Perc
         ModelUnavailable: the model can't be reached or refused.
     """
     catalogue = "\n".join(f"- {name}: {text}" for name, text in inputs.servers.items()) or "(none)"
-    values = {"servers_text": catalogue, "user_input": inputs.user_input}
-    prompt = fill_from(load_prompt(PROMPT_PATH), values, "user_input")
-    request = ModelRequest(
-        "perception",
-        prompt.text,
-        inputs,
-        prefix_characters=prompt.prefix_characters,
-        max_output_tokens=PERCEPTION_OUTPUT_TOKENS,
-    )
-    result = await ask_model(
-        model,
-        request,
-        PerceptionResult,
+    asked = load_prompt(PROMPT_PATH)
+    perceived = llmfunc(
+        ModelRequest("perception", asked, inputs, max_output_tokens=PERCEPTION_OUTPUT_TOKENS),
+        model=model,
+        shape=PerceptionResult,
         lenient=_without_nulls,
         retries=PERCEPTION_RETRIES,
         show_schema=False,
+        changing="user_input",
     )
+    result = await perceived(servers_text=catalogue, user_input=inputs.user_input)
     return _of_known_servers(result, inputs.servers)
 
 

@@ -177,7 +177,8 @@ class ServerConnection:
         log_path = None if spawned is None else spawned.log_path
         if instance is None or not instance.is_up:
             text = self.spec.problem if problem is None else str(problem)
-            state = "down" if text is None else "failed"
+            well = "not started" if instance is None else "down"
+            state = well if text is None else "failed"
             return ServerStatus(self.spec.id, state, log_path=log_path, problem=text)
         info = instance.client.info
         return ServerStatus(
@@ -335,7 +336,7 @@ class PerCallConnection:
         self._check = check
         self._spare = self._new(spawned) if spawned else None
         self._running: set[ServerConnection] = set()
-        self._last = ServerStatus(spec.id, "down")
+        self._last = ServerStatus(spec.id, "not started")
         self._closed = False
 
     async def start(self) -> list[ToolSpec]:

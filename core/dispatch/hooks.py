@@ -58,8 +58,8 @@ class DispatcherHooks:
     approve: Approve = refuse
 
 
-ServerState: TypeAlias = Literal["up", "down", "failed", "set aside"]
-"""Running and spoken to; not started, or ended; tried in vain; or so often that it is left alone
+ServerState: TypeAlias = Literal["up", "not started", "down", "failed", "set aside"]
+"""Running and spoken to; not needed so far; ended; tried in vain; or so often that it is left alone
 until the user brings it back."""
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
-from config.servers import ServerSpec
+from config.servers import ServerSpec, files_named
 from core.base.files import make_private_folder, read_regular, write_atomically
 from core.dispatch.tool_pins import ALLOW_OPTION
 from core.errors import CallRefused
@@ -159,24 +159,15 @@ def fingerprint(spec: ServerSpec) -> str:
 
 
 def _files(spec: ServerSpec) -> Iterator[Path]:
-    """The program, the files that its command names, and the scripts' neighbours.
-
-    A file is named as a path or as `-m module`.
-    """
+    """The program, the files that its command names, and the scripts' neighbours."""
     words = spec.command
     if words and (program := shutil.which(words[0])) is not None:
         yield Path(program)
-    modules = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "-m"]
-    stems = [spec.cwd.joinpath(*name.split(".")) for name in modules]
-    candidates = [spec.cwd / word for word in words]
-    candidates += [stem.with_name(f"{stem.name}.py") for stem in stems]
-    candidates += [stem / "__main__.py" for stem in stems]
-    for path in candidates:
-        with suppress(OSError, ValueError):  # too long or not expressible: not a file then
-            if path.is_file():
-                yield path
-                if path.suffix == ".py":
-                    yield from path.parent.glob("*.py")
+    for path in files_named(words, spec.cwd):
+        yield path
+        if path.suffix == ".py":
+            with suppress(OSError):
+                yield from path.parent.glob("*.py")
 
 
 def _time_and_size(path: Path) -> tuple[int, int]:

@@ -161,7 +161,7 @@ def _hash(spec: ServerSpec) -> str:
     """Changes with whatever may make the server start: program, place, variables, headers, time."""
     seen = [
         spec.command,
-        str(spec.cwd),
+        str(spec.folder),
         spec.url,
         sorted(spec.env.items()),
         sorted(spec.headers.items()),

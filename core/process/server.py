@@ -88,6 +88,8 @@ def spawn(
     # Our own servers leave nothing behind.
     mark = None if spec.bundled else new_mark(spec.id)
     marked = {} if mark is None else {MARK: mark}
+    if spec.runs_in is not None and "-m" in spec.command:
+        marked["PYTHONSAFEPATH"] = "1"  # else Python imports what lies in the user's folder
     stderr, log = _open_log(spec, log_folder)
     try:
         stdin, ours = os.pipe()
@@ -103,7 +105,7 @@ def spawn(
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            cwd=spec.cwd,
+            cwd=spec.folder,
             env=server_environment(spec.env) | marked,
             start_new_session=True,
         )
@@ -194,14 +196,14 @@ def last_log_line(path: Path | None) -> str | None:
 
 
 def _check_paths(spec: ServerSpec) -> None:
-    if not _is_there(spec.cwd, Path.is_dir):
+    if not _is_there(spec.folder, Path.is_dir):
         raise EntryUnusable(
             spec.id,
-            f"server '{spec.id}' did not start: its working directory {spec.cwd} is not there; "
+            f"server '{spec.id}' did not start: its working directory {spec.folder} is not there; "
             f"correct 'cwd' of '{spec.id}' {spec.origin}",
         )
     if len(spec.command) > 1 and spec.command[1].endswith(".py"):
-        script = spec.cwd / spec.command[1]
+        script = spec.folder / spec.command[1]
         if not _is_there(script, Path.is_file):
             raise EntryUnusable(
                 spec.id,

@@ -71,11 +71,12 @@ WORDS_CHARACTERS_MAX: Final = 500
 """How much of what the user says beside a no is told."""
 
 
-def declined(tool: str, doubt: Doubt, words: str) -> str:
+def declined(tool: str, doubts: Sequence[Doubt], words: str) -> str:
     """What the plan is told where the user has said no, with these words or none."""
     said = json.dumps(one_line(words, WORDS_CHARACTERS_MAX), ensure_ascii=False)
     then = f"the user's own words: {said}" if words else "answer without it"
-    return f"{tool} was not called: the user did not allow {_named(doubt)}; {then}"
+    named = " and ".join(dict.fromkeys(map(_named, doubts)))
+    return f"{tool} was not called: the user did not allow {named}; {then}"
 
 
 def refusal(tool: str, doubts: Sequence[Doubt]) -> str:

@@ -41,9 +41,11 @@ class Leave:
 
 
 class AskLeave(Protocol):
-    """Puts a doubt to the user."""
+    """Puts all doubts about a call to the user, as one question."""
 
-    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+    async def __call__(
+        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave | None:
         """Whether the call of `tool` may go on; None where nobody is there to be asked.
 
         `always` is what is allowed by an answer that holds for longer than this run.
@@ -103,13 +105,7 @@ class ProvenanceGuard:
             doubts = self._doubts(tool, arguments)
         if len(doubts) >= DOUBTS_TOLD:
             return refusal(tool.qualified_name, doubts)
-        for number, doubt in enumerate(doubts):
-            leave = await self._leave(tool, arguments, doubt)
-            if leave is None:
-                return refusal(tool.qualified_name, doubts[number:])
-            if leave.holds == "no":
-                return declined(tool.qualified_name, doubt, leave.words)
-        return None
+        return await self._objection(tool, arguments, doubts) if doubts else None
 
     async def note(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> None:
         """Learn from what a call gave."""
@@ -175,37 +171,48 @@ class ProvenanceGuard:
             return True
         return any(mark in text for mark in "@/.#") and len(text) > 2 and text in known.words
 
-    async def _leave(self, tool: ToolSpec, arguments: JsonObject, doubt: Doubt) -> Leave | None:
-        """The user's answer to a doubt; None if there is none. Each is asked about once a run.
+    async def _objection(
+        self, tool: ToolSpec, arguments: JsonObject, doubts: Sequence[Doubt]
+    ) -> str | None:
+        """Why a doubted call may not be sent; None if the user allows it, or has done so.
 
-        For a tool that may change something, an answer covers a call with the same arguments. What
-        was allowed before holds where nobody can be asked, too, but not where the policy is strict.
+        A call is asked about once, and a doubt once a run. For a tool that may change something,
+        an answer covers a call with the same arguments. What was allowed before holds where
+        nobody can be asked, too, but not where the policy is strict.
         """
+        name, policy = tool.qualified_name, self.known.policy
         if self._mode == "strict":
-            return None
-        changes, home = may_change(tool, self._catalog()), self.known.policy.home
-        about = (tool.qualified_name, doubt.kind, doubt.key)
-        if changes:
-            about = (*about, await asyncio.to_thread(_digest, tool, arguments))
-        always = await asyncio.to_thread(
-            permission_for, tool, arguments, doubt, home, changes=changes
-        )
+            return refusal(name, doubts)
+        changes = may_change(tool, self._catalog())
+        digest = (await asyncio.to_thread(_digest, tool, arguments),) if changes else ()
+        asked: dict[tuple[str, ...], tuple[Doubt, Permission]] = {}
         async with self._asking:
-            if about in self._answers:
-                return self._answers[about]
-            if await asyncio.to_thread(self._permissions.cover, sufficient(always, doubt)):
-                return Leave("once")
-            is_too_much = len(doubt.value) > ASKED_CHARACTERS_MAX
-            if self._ask is None or is_too_much or len(self._answers) >= QUESTIONS_MAX:
+            for doubt in doubts:
+                about = (name, doubt.kind, doubt.key, *digest)
+                if (known := self._answers.get(about)) is not None:
+                    if known.holds == "no":
+                        return declined(name, [doubt], known.words)
+                    continue
+                always = await asyncio.to_thread(
+                    permission_for, tool, arguments, doubt, policy, changes=changes
+                )
+                if not await asyncio.to_thread(self._permissions.cover, sufficient(always, doubt)):
+                    asked[about] = (doubt, always)
+            if not asked:
                 return None
-            answer = await self._ask(tool.qualified_name, doubt, always)
-            if answer is not None:
-                self._answers[about] = answer
-                if answer.holds in ("session", "always"):
-                    for_good = answer.holds == "always"
-                    allow = self._permissions.allow
-                    await asyncio.to_thread(allow, always, arguments, for_good=for_good)
-            return answer
+            open_doubts = [doubt for doubt, _ in asked.values()]
+            meant = [*dict.fromkeys(always for _, always in asked.values())]
+            is_too_much = any(len(doubt.value) > ASKED_CHARACTERS_MAX for doubt in open_doubts)
+            if self._ask is None or is_too_much or len(self._answers) >= QUESTIONS_MAX:
+                return refusal(name, open_doubts)
+            answer = await self._ask(name, open_doubts, meant)
+            if answer is None:
+                return refusal(name, open_doubts)
+            self._answers.update(dict.fromkeys(asked, answer))
+            for each in meant if answer.holds in ("session", "always") else ():
+                for_good = answer.holds == "always"
+                await asyncio.to_thread(self._permissions.allow, each, arguments, for_good=for_good)
+        return declined(name, open_doubts, answer.words) if answer.holds == "no" else None
 
 
 def guard_of(

@@ -48,8 +48,9 @@ class ProvenancePolicy:
     themselves, over plain HTTP. `folders` are absolute paths that any tool may be given, and
     `texts` by server id what its entry in the configuration holds: arguments, folder, URL.
     `relative_to` by server id are the folders that its relative paths lie in, and which it
-    never leaves. `home` is what `~` stands for. `approved` are names of tools, `server.tool` or
-    the tool's own, that may be called without a question.
+    never leaves. `server_keys` by server id tell what each is, so that what was allowed to one is
+    not allowed to another that gets its id. `home` is what `~` stands for. `approved` are names
+    of tools, `server.tool` or the tool's own, that may be called without a question.
     """
 
     mode: Mode = "auto"
@@ -61,6 +62,7 @@ class ProvenancePolicy:
     folders: tuple[str, ...] = ()
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     relative_to: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    server_keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     home: str = ""
     approvals: Approvals = "changing"
     approved: tuple[str, ...] = ()

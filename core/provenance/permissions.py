@@ -13,7 +13,7 @@ even then the addresses and paths in them are looked at, as with `--approve`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -25,6 +25,7 @@ from core.base.text import counted, lazy_pattern
 from core.provenance import paths
 from core.provenance.arguments import texts_of
 from core.provenance.checks import Doubt
+from core.provenance.known import ProvenancePolicy
 from core.provenance.urls import addresses_in, parse_url
 from core.run.kept_results import call_key
 from core.tools.spec import ToolSpec
@@ -47,18 +48,35 @@ _PLAIN_URL: Final = lazy_pattern(r"[A-Za-z]+://[^\s@\\/?#,;:\"'<>]+(:\d+)?([/?#]
 
 @frozen
 class Permission:
-    """A tool (`server.tool`) that may be called with a target; `shown` is the target for people."""
+    """A tool (`server.tool`) that may be called with a target; `shown` is the target for people.
+
+    `server` is what the server was when that was said (`server_key`): another one that gets its
+    id has no leave.
+    """
 
     tool: str
     kind: TargetKind
     target: str = ""
     shown: str = field(default="", compare=False)
+    server: str = ""
 
 
 def permission_for(
-    tool: ToolSpec, arguments: JsonObject, doubt: Doubt, home: str, *, changes: bool
+    tool: ToolSpec,
+    arguments: JsonObject,
+    doubt: Doubt,
+    policy: ProvenancePolicy,
+    *,
+    changes: bool,
 ) -> Permission:
     """What «always» means as the answer to this doubt; `changes`: the tool may change something."""
+    meant = _target(tool, arguments, doubt, policy.home, changes=changes)
+    return replace(meant, server=policy.server_keys.get(tool.server, ""))
+
+
+def _target(
+    tool: ToolSpec, arguments: JsonObject, doubt: Doubt, home: str, *, changes: bool
+) -> Permission:
     name = tool.qualified_name
     if not changes and doubt.kind != "tool":
         if doubt.kind == "url" and (origin := _origin(doubt.value)) is not None:
@@ -75,19 +93,24 @@ def sufficient(always: Permission, doubt: Doubt) -> Iterator[Permission]:
     """What must be allowed for a doubt to be no doubt: one of these; `always` is the answer's."""
     yield always
     if doubt.kind == "tool":
-        yield Permission(always.tool, "any")
+        yield replace(always, kind="any", target="")
         return
-    yield Permission(always.tool, doubt.kind, doubt.key)
+    yield replace(always, kind=doubt.kind, target=doubt.key)
     if doubt.kind == "url" and (origin := _origin(doubt.value)) is not None:
-        yield Permission(always.tool, "host", origin)
+        yield replace(always, kind="host", target=origin)
 
 
-def named_permission(tool: str, target: str, home: str) -> Permission | None:
+def named_permission(tool: str, target: str, policy: ProvenancePolicy) -> Permission | None:
     """What the user allows by name: any arguments, an address, its host, an e-mail, a path.
 
     None where the target is said to be an address and is none.
     """
-    text = target.strip()
+    named = _named(tool, target.strip(), policy.home)
+    server = policy.server_keys.get(tool.partition(".")[0], "")
+    return None if named is None else replace(named, server=server)
+
+
+def _named(tool: str, text: str, home: str) -> Permission | None:
     if not text:
         return Permission(tool, "any")
     if "://" in text and not text.lower().startswith("file:"):
@@ -227,7 +250,14 @@ class Permissions:
 
 def _rows(permissions: Iterable[Permission]) -> list[Json]:
     return [
-        {"tool": p.tool, "kind": p.kind, "target": p.target, "shown": p.shown} for p in permissions
+        {
+            "tool": p.tool,
+            "kind": p.kind,
+            "target": p.target,
+            "shown": p.shown,
+            "server": p.server,
+        }
+        for p in permissions
     ]
 
 
@@ -239,9 +269,15 @@ def _of_agent(agents: JsonObject, agent: str) -> tuple[Permission, ...]:
 def _permissions(rows: list[Json]) -> Iterator[Permission]:
     for row in rows[:PERMISSIONS_MAX]:
         match row:
-            case {"tool": str(tool), "kind": str(kind), "target": str(target), "shown": str(shown)}:
+            case {
+                "tool": str(tool),
+                "kind": str(kind),
+                "target": str(target),
+                "shown": str(shown),
+                "server": str(server),  # what was kept without it, is asked about anew
+            }:
                 for known in get_args(TargetKind):
                     if kind == known:
-                        yield Permission(tool, known, target, shown)
+                        yield Permission(tool, known, target, shown, server)
             case _:
                 continue

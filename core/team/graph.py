@@ -151,7 +151,11 @@ class TaskGraph:
 class GraphOutcome:
     """How a graph ended: the state of each subtask, the results, and why others have none.
 
-    `stopped` says why it ended before its time, empty if it did not.
+    Attributes:
+        stopped: why it ended before its time, empty if it did not.
+        attempts: how often each was tried, of those that began.
+        seconds: wall time of the last try of each that has ended.
+        roles: who did each, where the team had somebody.
     """
 
     graph: TaskGraph
@@ -159,6 +163,9 @@ class GraphOutcome:
     results: dict[str, str] = field(default_factory=dict[str, str])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
     stopped: str = ""
+    attempts: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    roles: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_complete(self) -> bool:

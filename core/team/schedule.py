@@ -93,6 +93,8 @@ class GraphRun:
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
         self._results: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
+        self._attempts: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
         self._tried_graphs = [graph]
         self._running: dict[asyncio.Task[Result], str] = {}
 
@@ -125,8 +127,9 @@ class GraphRun:
         """
         await self._tell_rest()
         return GraphOutcome(
-            self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped
-        )
+            self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped,
+            dict(self._attempts), dict(self._seconds),
+        )  # fmt: skip
 
     async def _begin(self, subtask: Subtask) -> None:
         await self._change(subtask, "ready")
@@ -236,6 +239,10 @@ class GraphRun:
     ) -> None:  # fmt: skip
         if self._states.get(subtask.id) != state or attempt > 1:
             self._states[subtask.id] = state
+            if state == "running":
+                self._attempts[subtask.id] = attempt
+            elif seconds:
+                self._seconds[subtask.id] = seconds
             await self._tell(SubtaskChanged(subtask, state, attempt, text, seconds))
 
 

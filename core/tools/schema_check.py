@@ -15,6 +15,7 @@ number as JSON does ("3") becomes that number where the schema takes numbers and
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, Validator, validator_for
@@ -178,6 +179,37 @@ class SchemaCheck:
             except (ReferencingError, ValueError, RecursionError):
                 return None
         return None
+
+
+class FullCheck:
+    """A schema of the program's own, or of its user: all that it says is held, at any cost."""
+
+    def __init__(self, schema: JsonObject | bool) -> None:
+        """Compile it; it fetches nothing.
+
+        Raises:
+            ValueError: it is no JSON Schema, or refers to one elsewhere.
+        """
+        try:
+            # What is at fault may be a tool's text: a model is told where, and what is expected.
+            self._validator: Validator = validator_for(schema, offline=True, mask="the value")
+        except (ValidationError, ReferencingError, ValueError) as error:
+            why = str(error).partition("\n")[0]
+            if isinstance(error, ValidationError):
+                why = f"at {_pointer(error)}, {why}"
+            raise ValueError(f"this is no JSON Schema: {why}") from error
+
+    def faults(self, value: Json, most: int) -> list[str]:
+        """What is wrong with a value, a phrase each, the first few; nothing if it validates."""
+        try:
+            found = [*islice(self._validator.iter_errors(value), most)]
+        except ValueError as error:  # no Unicode, or a number of too many digits
+            return [str(error)[:REPORT_CHARACTERS_MAX]]
+        return [f"{_pointer(error)}: {error.message}"[:REPORT_CHARACTERS_MAX] for error in found]
+
+
+def _pointer(error: ValidationError) -> str:
+    return "".join(f"/{part}" for part in error.instance_path) or "the whole"
 
 
 def argument_check(tool: ToolSpec) -> "ArgumentCheck":

@@ -20,7 +20,7 @@ from core.base.text import listed
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
-from core.dispatch.tool_pins import ToolPins
+from core.dispatch.tool_pins import ToolPins, server_key
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
@@ -95,7 +95,7 @@ def open_display(
     )
     stream.before_held = progress.make_room
     dialogue = Dialogue(sys.stdin, stream, partial(progress.call_user, QUESTION_WAITS))
-    return Display(progress, Questions(dialogue, progress.say))
+    return Display(progress, Questions(dialogue, progress.say, redactor=redactor))
 
 
 def _is_typed(stdin: TextIO | None) -> bool:
@@ -216,15 +216,18 @@ def asking_leave(
     if questions is None:
         return None
 
-    def shown(tool: str, doubt: Doubt) -> tuple[Doubt, FileChange | None]:
-        change = file_change(tool, call_arguments(doubt), policy())
-        value, arguments = redactor.text(doubt.value), redactor.object(doubt.arguments)
-        harmless = replace(doubt, value=value, arguments=arguments)
+    def shown(tool: str, doubts: Sequence[Doubt]) -> tuple[list[Doubt], FileChange | None]:
+        change = file_change(tool, call_arguments(doubts[0]), policy())
+        arguments = redactor.object(doubts[0].arguments)
+        harmless = [
+            replace(doubt, value=redactor.text(doubt.value), arguments=arguments)
+            for doubt in doubts
+        ]
         return harmless, change and change.redacted(redactor)
 
-    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        harmless, change = await asyncio.to_thread(shown, tool, doubt)
-        meant = replace(always, shown=redactor.text(always.shown))
+    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
+        harmless, change = await asyncio.to_thread(shown, tool, doubts)
+        meant = [replace(each, shown=redactor.text(each.shown)) for each in always]
         with while_asking():
             return await questions.allow(tool, harmless, meant, change)
 
@@ -276,7 +279,8 @@ def provenance_policy(
         folders=folders,
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
-        home=home_folder(),
+        server_keys={spec.id: server_key(spec) for spec in specs},
+        home=_home_folder(),
         approvals=profile.security.approvals,
         approved=tuple(approved),
     )
@@ -299,12 +303,12 @@ def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
         if argument.startswith("-") and "=" in argument:
             yield argument.partition("=")[2]
         if argument == "." or argument.startswith(("./", "../")):
-            yield os.path.normpath(spec.cwd / argument)
-    if spec.command and spec.cwd != root:
+            yield os.path.normpath(spec.folder / argument)
+    if spec.command and spec.cwd != root and spec.runs_in is None:
         yield str(spec.cwd)
 
 
-def home_folder() -> str:
+def _home_folder() -> str:
     """What `~` stands for; nothing where nobody knows."""
     try:
         return str(Path.home())

@@ -5,7 +5,7 @@ import re
 from typing import Final, TextIO
 
 from core.base.redaction import Redactor
-from core.events import Answered, Event, ModelAnswered, RunFinished, StepFinished
+from core.events import Answered, Event, ModelAnswered, RunFinished, StepFinished, SubtaskEvent
 from core.values import JsonObject
 from modules.terminal.answer import SCHEMA_VERSION, Room, plain_json, step_end
 from modules.terminal.streams import print_document, writing_stdout
@@ -33,15 +33,26 @@ class EventWriter:
         Raises:
             StdoutLost: nobody reads it.
         """
-        if isinstance(event, RunFinished):
-            return  # the result says it all
-        if isinstance(event, ModelAnswered) and not self._tells_prompts:
-            event = dataclasses.replace(event, prompt="")
-        document = event_document(event)
+        if (printed := self._printed(event)) is None:
+            return
+        document = event_document(printed)
         # An answer is written as it is, here as everywhere: a figure in it may look like a secret.
         told = document if isinstance(event, Answered) else self._redactor.object(document)
         with writing_stdout():
             print_document(told, self._stream)
+
+    def _printed(self, event: Event) -> Event | None:
+        """What is printed of an event; None of the end of a run: what comes next says it all."""
+        match event:
+            case RunFinished():
+                return None
+            case ModelAnswered() if not self._tells_prompts:
+                return dataclasses.replace(event, prompt="")
+            case SubtaskEvent():
+                inner = self._printed(event.event)
+                return None if inner is None else dataclasses.replace(event, event=inner)
+            case _:
+                return event
 
 
 def event_type(kind: type[Event]) -> str:
@@ -49,12 +60,18 @@ def event_type(kind: type[Event]) -> str:
     return _HUMP.sub("_", kind.__name__).lower()
 
 
-def event_document(event: Event) -> JsonObject:
-    """An event as JSON of a bounded size: its type, the schema's version, and its fields."""
-    room = Room(EVENT_CHARACTERS_MAX)
+def event_document(event: Event, room: Room | None = None) -> JsonObject:
+    """An event as JSON of a bounded size: its type, the schema's version, and its fields.
+
+    A subtask's event holds that of its own run as such a document.
+    """
+    room = room or Room(EVENT_CHARACTERS_MAX)
     told: JsonObject = {"type": event_type(type(event)), "schema": SCHEMA_VERSION}
     if isinstance(event, StepFinished):
         ended = step_end(event.step)
         return told | {name: plain_json(value, room=room) for name, value in ended.items()}
-    named = ((field.name, getattr(event, field.name)) for field in dataclasses.fields(event))
-    return told | {name: plain_json(value, room=room) for name, value in named}
+    for field in dataclasses.fields(event):
+        value = getattr(event, field.name)
+        is_event = isinstance(event, SubtaskEvent) and field.name == "event"
+        told[field.name] = event_document(value, room) if is_event else plain_json(value, room=room)
+    return told

@@ -39,6 +39,7 @@ from modules.cli.composition import (
 from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
+from modules.models.choosing.names import FLAG_ORIGIN
 from modules.models.serving.budget import FREE
 from modules.offline.welcome import asks_for_help
 from modules.planning.answer_schema import read_answer_schema
@@ -77,8 +78,12 @@ class Setting:
         return self.arguments.profile or self.places.config_file("profiles.yaml")
 
 
-def chosen_model(setting: Setting, environ: Mapping[str, str]) -> ModelManager:
+def chosen_model(
+    setting: Setting, environ: Mapping[str, str], flag_origin: str = FLAG_ORIGIN
+) -> ModelManager:
     """The model of the command line, else of the profile; takes as long as keyrings and services.
+
+    `flag_origin` is what named the model, for messages.
 
     Raises:
         SettingsError: models.json can't be used.
@@ -95,6 +100,7 @@ def chosen_model(setting: Setting, environ: Mapping[str, str]) -> ModelManager:
         max_cost=arguments.max_cost,
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
+        flag_origin=flag_origin,
     )
 
 

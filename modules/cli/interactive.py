@@ -119,6 +119,7 @@ class _Requests:
             self._setting.places.history_file if is_kept else None,
             redact,
             self._way_out,
+            functools.partial(self._say, "loop"),
             self._commands.candidates,
             self._bottom.parts,
             self._next_text,

@@ -15,7 +15,7 @@ from pydantic_core.core_schema import (
 )
 
 from core.errors import ExitCode
-from core.events import Event, RunFinished, StepFinished
+from core.events import Event, RunFinished, StepFinished, SubtaskEvent
 from core.values import Json, JsonObject
 from modules.cli.event_stream import event_type
 from modules.cli.parser import command_parser, read_words
@@ -80,6 +80,12 @@ def line_schema() -> JsonObject:
     made[event_type(StepFinished)] = made.pop("step_end")
     for name in kinds:
         made[name] = _as_printed(name, made[name])
+    events: list[Json] = [{"$ref": f"#/$defs/{name}"} for name in kinds]
+    match made[event_type(SubtaskEvent)]["properties"]:
+        case dict(fields):
+            fields["event"] = {"oneOf": events}
+        case _:
+            raise AssertionError("an event is an object")
     choices: list[Json] = [{"$ref": f"#/$defs/{name}"} for name in made]
     return _needed({**_head("A line of stream-json"), "oneOf": choices}, {**definitions, **made})
 

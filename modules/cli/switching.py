@@ -27,6 +27,7 @@ from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
 from modules.cli.prompt_commands.command import AtPrompt
 from modules.model_manager import ModelManager
+from modules.models.choosing.names import FLAG_ORIGIN
 from modules.session.kept import KeptSessions
 
 AT_ONCE: Final = frozenset({"shell"})
@@ -40,7 +41,7 @@ async def use_model(at: AtPrompt, name: str) -> None:
         UserError, SettingsError: it can't be chosen; the present one stays.
     """
     setting = _with(at.setting, model=name)
-    await _hand_over(at, setting, await _model(at, setting))
+    await _hand_over(at, setting, await _model(at, setting, "/model"))
 
 
 async def use_profile(at: AtPrompt, file: Path) -> None:
@@ -139,9 +140,9 @@ def _servers(at: AtPrompt, setting: Setting) -> ServerList:
     return server_list(setting.profile, setting.places, setting.profile_file, files, at.environ)
 
 
-async def _model(at: AtPrompt, setting: Setting) -> ModelManager:
+async def _model(at: AtPrompt, setting: Setting, origin: str = FLAG_ORIGIN) -> ModelManager:
     with at.during("model", MODELS_WAITED_FOR):
-        return await asyncio.to_thread(chosen_model, setting, at.environ)
+        return await asyncio.to_thread(chosen_model, setting, at.environ, origin)
 
 
 async def _hand_over(at: AtPrompt, setting: Setting, model: ModelManager) -> None:

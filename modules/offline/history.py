@@ -63,6 +63,7 @@ _ANSWERED: Final = lazy_pattern(
     re.IGNORECASE,
 )
 NO_ANSWER: Final = "There was no answer."
+NOTHING_BEFORE: Final = "Nothing was asked in this session before this."
 
 _PLACES: Final = {"first": 0, "second": 1, "third": 2}
 
@@ -78,8 +79,10 @@ def recalled(text: str, history: tuple[Exchange, ...]) -> str | None:
     """The lines of a plan that tells what was asked or answered; None for other requests."""
     asked, answered = _ASKED.fullmatch(text), _ANSWERED.fullmatch(text)
     found = asked or answered
-    if found is None or not history:
+    if found is None:
         return None
+    if not history:
+        return f"answer = {literal(NOTHING_BEFORE)}"
     place = _PLACES.get((found["which"] or found["when"] or "last").lower(), len(history) - 1)
     if place >= len(history):
         return None

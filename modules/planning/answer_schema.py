@@ -3,14 +3,12 @@
 import json
 import re
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Final, cast
 
-from jsonschema_rs import ReferencingError, ValidationError, Validator, validator_for
-
 from core.base.files import FileTooLarge, read_regular
 from core.errors import UsageError
+from core.tools.schema_check import FullCheck
 from core.turn import ActionResult, FinalAnswer, PlanFailed, PlanFailure, RunOutcome
 from core.values import Json, JsonObject
 from modules.terminal.answer import value_of
@@ -40,13 +38,9 @@ class AnswerSchema:
         self.name = name
         self._text = json.dumps(schema, ensure_ascii=False)
         try:
-            # What is at fault may be a tool's text: a model is told where, and what is expected.
-            self._validator: Validator = validator_for(schema, offline=True, mask="the value")
-        except (ValidationError, ReferencingError, ValueError) as error:
-            why = str(error).partition("\n")[0]
-            if isinstance(error, ValidationError):
-                why = f"at {_place(error)}, {why}"
-            raise UsageError(f"--json-schema {name}: this is no JSON Schema: {why}") from error
+            self._check = FullCheck(schema)
+        except ValueError as error:
+            raise UsageError(f"--json-schema {name}: {error}") from error
 
     @property
     def note(self) -> str:
@@ -55,11 +49,7 @@ class AnswerSchema:
 
     def faults(self, value: Json) -> list[str]:
         """What is wrong with a value, a phrase each, the first few; nothing if it validates."""
-        try:
-            found = [*islice(self._validator.iter_errors(value), FAULTS_TOLD)]
-        except ValueError as error:  # no Unicode, or a number of too many digits
-            return [str(error)]
-        return [f"{_place(error)}: {error.message}" for error in found]
+        return self._check.faults(value, FAULTS_TOLD)
 
 
 def read_answer_schema(path: Path) -> AnswerSchema:
@@ -128,7 +118,3 @@ def _as_planned(outcome: RunOutcome, answer: str) -> str:
     last = outcome.steps[-1].result if outcome.steps else None
     is_longer = isinstance(last, FinalAnswer) and answer.startswith(f"{last.text}\n\nSources: ")
     return last.text if isinstance(last, FinalAnswer) and is_longer else answer
-
-
-def _place(error: ValidationError) -> str:
-    return "".join(f"/{part}" for part in error.instance_path) or "the whole"

@@ -46,7 +46,7 @@ TEAM: Final = "team"
 """Key of the metadata under which it stands what kind of a team's event an item tells of."""
 
 LEAVE: Final = "leave"
-"""Key of the metadata under which the user's answer to a doubt about a call stands."""
+"""Key of the metadata under which the user's answer to doubts about a call stands."""
 
 _OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM, LEAVE}
 
@@ -100,17 +100,19 @@ def leave_kept(
     `clock` gives Unix seconds. An answer that can't be kept holds all the same.
     """
 
-    async def asking(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
-        if (answer := await ask(tool, doubt, always)) is None:
+    async def asking(
+        tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave | None:
+        if (answer := await ask(tool, doubts, always)) is None:
             return None
-        told: JsonObject = {
-            "tool": tool,
-            "about": doubt.kind,
-            "value": one_line(redactor.text(doubt.value), LEAVE_CHARACTERS_MAX),
-            "holds": answer.holds,
-            "for": one_line(redactor.text(always.shown), LEAVE_CHARACTERS_MAX),
-            "words": one_line(redactor.text(answer.words), LEAVE_CHARACTERS_MAX),
+        said = {
+            "values": "; ".join(doubt.value for doubt in doubts if doubt.kind != "tool"),
+            "for": "; ".join(permission.shown for permission in always),
+            "words": answer.words,
         }
+        told: JsonObject = {"tool": tool, "holds": answer.holds}
+        for name, text in said.items():
+            told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
         verb = "did not allow" if answer.holds == "no" else "allowed"
         with suppress(StorageError):
             text = f"The user {verb} {tool}"

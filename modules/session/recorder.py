@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -65,9 +65,10 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
-from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM
 from modules.session.memory import MemoryManager
 from modules.session.records import shorten, storable
+from modules.session.team_items import ATTEMPT_OF_SUBTASK, CourseEvent, course_told
 
 SUMMARY_CHARS = 2_000
 """Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""
@@ -89,7 +90,22 @@ MAX_LEVELS = 64
 
 _TEXT_CHARS = 500
 
-_CALL_EVENTS = (ToolCallStarted, ToolCallFinished, ToolCallKept, ToolCallRefused)
+MAX_GRAPH_CHARS = 10 * MAX_FIELD_CHARS
+"""Longest graph that is kept whole, as JSON."""
+
+_LARGE_EVENTS = (
+    *(ToolCallStarted, ToolCallFinished, ToolCallKept, ToolCallRefused),
+    *(GraphPlanned, Replanned, SubtaskChanged),
+)
+
+
+@dataclass
+class _Run:
+    """What has come of a run, or of a subtask's own, and is told with its next item."""
+
+    model_calls: list[Json] = field(default_factory=list[Json])
+    perception: JsonObject = field(default_factory=dict[str, Json])
+    step_began: float = 0.0
 
 
 class SessionRecorder:
@@ -119,9 +135,7 @@ class SessionRecorder:
         self._redactor = redactor if redactor is not None else Redactor(os.environ)
         self._keeps_prompts = keeps_prompts
         self._request: str | None = None
-        self._model_calls: list[Json] = []  # since the last item that tells of them
-        self._perception: JsonObject = {}  # of the step whose plan comes next
-        self._step_began = 0.0
+        self._runs: dict[str, _Run] = {}  # of the request under "", of subtasks by their ids
 
     def telling(self, emit: Emit) -> Emit:
         """It as a listener; its own troubles are told by `emit`, as notices."""
@@ -134,10 +148,14 @@ class SessionRecorder:
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
-        if isinstance(event, _CALL_EVENTS):
-            item = await asyncio.to_thread(self._item, event)  # its values may be large
+        whose, attempt, told = _unwrapped(event)
+        if isinstance(told, _LARGE_EVENTS):
+            item = await asyncio.to_thread(self._item, told, whose)
         else:
-            item = self._item(event)
+            item = self._item(told, whose)
+        if item is not None and whose:
+            part: JsonObject = {SUBTASK: self._clean(whose), ATTEMPT_OF_SUBTASK: attempt}
+            item = item.model_copy(update={"metadata": item.metadata | part})
         if item is None and not isinstance(event, RunFinished):
             return None
         try:
@@ -150,25 +168,39 @@ class SessionRecorder:
         warnings = self._memory.take_warnings()
         return Notice("memory", "; ".join(warnings)) if warnings else None
 
-    def _item(self, event: Event) -> MemoryItem | None:
+    def _item(self, event: Event, whose: str) -> MemoryItem | None:
+        """What is kept of an event of the request's run, or of a subtask's."""
+        run = self._runs.setdefault(whose, _Run())
         match event:
             case RunStarted() | Answered() | RunFinished():
-                return self._run_item(event)
+                return self._part_item(event, whose) if whose else self._run_item(event)
             case ToolCallStarted() | ToolCallFinished() | ToolCallKept() | ToolCallRefused():
                 return self._call_item(event)
             case StepFinished():
-                return self._plan_item(event)
+                return self._plan_item(event, run)
             case Clarified():
+                run.step_began = self._clock()
                 return self._question_item(event)
             case ModelAnswered() | ModelRetried() | ModelReplaced():
-                self._note_model(event)
+                self._note_model(event, run)
                 return None  # told with the plan that it was for, or at the end
             case Perceived():
-                self._note_perception(event)
+                self._note_perception(event, run)
                 return None  # told with the plan that follows
             case Observed():
-                self._step_began = self._clock()
+                run.step_began = self._clock()
                 return None
+            case (
+                ActionChosen()
+                | GraphPlanned()
+                | RoleChosen()
+                | SubtaskChanged()
+                | Replanned()
+                | MessageSent()
+                | BoardChanged()
+                | Judged()
+            ):
+                return self._course_item(event)
             case (
                 Notice()
                 | PlanWritten()
@@ -178,25 +210,46 @@ class SessionRecorder:
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
-                | ActionChosen()
-                | GraphPlanned()
-                | RoleChosen()
-                | SubtaskChanged()
                 | SubtaskEvent()
-                | Replanned()
-                | MessageSent()
-                | BoardChanged()
-                | Judged()
             ):
                 return None  # passing news, or told again by the events above
             case _:
                 assert_never(event)
 
+    def _part_item(
+        self, event: RunStarted | Answered | RunFinished, whose: str
+    ) -> MemoryItem | None:
+        """What a subtask's run leaves: it is no request, and its result is told by the whole."""
+        if isinstance(event, RunStarted):
+            self._runs[whose] = _Run(step_began=self._clock())
+        thought = self._told_thinking(self._runs[whose]) if isinstance(event, RunFinished) else {}
+        return self._course(f"A run of {whose} ended", thought) if thought else None
+
+    def _course_item(self, event: CourseEvent) -> MemoryItem | None:
+        if (told := course_told(event)) is None:
+            return None
+        text, metadata = told
+        if isinstance(event, SubtaskChanged):
+            metadata["text"] = self._clean(event.text, MAX_FIELD_CHARS)
+        kind: JsonObject = {TEAM: metadata[TEAM]}  # also of what is too long to be kept as it is
+        return self._course(text, kind | self._arguments(metadata, MAX_GRAPH_CHARS))
+
+    def _course(self, text: str, metadata: JsonObject) -> MemoryItem:
+        return MemoryItem(
+            timestamp=self._clock(),
+            type="run_metadata",
+            text=self._clean(text),
+            tags=self._tags("team"),
+            metadata=metadata,
+            session_id=self._memory.session_id,
+        )
+
     def _run_item(self, event: RunStarted | Answered | RunFinished) -> MemoryItem | None:
         match event:
             case RunStarted():
                 self._request = self._clean(event.request, MAX_FIELD_CHARS)
-                now = self._step_began = self._clock()
+                now = self._clock()
+                self._runs = {"": _Run(step_began=now)}
                 return MemoryItem(
                     timestamp=now,
                     type="run_metadata",
@@ -224,17 +277,18 @@ class SessionRecorder:
             case _:
                 assert_never(event)
 
-    def _note_model(self, event: ModelAnswered | ModelRetried | ModelReplaced) -> None:
-        if len(self._model_calls) >= MAX_MODEL_CALLS:
+    def _note_model(self, event: ModelAnswered | ModelRetried | ModelReplaced, run: _Run) -> None:
+        if len(run.model_calls) >= MAX_MODEL_CALLS:
             return
         match event:
             case ModelAnswered():
                 if event.prompt:
-                    self._model_calls.append(self._model_call(event))
+                    run.model_calls.append(self._model_call(event))
             case ModelRetried(model, reason, _, pause):
-                self._note_trouble(model, "tried again", pause, reason)
+                run.model_calls.append(self._trouble(model, "tried again", pause, reason))
             case ModelReplaced(model, successor, reason):
-                self._note_trouble(model, f"{successor} takes over", 0.0, reason)
+                what = f"{successor} takes over"
+                run.model_calls.append(self._trouble(model, what, 0.0, reason))
             case _:
                 assert_never(event)
 
@@ -253,39 +307,36 @@ class SessionRecorder:
             call["reply"] = self._clean(event.reply, MAX_FIELD_CHARS)
         return call
 
-    def _note_trouble(self, model: str, what: str, seconds: float, reason: str) -> None:
+    def _trouble(self, model: str, what: str, seconds: float, reason: str) -> JsonObject:
         """A request to a model that failed; `seconds` is the pause before the next one."""
-        self._model_calls.append(
-            {
-                "model": self._clean(model),
-                "purpose": self._clean(what),
-                "at": round(self._clock(), 6),
-                "seconds": round(seconds, 6),
-                "trouble": self._clean(reason),
-            }
-        )
+        return {
+            "model": self._clean(model),
+            "purpose": self._clean(what),
+            "at": round(self._clock(), 6),
+            "seconds": round(seconds, 6),
+            "trouble": self._clean(reason),
+        }
 
-    def _note_perception(self, event: Perceived) -> None:
+    def _note_perception(self, event: Perceived, run: _Run) -> None:
         seen = event.perception
-        self._perception = {
+        run.perception = {
             "intent": self._clean(seen.intent),
             "servers": self._clean(", ".join(seen.selected_servers)),
             "entities": self._clean(", ".join(seen.entities)),
             "tool_hint": self._clean(seen.tool_hint or ""),
-            "at": round(self._step_began, 6),
-            "seconds": round(max(0.0, self._clock() - self._step_began), 6),
+            "at": round(run.step_began, 6),
+            "seconds": round(max(0.0, self._clock() - run.step_began), 6),
         }
 
-    def _told_thinking(self) -> JsonObject:
+    def _told_thinking(self, run: _Run) -> JsonObject:
         """Perception and calls of models since they were last told, as an item's metadata."""
-        calls, self._model_calls = self._model_calls, []
-        seen, self._perception = self._perception, {}
+        calls, run.model_calls = run.model_calls, []
+        seen, run.perception = run.perception, {}
         told: JsonObject = {MODEL_CALLS: calls, PERCEPTION: seen}
         return {name: value for name, value in told.items() if value}
 
     def _question_item(self, event: Clarified) -> MemoryItem:
         """What a plan asked the user, and the answer: null where there was none."""
-        self._step_began = self._clock()
         answer = None if event.answer is None else self._clean(event.answer, MAX_FIELD_CHARS)
         return MemoryItem(
             timestamp=self._clock(),
@@ -301,7 +352,7 @@ class SessionRecorder:
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
-        metadata = self._usage(outcome) | self._told_thinking()
+        metadata = self._usage(outcome) | self._told_thinking(self._runs[""])
         if outcome.answer is not None:
             if not metadata:
                 return None
@@ -373,7 +424,7 @@ class SessionRecorder:
             session_id=self._memory.session_id,
         )
 
-    def _plan_item(self, event: StepFinished) -> MemoryItem:
+    def _plan_item(self, event: StepFinished, run: _Run) -> MemoryItem:
         step = event.step
         text = self._clean(_verdict(step.result), MAX_FIELD_CHARS)
         metadata: JsonObject = {
@@ -381,7 +432,7 @@ class SessionRecorder:
             "attempt": step.attempt,
             "seconds": round(step.seconds, 6),
         }
-        metadata |= self._told_thinking()
+        metadata |= self._told_thinking(run)
         if isinstance(step.result, PlanFailed):
             metadata["failure"] = step.result.failure.kind
         if step.repairs:
@@ -406,12 +457,12 @@ class SessionRecorder:
         # Secrets first: half of one, cut off, would not be found any more.
         return shorten(self._redactor.text(str(storable(text))), limit_chars)
 
-    def _arguments(self, arguments: JsonObject) -> JsonObject:
+    def _arguments(self, arguments: JsonObject, limit: int = MAX_FIELD_CHARS) -> JsonObject:
         room = iter(range(MAX_FIELD_VALUES))
         clean = self._redactor.json(storable(_first_values(arguments, room)))
-        if len(text := _json(clean)) <= MAX_FIELD_CHARS:
+        if len(text := _json(clean)) <= limit:
             return as_object(clean)
-        return {"shortened": _shortened(text, MAX_FIELD_CHARS, room)}
+        return {"shortened": _shortened(text, limit, room)}
 
     def _result(self, result: Json) -> Json:
         """The result, or the beginning of its text where it is too long."""
@@ -420,6 +471,19 @@ class SessionRecorder:
         clean = self._redactor.json(storable(_first_values(result, room)))
         text = clean if isinstance(clean, str) else _json(clean)
         return clean if len(text) <= limit else _shortened(text, limit, room)
+
+
+def _unwrapped(event: Event) -> tuple[str, int, Event]:
+    """Whose run an event is of, which of its tries, and the event; "" is the request's own run.
+
+    A subtask of a subtask has both ids, with a dot between.
+    """
+    ids: list[str] = []
+    attempt = 1
+    while isinstance(event, SubtaskEvent):
+        ids.append(event.subtask)
+        attempt, event = event.attempt, event.event
+    return ".".join(ids), attempt, event
 
 
 def _verdict(result: ActionResult) -> str:

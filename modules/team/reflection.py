@@ -19,8 +19,8 @@ from core.provenance.borders import Borders
 from core.team.board import BoardEntry
 from core.team.graph import GraphOutcome
 from core.team.whiteboard import board_text
-from modules.planning.prompt.template import fill_from, load_prompt
-from modules.planning.reply.ask_model import ask_model
+from modules.llmfunc import llmfunc
+from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH: Final = "prompts/reflection_prompt.txt"
 
@@ -99,25 +99,24 @@ class Reflection:
     ) -> Judgement:
         borders = Borders()
         room = RESULTS_CHARACTERS_MAX // len(outcome.results)
-        values = {
-            "borders": borders.note,
-            "request": shorten(request, REQUEST_CHARACTERS_MAX),
-            "expected": "\n".join(_expected(outcome)),
-            "board": borders.around(shorten(board_text(board), BOARD_CHARACTERS_MAX)),
-            "results": "\n\n".join(
+        asked = ModelRequest("text", load_prompt(PROMPT_PATH), max_output_tokens=OUTPUT_TOKENS)
+        judged = llmfunc(
+            asked,
+            model=self._model,
+            shape=JudgedReply,
+            check=_wrong,
+            retries=RETRIES,
+            show_schema=False,
+        )
+        found = await judged(
+            borders=borders.note,
+            request=shorten(request, REQUEST_CHARACTERS_MAX),
+            expected="\n".join(_expected(outcome)),
+            board=borders.around(shorten(board_text(board), BOARD_CHARACTERS_MAX)),
+            results="\n\n".join(
                 f"{id_}:\n{borders.around(shorten(text, room))}"
                 for id_, text in outcome.results.items()
             ),
-        }
-        prompt = fill_from(load_prompt(PROMPT_PATH), values, "borders")
-        asked = ModelRequest(
-            "text",
-            prompt.text,
-            prefix_characters=prompt.prefix_characters,
-            max_output_tokens=OUTPUT_TOKENS,
-        )
-        found = await ask_model(
-            self._model, asked, JudgedReply, check=_wrong, retries=RETRIES, show_schema=False
         )
         missing = [one_line(each, TOLD_CHARACTERS_MAX) for each in found.missing if each.strip()]
         return Judgement(

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from core.base.redaction import Redactor
 from core.errors import ExitCode
+from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import (
     ActionResult,
     AskedBack,
@@ -85,13 +86,41 @@ class UsageDocument(TypedDict):
     by_model: dict[str, Usage]
 
 
+class SubtaskDocument(TypedDict):
+    """How a part of a request ended; `after` are the ids of all parts that come before it.
+
+    `role` is who did it, else who should have. `attempts` is 0 and `seconds` null of one that never
+    began; `seconds` are those of the last attempt. `result` is null unless `state` is "completed";
+    `reason` then says why.
+    """
+
+    id: str
+    description: str
+    role: str | None
+    state: SubtaskState
+    after: list[str]
+    attempts: int
+    seconds: float | None
+    result: str | None
+    reason: str | None
+
+
+class GraphDocument(TypedDict):
+    """How a request was answered in parts; `stopped` says why it ended early, empty if not."""
+
+    goal: str
+    stopped: str
+    subtasks: list[SubtaskDocument]
+
+
 class ResultDocument(TypedDict):
     """How a request ended; the one object of `--json`, and the last of stream-json.
 
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
     `--json-schema`. `exit_code` is what this request alone would have ended with.
-    `session_id` and `model` are empty where neither was chosen yet. Durations are seconds.
+    `session_id` and `model` are empty where neither was chosen yet. Durations are seconds. `graph`
+    is null where the request was not answered in parts; `steps` are those of all parts.
     """
 
     type: Literal["result"]
@@ -105,6 +134,7 @@ class ResultDocument(TypedDict):
     session_id: str
     model: str
     steps: list[StepDocument]
+    graph: GraphDocument | None
     usage: UsageDocument
     durations: dict[str, float]
 
@@ -204,6 +234,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "session_id": session_id,
         "model": model,
         "steps": [step_document(step) for step in outcome.steps],
+        "graph": None if outcome.graph is None else graph_document(outcome.graph),
         "usage": {
             "model_calls": used.model_calls,
             "input_tokens": used.input_tokens,
@@ -215,6 +246,32 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         },
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},
     }
+
+
+def graph_document(outcome: GraphOutcome) -> GraphDocument:
+    """How a graph ended, as it is printed."""
+    return {
+        "goal": outcome.graph.goal,
+        "stopped": outcome.stopped,
+        "subtasks": [
+            {
+                "id": subtask.id,
+                "description": subtask.description,
+                "role": outcome.roles.get(subtask.id, subtask.role),
+                "state": outcome.states.get(subtask.id, "pending"),
+                "after": [*subtask.dependencies],
+                "attempts": outcome.attempts.get(subtask.id, 0),
+                "seconds": _rounded(outcome.seconds.get(subtask.id)),
+                "result": outcome.results.get(subtask.id),
+                "reason": outcome.reasons.get(subtask.id),
+            }
+            for subtask in outcome.graph.subtasks
+        ],
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 def plain_json(value: object, *, room: "Room | None" = None) -> Json:

@@ -18,6 +18,13 @@ COLUMN_GAP: Final = 2
 
 TAB_COLUMNS: Final = 4
 
+WORD_COLUMNS: Final = (20, 12)
+"""What is longer is a path, an id or an address, and may be broken anywhere: with less room, more
+of them."""
+
+NO_CELL: Final = "-"
+"""Stands in a table where there is nothing to tell."""
+
 CODES_OF_A_COLUMN_MAX: Final = 8
 """Emoji are made of some code points, letters of a few; of more than that the rest is cut."""
 
@@ -40,17 +47,50 @@ def screen_on(stream: TextSink, columns: int | None = None) -> Console:
 def table_text(rows: Sequence[Sequence[str]], screen: Console) -> str:
     """Rows of cells as columns that fit the screen, the first row as their heads.
 
-    Cells are printable; what is too wide for its column goes on below.
+    Cells are printable; what is too wide for its column goes on below, broken at words. Where the
+    words have no room beside each other, each cell has a line of its own behind its head.
     """
     head, *body = rows
     laid_out = Table(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0), header_style="bold")
-    for title in head:
-        laid_out.add_column(Text(title), overflow="fold")
-    for row in body:
-        laid_out.add_row(*map(Text, row))
+    columns = _columns_wide([*zip(*rows, strict=True)], screen.width)
+    if not columns:
+        laid_out.show_header = False
+        columns = [max(map(columns_of, head)), screen.width]
+        laid_out.add_column(style="bold", width=columns[0])
+        laid_out.add_column(overflow="fold")
+        for row in body:
+            mark = ""
+            for title, cell in zip(head, row, strict=True):
+                if title and cell not in ("", NO_CELL):
+                    laid_out.add_row(Text(title), Text(f"{mark} {cell}" if mark else cell))
+                mark = "" if title else cell
+            laid_out.add_row()
+    else:
+        for title, wide in zip(head, columns, strict=True):
+            laid_out.add_column(Text(title), overflow="fold", width=wide)
+        for row in body:
+            laid_out.add_row(*map(Text, row))
     with screen.capture() as shown:
         screen.print(laid_out)
     return shown.get()
+
+
+def _columns_wide(cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """How wide each column is, so that no word is broken in it; none where that can't be."""
+    words = [[columns_of(word) for cell in column for word in cell.split()] for column in cells]
+    longest = [max(column, default=0) for column in words]
+    room -= COLUMN_GAP * (len(cells) - 1)
+    narrowest = ([min(word, most) for word in longest] for most in WORD_COLUMNS)
+    wide = next((each for each in narrowest if sum(each) <= room), list[int]())
+    room -= sum(wide)
+    for goal in (longest, [max(map(columns_of, column)) for column in cells]):
+        needs = sorted(
+            (want - has, at) for at, (want, has) in enumerate(zip(goal, wide, strict=False))
+        )
+        for need, at in needs:
+            wide[at] += (more := min(need, room))
+            room -= more
+    return wide
 
 
 def columns_of(text: str) -> int:

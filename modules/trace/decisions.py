@@ -193,8 +193,8 @@ class _Reading:
     def _leave(self, item: MemoryItem, leave: JsonObject) -> None:
         tool, holds = _text(leave.get("tool")), _text(leave.get("holds"))
         what = f"did not allow {tool}" if holds == "no" else f"allowed {tool} ({holds})"
-        value = _text(leave.get("value"))
-        why = _text(leave.get("words")) or (f"it was asked about {value}" if value != tool else "")
+        values = _text(leave.get("values"))
+        why = _text(leave.get("words")) or (f"it was asked about {values}" if values else "")
         self._add("approval", item, "the user", what, why, (), (("for", _text(leave.get("for"))),))
 
     def _team(self, item: MemoryItem) -> None:

@@ -1,10 +1,11 @@
-"""Spans as lines of text: a tree for a terminal, and a diagram in Mermaid's language."""
+"""Spans as lines of text: a tree for a terminal, and diagrams in Mermaid's language."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from core.base.text import one_line
+from core.team.graph import SubtaskState, TaskGraph
 from modules.terminal.screen import fitting
 from modules.terminal.streams import printable
 from modules.trace.spans import Span
@@ -27,7 +28,16 @@ MERMAID_NAME_CHARACTERS: Final = 60
 _MERMAID_KINDS: Final = {"run": "run", "call": "tool", "model": "model", "retry": "model"}
 
 _MERMAID_SIGNS: Final = re.compile(r"[:;#,%{}\[\]\"`<>]")
-"""What means something in Mermaid's Gantt charts, or in the page that shows one."""
+"""What means something in Mermaid's diagrams, or in the page that shows one."""
+
+_MERMAID_STYLES: Final[Mapping[SubtaskState, str]] = {
+    "running": "stroke:#1f6feb,stroke-width:3px",
+    "completed": "stroke:#2e7d54,stroke-width:3px",
+    "failed": "stroke:#b3261e,stroke-width:3px",
+    "blocked": "stroke:#b3261e,stroke-dasharray:4",
+    "cancelled": "stroke:#6d7683,stroke-dasharray:4",
+}
+"""States that show; the border alone is coloured, for light and dark."""
 
 
 def tree_text(runs: Sequence[Span], width: int | None = None, *, is_whole: bool = False) -> str:
@@ -49,6 +59,27 @@ def mermaid_text(runs: Sequence[Span]) -> str:
     for number, run in enumerate(runs, start=1):
         lines.append(f"  section {number} {_mermaid_name(run.name)}")
         lines += (_bar(span, begin) for span in _flat(run))
+    return "\n".join(lines)
+
+
+def graph_mermaid(graph: TaskGraph, states: Mapping[str, SubtaskState] | None = None) -> str:
+    """A flow chart of the subtasks, each behind those that it needs, for https://mermaid.js.org.
+
+    What is in `states` has that state written beside its id. Nodes are numbered: an id could be a
+    word of Mermaid's, such as "end". A dependency that is not there is left out.
+    """
+    known = states or {}
+    nodes = {id_: f"t{number}" for number, id_ in enumerate(graph.ids, start=1)}
+    lines = ["flowchart TD"]
+    for subtask in graph.subtasks:
+        node, state = nodes[subtask.id], known.get(subtask.id)
+        told = f"{subtask.id} ({state})" if state in _MERMAID_STYLES else subtask.id
+        label = f"{_mermaid_name(told)} · {_mermaid_name(subtask.description)}"
+        lines.append(f'  {node}["{label}"]{f":::{state}" if state in _MERMAID_STYLES else ""}')
+        lines += (f"  {nodes[id_]} --> {node}" for id_ in subtask.dependencies if id_ in nodes)
+    shown = {state for id_, state in known.items() if id_ in nodes}
+    lines += (f"  classDef {state} {_MERMAID_STYLES[state]}" for state in _MERMAID_STYLES
+              if state in shown)  # fmt: skip
     return "\n".join(lines)
 
 

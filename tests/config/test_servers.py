@@ -66,6 +66,50 @@ class TestPaths:
         assert script_of(entry, root, beside) == str(found)
         assert server_spec({"id": "x", **entry}, root, beside).cwd == root / "sub"
 
+    def test_without_one_a_program_works_where_the_user_is_and_is_the_same_everywhere(
+        self, root: Path, beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        specs: list[ServerSpec] = []
+        for name in ("here", "there"):
+            (tmp_path / name).mkdir()
+            monkeypatch.chdir(tmp_path / name)
+            specs.append(server_spec({"id": "x", "command": "y", "args": ["."]}, root, beside))
+            assert specs[-1].folder == tmp_path / name
+        assert [spec.cwd for spec in specs] == [root, root]
+
+    @pytest.mark.parametrize("args", [["s.py"], ["-m", "s"], ["-c", "./s.py"]])
+    @pytest.mark.parametrize("is_users", [True, False])
+    def test_a_program_that_it_names_is_that_of_the_checkout_and_none_of_the_users_folder(
+        self,
+        root: Path,
+        beside: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        args: list[str],
+        *,
+        is_users: bool,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        touch((tmp_path if is_users else root) / "s.py")
+        spec = server_spec({"id": "x", "command": "y", "args": args}, root, beside)
+        assert spec.folder == root
+
+    def test_data_in_the_users_folder_is_what_it_works_on(
+        self, root: Path, beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        touch(tmp_path / "notes.db")
+        entry = {"id": "x", "command": "y", "args": ["--file", "notes.db"]}
+        assert server_spec(entry, root, beside).folder == tmp_path
+
+    def test_neither_a_server_of_ours_nor_one_with_a_folder_follows_the_user(
+        self, root: Path, beside: Path
+    ) -> None:
+        touch(root / "servers" / "s.py")
+        for entry in ({"script": "servers/s.py"}, {"command": "y", "cwd": "/b"}):
+            spec = server_spec({"id": "x", **entry}, root, beside)
+            assert spec.folder == spec.cwd
+
     def test_an_absolute_script_and_directory_stay(self, root: Path, beside: Path) -> None:
         spec = server_spec({"id": "x", "script": "/a/s.py", "cwd": "/b"}, root, beside)
         assert spec.command == (sys.executable, "/a/s.py")
@@ -108,7 +152,7 @@ class TestPaths:
 def test_a_bare_entry_gets_the_defaults(root: Path, beside: Path) -> None:
     spec = server_spec({"id": "x", "script": "s.py"}, root, beside)
     program = (sys.executable, str(root / "s.py"))
-    assert spec == ServerSpec("x", program, root, origin="in the profile")
+    assert spec == ServerSpec("x", program, root, origin="in the profile", runs_in=Path.cwd())
     assert spec.connection == "persistent"
     assert spec.start_timeout_seconds == START_TIMEOUT_SECONDS
     assert spec.call_timeout_seconds == CALL_TIMEOUT_SECONDS

@@ -172,10 +172,10 @@ class TestAtThePrompt:
         options = ["--profile", profile, "--model", model]
         done = agent(tmp_path, *options, stdin=b"/mcp\n/tools\n /MCP \n")
         assert (done.code, done.out) == (0, "\n\n\n")
-        assert "[mcp] 1 server; one that is down starts when it is needed\nNAME" in done.err
+        assert "[mcp] 1 server; one that does not run starts when it is needed\nNAME" in done.err
         assert "[mcp] 1 server\nNAME" in done.err
-        states = re.findall(r"^typed +(\w+)", done.err, re.MULTILINE)
-        assert states == ["down", "up"]
+        states = re.findall(r"^typed +(not started|\w+)", done.err, re.MULTILINE)
+        assert states == ["not started", "up"]
         assert "[mcp] 8 tools\n- typed(name: str" in done.err
 
     def test_an_entry_that_cannot_be_used_is_told_once_a_session(self, tmp_path: Path) -> None:

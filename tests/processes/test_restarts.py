@@ -258,7 +258,7 @@ async def test_a_question_stops_the_clock_of_those_who_wait_for_their_turn() -> 
 
 async def test_the_status_tells_what_is_known(tmp_path: Path) -> None:
     async with connected(server("able"), logs=tmp_path) as connection:
-        assert connection.status().state == "down"
+        assert connection.status().state == "not started"
         tools = await connection.start()
         status = connection.status()
         assert (status.id, status.state, status.title, status.version) == (
@@ -283,7 +283,7 @@ async def test_processes_per_call_keep_to_the_limit_and_tell_their_status(tmp_pa
     settings = ConnectionSettings(tmp_path, QUICK, SessionHooks(), watchdog=Watchdog(QUICK))
     connection = PerCallConnection(spec, settings)
     async with asyncio.timeout(20):
-        assert connection.status().state == "down"
+        assert connection.status().state == "not started"
         assert 0 < await connection.ping() < 5
         results = await asyncio.gather(*(connection.call("pid", {}) for _ in range(4)))
         assert len({result.text for result in results}) == 4

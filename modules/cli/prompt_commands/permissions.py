@@ -7,13 +7,14 @@ from typing import Final
 from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, StorageError, UsageError
 from core.provenance.permissions import Permission, named_permission
-from modules.cli.composition import home_folder
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.terminal.asking.quoting import target_text
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.streams import shown_name
 
 _ACTIONS: Final = ("allow", "forget")
+
+_OF_ANOTHER: Final = "; does not count: its server is not there, or has another entry now"
 
 USAGE: Final = (
     "/permissions alone shows them; /permissions allow TOOL [TARGET] keeps one, "
@@ -47,9 +48,9 @@ async def _overview(at: AtPrompt) -> str:
     kept = await asyncio.to_thread(lambda: held.kept)
     approved = ", ".join(map(shown_name, at.setting.arguments.approve)) or "nothing"
     lines = ["allowed in this session:"]
-    lines += _numbered(held.session, 1) or ["  nothing"]
+    lines += _numbered(at, held.session, 1) or ["  nothing"]
     lines.append(f"allowed always, to this agent ({held.file or 'nothing is kept here'}):")
-    lines += _numbered(kept, len(held.session) + 1) or ["  nothing"]
+    lines += _numbered(at, kept, len(held.session) + 1) or ["  nothing"]
     lines.append(f"allowed by --approve: {approved}")
     lines.append(
         f"security in the profile: approvals: {security.approvals}, "
@@ -60,8 +61,13 @@ async def _overview(at: AtPrompt) -> str:
     return "\n".join(lines)
 
 
-def _numbered(permissions: Sequence[Permission], first: int) -> list[str]:
-    return [f"  {number}  {_line(each)}" for number, each in enumerate(permissions, first)]
+def _numbered(at: AtPrompt, permissions: Sequence[Permission], first: int) -> list[str]:
+    servers = at.conversation.policy.server_keys
+    return [
+        f"  {number}  {_line(each)}"
+        + (_OF_ANOTHER if each.server != servers.get(each.tool.partition(".")[0], "") else "")
+        for number, each in enumerate(permissions, first)
+    ]
 
 
 def _line(permission: Permission) -> str:
@@ -77,7 +83,7 @@ async def _allow(at: AtPrompt, name: str, target: str) -> None:
         names = [tool.qualified_name for tool in at.dispatcher.catalog.known]
         meant = did_you_mean(sorted(found) or near_names(name, names), "/tools lists them")
         raise UsageError(f"no one tool is called {name!r}; {meant}")
-    new = named_permission(found.pop(), target, home_folder())
+    new = named_permission(found.pop(), target, at.conversation.policy)
     if new is None:
         raise UsageError(f"{target!r} is no address; give one such as https://example.org")
     held = at.conversation.permissions

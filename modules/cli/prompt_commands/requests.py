@@ -18,7 +18,7 @@ from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.memory.past import Past, exchange_characters, room_characters
 from modules.planning.by_hand import GivenPlan, WrittenPlan
 from modules.planning.prompt.sizes import MeasuredPrompt
-from modules.session.history import exchanges, taken_back
+from modules.session.history import SUBTASK, exchanges, taken_back
 from modules.session.request import clean_request
 from modules.terminal.input.candidates import Candidate, path_candidates
 from modules.terminal.tables import table_for
@@ -143,7 +143,9 @@ async def _last_plan(at: AtPrompt) -> ShownPlan:
 
 
 def _plan_in(item: MemoryItem) -> str | None:
+    """The source of a plan, unless a part of a request led to it."""
     is_plan = item.type == "tool_output" and item.tool_name == SANDBOX_STEP
+    is_plan = is_plan and SUBTASK not in item.metadata
     source = (item.tool_args or {}).get("plan") if is_plan else None
     return source if isinstance(source, str) else None
 

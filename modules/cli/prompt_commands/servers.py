@@ -38,8 +38,8 @@ async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask:
             raise UsageError(f"/mcp has no action {action!r}; {meant}")
         return await run(at, rest.strip())
     statuses = at.dispatcher.status()
-    is_any_down = any(status.state == "down" for status in statuses)
-    hint = "; one that is down starts when it is needed" if is_any_down else ""
+    is_any_down = any(status.state in ("down", "not started") for status in statuses)
+    hint = "; one that does not run starts when it is needed" if is_any_down else ""
     off = ", ".join(spec.id for spec in at.setting.servers.disabled)
     told = f"\nswitched off: {off}; /mcp enable NAME switches one on" if off else ""
     number = counted(len(statuses), "server") if statuses or off else NOTHING_CONFIGURED

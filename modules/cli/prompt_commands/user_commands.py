@@ -17,6 +17,7 @@ from modules.planning.guidance.commands import (
     command_files,
     read_command,
 )
+from modules.planning.guidance.project import OWN_SKILLS, SKILL
 from modules.terminal.tables import table_for
 
 
@@ -95,8 +96,9 @@ async def _skills(at: AtPrompt, words: str) -> ExitCode:
         )
         for skill in found.texts
     ]
+    how = f"; put one into {guide.home / OWN_SKILLS / 'NAME' / SKILL}" if not rows else ""
     table = (table_for([("skill", "for", "state"), *rows]),) if rows else ()
-    at.say("guidance", "\n".join((counted(len(rows), "skill"), *table, *found.problems)))
+    at.say("guidance", "\n".join((f"{counted(len(rows), 'skill')}{how}", *table, *found.problems)))
     return ExitCode.ANSWERED
 
 

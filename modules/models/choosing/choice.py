@@ -77,8 +77,10 @@ def choose_models(
     environ: Mapping[str, str],
     home: Path | None = None,
     keyring: KeyringStore | None = None,
+    *,
+    flag_origin: str = FLAG_ORIGIN,
 ) -> Choice:
-    """The models of `--model`, else of the profile.
+    """The models of `--model`, else of the profile; `flag_origin` is where else they were named.
 
     A model of a chain whose key or file is missing is left out, and a note says so, as long as
     another can be used. `home` is CORTEX_HOME; `keyring` is by default that of the system, if there
@@ -89,7 +91,7 @@ def choose_models(
         ConfigurationError: the profile does, or a key is missing or can't be one; `KeyringSilent`
             where the keyring alone could tell.
     """
-    origin = FLAG_ORIGIN if flag is not None else PROFILE_ORIGIN
+    origin = flag_origin if flag is not None else PROFILE_ORIGIN
     text = (profile_choice if flag is None else flag).strip()
     if keyring is None and home is not None:
         keyring = KeyringStore(home)

@@ -127,8 +127,8 @@ def unknown_name(name: str, origin: str, models: ModelsFile) -> UserError:
 
 
 def user_error(origin: str, message: str) -> UserError:
-    """An error of the command line or of the configuration, by where the name stands."""
-    return UsageError(message) if origin == FLAG_ORIGIN else ConfigurationError(message)
+    """An error of what was typed or of the configuration, by where the name stands."""
+    return ConfigurationError(message) if origin == PROFILE_ORIGIN else UsageError(message)
 
 
 def _with_argument(kind: str, rest: str, models: ModelsFile) -> Wanted | None:

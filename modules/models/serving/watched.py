@@ -249,7 +249,8 @@ class WatchedModel:
     async def answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
         """The whole reply, from the first request that succeeds.
 
-        What a request that failed had written is forgotten, but not what it took.
+        What a request that failed had written is forgotten, but not what it took. It is not sent
+        again where a listener has heard some of it.
 
         Raises:
             ModelUnavailable: none did, for a reason without secrets in it.
@@ -267,7 +268,8 @@ class WatchedModel:
                 reason = self._redact(str(error))
                 # Written so that a pause that is no number is not waited for either.
                 too_long = not asked_for <= LONGEST_PAUSE_SECONDS
-                if too_long or not error.transient or tries > self._retries:
+                is_final = too_long or request.is_heard or not error.transient
+                if is_final or tries > self._retries:
                     # A reply of no use may be one that the budget cut off.
                     spent = run.budget.exhausted
                     # A cause could hold what the redactor takes out.
@@ -311,9 +313,15 @@ class WatchedModel:
             asyncio.get_running_loop().run_in_executor(None, lambda: self.chosen.price)
         bound = asyncio.timeout(seconds)
         took = Usage()
+
+        def hear(delta: ReplyDelta) -> None:
+            watch.hear(delta)
+            if request.listener is not None:
+                request.listener.hear(delta)
+
         try:
             async with bound:
-                reply = await collect_reply(model, model.stream(request), watch.hear)
+                reply = await collect_reply(model, model.stream(request), hear)
         except TimeoutError:
             if not bound.expired():
                 raise

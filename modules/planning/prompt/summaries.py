@@ -14,12 +14,12 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from core.base.frozen import frozen
-from core.ports import CountingModel, ModelReply, ModelRequest
+from core.ports import CountingModel, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
-from modules.planning.prompt.template import fill_from, load_prompt
+from modules.llmfunc import ReplyUnusable, llmfunc
+from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH = "prompts/summary_prompt.txt"
 
@@ -55,6 +55,9 @@ NOTES_CHARACTERS_MAX = 6_000
 
 OUTPUT_TOKENS_MIN = 2_000
 """Least bound on the tokens of one reply: a reasoning model's thinking may count."""
+
+RETRIES = 1
+"""How often a model is asked again that wrote nothing, as where all of it was thinking."""
 
 REQUEST_CHARACTERS = 4_000
 """How much of the request each part is read with."""
@@ -182,32 +185,31 @@ class _Summariser:
         """Notes on one part, empty if it doesn't help; None if the model makes none."""
         if not part.strip():
             return ""
-        values = {
-            "words": str(longest // CHARACTERS_PER_WORD),
-            "border": _border(part),
-            "request": shorten(self.request, REQUEST_CHARACTERS),
-            "text": part,
-        }
-        prompt = fill_from(load_prompt(self.prompt_path), values, "border")
-        request = ModelRequest(
-            "summary",
-            prompt.text,
-            prefix_characters=prompt.prefix_characters,
-            max_output_tokens=max(OUTPUT_TOKENS_MIN, longest),
+        bound = max(OUTPUT_TOKENS_MIN, longest)
+        read = llmfunc(
+            ModelRequest("summary", load_prompt(self.prompt_path), max_output_tokens=bound),
+            model=self.model,
+            retries=RETRIES,
+            changing="border",
         )
-        reply = await self.model.generate(request)
-        if reply.truncated and not reply.text.strip():  # it was all thinking
-            reply = await self.model.generate(replace(request, max_output_tokens=None))
-        return _notes_in(reply, part, longest)
+        try:
+            notes = await read(
+                words=longest // CHARACTERS_PER_WORD,
+                border=_border(part),
+                request=shorten(self.request, REQUEST_CHARACTERS),
+                text=part,
+            )
+        except ReplyUnusable:
+            return None
+        return _usable(notes, part, longest)
 
 
-def _notes_in(reply: ModelReply, part: str, longest: int) -> str | None:
-    """The notes in a reply, with the part's source marks behind them if they name none.
+def _usable(notes: str, part: str, longest: int) -> str | None:
+    """Notes with the part's source marks behind them if they name none.
 
-    None if there are none, or none to be believed.
+    None if they are not to be believed.
     """
-    notes = reply.text.strip()
-    if reply.declined or not notes or _invents(notes, part):
+    if _invents(notes, part):
         return None
     if notes.strip(".!\"'*` ").upper() == NOTHING:
         return ""

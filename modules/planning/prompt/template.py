@@ -29,6 +29,11 @@ def fill_from(template: str, values: Mapping[str, str], changing: str) -> Filled
     return FilledPrompt(prefix + fill_prompt(template[len(stable) :], values), len(prefix))
 
 
+def names_in(template: str) -> list[str]:
+    """The names that stand in a template as `{name}`, in their order, each once."""
+    return [*dict.fromkeys(re.findall(r"\{([A-Za-z_]\w*)\}", template))]
+
+
 def load_prompt(path: str | Path) -> str:
     """The text of a prompt template; a relative path starts at the checkout.
 

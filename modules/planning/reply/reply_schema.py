@@ -1,12 +1,11 @@
-"""The JSON Schema of a Pydantic shape, in the subset that all providers and grammars take.
+"""The JSON Schema of a reply's shape, in the subset that all providers and grammars take.
 
 OpenAI's strict mode is the narrowest: every property is required, no object is open, and bounds
 and defaults are better left out (https://platform.openai.com/docs/guides/structured-outputs).
 References are written out, because not every grammar follows them. What is lost on the way,
-such as bounds on numbers, Pydantic still checks in the reply.
+such as bounds on numbers, is still checked in the reply.
 """
 
-from collections.abc import Mapping
 from typing import TypeGuard
 
 from pydantic import BaseModel
@@ -24,19 +23,33 @@ def reply_schema(shape: type[BaseModel]) -> JsonObject:
             fields of any type, or shapes within themselves. A mistake of whoever wrote it.
     """
     schema: JsonObject = shape.model_json_schema()
-    definitions = schema.get("$defs")
     if schema.get("type") != "object":
         raise TypeError(f"{shape.__name__} is not an object with named fields")
-    plainer = _Plainer(shape.__name__, definitions if _is_object(definitions) else {})
-    return plainer.plain(schema)
+    return _Plainer(shape.__name__, schema).plain(schema)
+
+
+def held_schema(schema: JsonObject) -> JsonObject | None:
+    """A JSON Schema in the subset; None where that can't say it.
+
+    So it is with fields that may be left out: in the subset a model would have to invent them.
+    """
+    try:
+        return _Plainer("the schema", schema, may_leave_out=True).plain(schema)
+    except TypeError:
+        return None
 
 
 class _Plainer:
-    """Writes one shape's schema again with the words of the subset only."""
+    """Writes one shape's schema again with the words of the subset only.
 
-    def __init__(self, name: str, definitions: Mapping[str, Json]) -> None:
+    With `may_leave_out`, a field that isn't required may be left out; else it has a default.
+    """
+
+    def __init__(self, name: str, schema: JsonObject, *, may_leave_out: bool = False) -> None:
+        definitions = schema.get("$defs")
         self._name = name
-        self._definitions = definitions
+        self._definitions = definitions if _is_object(definitions) else {}
+        self._may_leave_out = may_leave_out
         self._entered: list[str] = []
 
     def plain(self, schema: JsonObject) -> JsonObject:
@@ -58,18 +71,23 @@ class _Plainer:
             case {"const": value}:
                 return _one_of([value])
             case {"type": "object", "properties": properties} if _is_object(properties):
-                return self._closed_object(properties)
+                return self._closed_object(properties, schema.get("required"))
             case {"type": "array", "items": items} if _is_object(items) and items:
                 return {"type": "array", "items": self.plain(items)}
             case {"type": str(kind)} if kind in _SCALARS:
                 return {"type": kind}
+            case {"type": list(kinds)}:
+                return {"anyOf": [self._said_of_values({**schema, "type": k}) for k in kinds]}
             case _:
                 raise TypeError(
                     f"{self._name} can't be asked of every model, because of {schema}: use objects "
                     "with named fields, lists, choices and plain values"
                 )
 
-    def _closed_object(self, properties: JsonObject) -> JsonObject:
+    def _closed_object(self, properties: JsonObject, required: Json) -> JsonObject:
+        names = {*map(str, required)} if isinstance(required, list) else set[str]()
+        if self._may_leave_out and names != {*properties}:
+            raise TypeError(f"{self._name} has fields that may be left out")
         plain = {name: self.plain(each) for name, each in properties.items() if _is_object(each)}
         return {
             "type": "object",

@@ -1,6 +1,7 @@
 """The answer to a doubt about a call: yes, for once or always, or no, with words for the model."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from core.provenance.asked import is_assent
@@ -24,15 +25,19 @@ _LASTING: Final = {"a": Leave("session"), "A": Leave("always"), "always": Leave(
 
 
 async def leave_given(
-    dialogue: Dialogue, tool: str, doubt: Doubt, always: Permission, change: FileChange | None
+    dialogue: Dialogue,
+    tool: str,
+    doubts: Sequence[Doubt],
+    always: Sequence[Permission],
+    change: FileChange | None,
 ) -> Leave:
-    """Show the call and why it is doubted, and give what is answered; Enter alone is no.
+    """Show the call and why it is doubted, once, and give what is answered; Enter alone is no.
 
     Raises:
         Declined, Cancelled: nothing is.
     """
     folded, whole = [  # a difference takes up to half a second
-        await asyncio.to_thread(leave_text, tool, doubt, change, is_whole=each)
+        await asyncio.to_thread(leave_text, tool, doubts, change, is_whole=each)
         for each in (False, True)
     ]
     may_unfold = folded != whole
@@ -43,12 +48,13 @@ async def leave_given(
     return answer
 
 
-def _keys(always: Permission, may_unfold: bool) -> str:
+def _keys(always: Sequence[Permission], may_unfold: bool) -> str:
     """What may be typed, and how far an «always» reaches."""
     meanings = ["y: yes, once", "n or Enter: no", "other words: no, and the model reads them"]
     if may_unfold:
         meanings.append("s: show all")
-    meant = f"a: yes in this session, A: yes always, for {target_text(always)}"
+    targets = " and ".join(dict.fromkeys(map(target_text, always)))
+    meant = f"a: yes in this session, A: yes always, for {targets}"
     return keys(*meanings) + keys(meant)
 
 

@@ -10,8 +10,10 @@ import contextlib
 import re
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
+from core.base.redaction import Redactor
 from core.base.text import counted, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
@@ -72,9 +74,14 @@ class Questions:
         dialogue: Dialogue,
         say: Callable[[str, str], None],
         interrupt_run: Callable[[], None] = _interrupt_run,
+        redactor: Redactor | None = None,
     ) -> None:
-        """Ask nothing yet; `say` writes a line under a stage."""
+        """Ask nothing yet; `say` writes a line under a stage.
+
+        Without `redactor`, no secrets are known; no question shows one, and none sends one.
+        """
         self._dialogue = dialogue
+        self._redactor = redactor if redactor is not None else Redactor({})
         self._say = say
         self._interrupt_run = interrupt_run
         self._interruptions: int = 0
@@ -86,12 +93,13 @@ class Questions:
         if not self.is_attended():
             return unanswered(question, self._say)
         try:
-            fields = _checked(question)
+            fields = _checked(question, self._redactor)
         except FormError as problem:
             return _declined(question, str(problem), self._say)
         if self._waiting >= WAITING_MAX:
             why = f"{WAITING_MAX} questions are waiting already"
             return _declined(question, why, self._say)
+        question = replace(question, message=self._redactor.text(question.message))
         try:
             async with self._asking() as dialogue:
                 if question.url is not None:
@@ -111,7 +119,9 @@ class Questions:
         if not changes or not self.is_attended():
             return False
         text = _heading(changes[0].server, "has changed tools that you have used")
-        text += changes_text(changes) + keys("y: use them as they are now", "n: leave them out")
+        redact = self._redactor.text
+        shown = [replace(c, before=redact(c.before), after=redact(c.after)) for c in changes]
+        text += changes_text(shown) + keys("y: use them as they are now", "n: leave them out")
         with contextlib.suppress(Declined, Cancelled):
             async with self._asking() as dialogue:
                 dialogue.write(text)
@@ -119,21 +129,26 @@ class Questions:
         return False
 
     async def allow(
-        self, tool: str, doubt: Doubt, always: Permission, change: FileChange | None = None
+        self,
+        tool: str,
+        doubts: Sequence[Doubt],
+        always: Sequence[Permission],
+        change: FileChange | None = None,
     ) -> Leave | None:
-        """The user's answer to a doubt (`core.provenance.guard.AskLeave`).
+        """The user's answer to the doubts about a call (`core.provenance.guard.AskLeave`).
 
         Shown are all arguments of the call, and of the file that it writes the `change`. None:
         nobody is there, or it is too much to be checked by eye, and nothing was asked.
         """
         too_long = (
-            len(doubt.value) > URL_CHARACTERS_MAX or len(call_arguments(doubt)) > ARGUMENTS_MAX
+            any(len(doubt.value) > URL_CHARACTERS_MAX for doubt in doubts)
+            or len(call_arguments(doubts[0])) > ARGUMENTS_MAX
         )
         if too_long or not self.is_attended():
             return None
         with contextlib.suppress(Declined, Cancelled):
             async with self._asking() as dialogue:
-                return await leave_given(dialogue, tool, doubt, always, change)
+                return await leave_given(dialogue, tool, doubts, always, change)
         return Leave("no")
 
     async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:
@@ -144,7 +159,7 @@ class Questions:
         Raises:
             CancelledError: Ctrl-C; what asks ends with the run.
         """
-        lines = text.split("\n")
+        lines = self._redactor.text(text).split("\n")
         left = max(len(lines) - FIRST_LINES, 0)
         more = f"({counted(left, 'more line')}; look into it first)\n" if left else ""
         first = shorten("\n".join(lines[:FIRST_LINES]), FIRST_CHARACTERS)
@@ -169,7 +184,7 @@ class Questions:
         """
         if not self.is_attended():
             return None
-        shown = quoted(question[:MESSAGE_CHARACTERS_MAX])
+        shown = quoted(self._redactor.text(question)[:MESSAGE_CHARACTERS_MAX])
         with contextlib.suppress(Declined, Cancelled):
             async with self._asking() as dialogue:
                 asks = heading("before it goes on,", "the model asks")
@@ -223,8 +238,8 @@ async def _opened(dialogue: Dialogue) -> AsyncGenerator[None]:
             raise
 
 
-def _checked(question: Question) -> tuple[FormField, ...]:
-    """The fields of a question that can be asked.
+def _checked(question: Question, redactor: Redactor) -> tuple[FormField, ...]:
+    """The fields of a question that can be asked, without secrets of ours.
 
     Raises:
         FormError: it can't.
@@ -232,12 +247,32 @@ def _checked(question: Question) -> tuple[FormField, ...]:
     if len(question.message) > MESSAGE_CHARACTERS_MAX:
         raise FormError(f"its message has over {MESSAGE_CHARACTERS_MAX:,} characters")
     if question.url is None:
-        return read_form(question.fields)
+        return tuple(_without_secrets(field, redactor) for field in read_form(question.fields))
+    if redactor.text(question.url) != question.url:
+        raise FormError("its URL holds a secret of yours")
     if len(question.url) > URL_CHARACTERS_MAX:
         raise FormError(f"its URL has over {URL_CHARACTERS_MAX:,} characters")
     if _host(question.url) is None:
         raise FormError("its URL is not one that a browser may be given (http or https)")
     return ()
+
+
+def _without_secrets(field: FormField, redactor: Redactor) -> FormField:
+    """The field with its texts redacted, and no default that holds a secret.
+
+    Raises:
+        FormError: one of its choices does, and choosing it would send that.
+    """
+    redact = redactor.text
+    if any(redact(choice.value) != choice.value for choice in field.choices):
+        raise FormError("one of its choices holds a secret of yours")
+    return replace(
+        field,
+        title=redact(field.title),
+        description=redact(field.description),
+        choices=tuple(replace(one, title=redact(one.title)) for one in field.choices),
+        default=field.default if redactor.json(field.default) == field.default else None,
+    )
 
 
 def _host(url: str) -> str | None:

@@ -185,14 +185,16 @@ def target_text(permission: Permission) -> str:
     return _TARGETS[permission.kind].format(on_one_line(permission.shown))
 
 
-def leave_text(tool: str, doubt: Doubt, change: FileChange | None, *, is_whole: bool) -> str:
-    """The question before the last lines: tool, all arguments, difference, and why it is asked.
+def leave_text(
+    tool: str, doubts: Sequence[Doubt], change: FileChange | None, *, is_whole: bool
+) -> str:
+    """The question before the last lines: tool, all arguments, difference, all that is doubted.
 
     `is_whole`: as much of each argument as can be shown; else its beginning.
     """
     server, _, name = tool.partition(".")
     asks = heading("the plan", f"wants to call {_named(name)} of server {_named(server)}")
-    arguments = call_arguments(doubt)
+    arguments = call_arguments(doubts[0])
     call = fields_text(
         (
             (_name_text(name, value), _value_text(value, is_whole))
@@ -202,14 +204,21 @@ def leave_text(tool: str, doubt: Doubt, change: FileChange | None, *, is_whole: 
     )
     most = LINES_MAX if is_whole else CHANGE_LINES_FOLDED
     differs = "" if change is None else change_text(change, most)
-    why = _filled(f"Why you are asked: {_WHY[doubt.kind]}.")
+    why = _why(doubts[0], "Why you are asked", arguments)
+    why += "".join(_why(doubt, "And", arguments) for doubt in doubts[1:])
+    if any(doubt.kind != "tool" for doubt in doubts):
+        why += _filled("Text that was read may have asked for it.")
+    return f"{asks}{call}{differs}{why}"
+
+
+def _why(doubt: Doubt, lead: str, arguments: JsonObject) -> str:
+    """Why a call is doubted; of a value in it, which, and what is odd about it."""
+    why = _filled(f"{lead}: {_WHY[doubt.kind]}.")
     if doubt.kind == "tool":
-        return f"{asks}{call}{differs}{why}"
+        return why
     is_seen = [*arguments.values()] == [doubt.value] and len(doubt.value) <= LINE_CHARACTERS_MAX
     value = "" if is_seen else quoted(doubt.value)
-    warnings = url_warnings(doubt.value) if doubt.kind == "url" else ""
-    may_be_read = _filled("Text that was read may have asked for it.")
-    return f"{asks}{call}{differs}{why}{value}{warnings}{may_be_read}"
+    return why + value + (url_warnings(doubt.value) if doubt.kind == "url" else "")
 
 
 def _name_text(name: str, value: Json) -> str:

@@ -1,5 +1,9 @@
 """What keys do at the prompt beyond what prompt_toolkit has them do."""
 
+import os
+import shlex
+from collections.abc import Callable
+from shutil import which
 from typing import Final
 
 from prompt_toolkit.application import get_app
@@ -20,14 +24,47 @@ from prompt_toolkit.keys import Keys
 from modules.terminal.input.pastes import Pastes
 from modules.terminal.input.repl import WayOut
 
+_EDITORS: Final = (
+    "/usr/bin/editor",
+    "/usr/bin/nano",
+    "/usr/bin/pico",
+    "/usr/bin/vi",
+    "/usr/bin/emacs",
+)
+"""What prompt_toolkit falls back on."""
+
+NO_EDITOR: Final = "no editor could be started: say in $VISUAL or $EDITOR which to use"
+
 _TYPING: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
 
 
-def prompt_keys(pastes: Pastes, way_out: WayOut) -> KeyBindings:
-    """New lines, folded pastes, the editor, and Ctrl-C."""
+def has_editor() -> bool:
+    """Whether one of those that prompt_toolkit tries is there; it does not tell."""
+    named = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
+    try:
+        programs = [words[0] for words in map(shlex.split, named) if words]
+    except ValueError:  # a quote that nothing closes
+        return False
+    return any(map(which, (*programs, *_EDITORS)))
+
+
+def prompt_keys(
+    pastes: Pastes,
+    way_out: WayOut,
+    tell: Callable[[str], None],
+    can_edit: Callable[[], bool] = has_editor,
+) -> KeyBindings:
+    """New lines, folded pastes, the editor, and Ctrl-C; `tell` says why there is no editor."""
     keys = KeyBindings()
     _add_line_keys(keys)
     _add_paste_keys(keys, pastes)
+
+    @keys.add("c-g", filter=_TYPING & ~has_selection)
+    def _edit(event: KeyPressEvent) -> None:
+        if can_edit():
+            event.app.create_background_task(_edited(event.current_buffer, pastes))
+        else:
+            tell(NO_EDITOR)
 
     @keys.add("c-c", filter=_TYPING)
     def _cancel(event: KeyPressEvent) -> None:
@@ -82,10 +119,6 @@ def _add_paste_keys(keys: KeyBindings, pastes: Pastes) -> None:
         buffer = event.current_buffer
         mark = pastes.mark_before(buffer.document.text_before_cursor)
         buffer.delete_before_cursor(len(mark))
-
-    @keys.add("c-g", filter=_TYPING & ~has_selection)
-    def _edit(event: KeyPressEvent) -> None:
-        event.app.create_background_task(_edited(event.current_buffer, pastes))
 
 
 def _complete_at_once(buffer: Buffer) -> None:

@@ -4,14 +4,11 @@ It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is show
 stdout carries answers only.
 """
 
-import os
-import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
-from shutil import which
 from typing import Final
 
 from prompt_toolkit import PromptSession
@@ -31,7 +28,7 @@ from core.errors import UsageError
 from modules.terminal.input.bottom_line import bottom_text
 from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
 from modules.terminal.input.history import kept_history
-from modules.terminal.input.keys import prompt_keys
+from modules.terminal.input.keys import NO_EDITOR, has_editor, prompt_keys
 from modules.terminal.input.pastes import Pastes
 from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
@@ -48,15 +45,6 @@ TOLD_CHARACTERS: Final = 80
 CONTINUED: Final = f"{'…':>{len(PROMPT) - 1}} "
 """Stands before every line of a request but the first."""
 
-_EDITORS: Final = (
-    "/usr/bin/editor",
-    "/usr/bin/nano",
-    "/usr/bin/pico",
-    "/usr/bin/vi",
-    "/usr/bin/emacs",
-)
-"""What prompt_toolkit falls back on."""
-
 _STYLE: Final = Style.from_dict({"bottom-toolbar": "noreverse dim"})
 
 
@@ -71,12 +59,13 @@ class Typing:
     `redact` goes over each request before it is written to `history_file`, if there is one.
     `candidates` are asked for on a thread. `bottom` is what stands below, and `next_text` what
     the next prompt has from the beginning. `way_out` is what Ctrl-C asks
-    at an empty prompt.
+    at an empty prompt. `tell` says a line above the prompt.
     """
 
     history_file: Path | None
     redact: Callable[[str], str]
     way_out: WayOut
+    tell: Callable[[str], None]
     candidates: Candidates = field(default=lambda text: (0, []))
     bottom: Callable[[], Sequence[Part]] = _no_parts
     next_text: Callable[[], str] = str
@@ -101,7 +90,7 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
         enable_suspend=True,
         multiline=True,
         prompt_continuation=CONTINUED,
-        key_bindings=prompt_keys(pastes, way_out),
+        key_bindings=prompt_keys(pastes, way_out, typing.tell),
         editing_mode=EditingMode.VI if typing.vi_keys else EditingMode.EMACS,
         completer=_Completer(typing.candidates),
         complete_while_typing=_is_completed_while_typed,
@@ -139,22 +128,12 @@ async def edited_code(code: str) -> str:
         UnicodeDecodeError: what was saved is not UTF-8.
         UsageError: there is no editor.
     """
-    if not _has_editor():
-        raise UsageError("no editor could be started: say in $VISUAL or $EDITOR which to use")
+    if not has_editor():
+        raise UsageError(NO_EDITOR)
     buffer = Buffer(document=Document(code), tempfile_suffix=".py")
     with interrupting(lambda: None, signal.SIGINT), lending_terminal():
         await buffer.open_in_editor()
     return buffer.text
-
-
-def _has_editor() -> bool:
-    """Whether one of those that prompt_toolkit tries is there; it does not tell."""
-    named = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
-    try:
-        programs = [words[0] for words in map(shlex.split, named) if words]
-    except ValueError:  # a quote that nothing closes
-        return False
-    return any(map(which, (*programs, *_EDITORS)))
 
 
 async def plainly_typed_lines() -> AsyncIterator[str]:

@@ -121,6 +121,12 @@ def test_what_starts_the_server_is_part_of_the_key(spec: ServerSpec, tmp_path: P
     assert cache.load(replace(spec, env={"TOKEN": "another"})) == TOOLS
 
 
+def test_where_the_user_is_is_not(spec: ServerSpec, tmp_path: Path) -> None:
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(replace(spec, runs_in=tmp_path / "here"), TOOLS)
+    assert cache.load(replace(spec, runs_in=tmp_path / "there")) == TOOLS
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -178,6 +178,9 @@ class TestWhatAServerIs:
         ]
         assert {server_key(spec) for spec in same} == {server_key(SPEC)}
 
+    def test_where_the_user_is_does_not_count(self) -> None:
+        assert server_key(replace(SPEC, runs_in=Path("/elsewhere"))) == server_key(SPEC)
+
     def test_a_url_counts_without_user_and_query(self) -> None:
         web = replace(SPEC, command=(), url="https://host/mcp")
         same = [replace(web, url=u) for u in ("https://me:pw@host/mcp", "https://host/mcp?k=1#f")]

@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_a_spawned_server_speaks_through_its_pipes_and_leads_its_own_group() -> 
     assert os.getpgid(spawned.process.pid) == spawned.process.pid != os.getpgid(0)
     terminate(spawned)
     assert spawned.process.returncode == 0
+
+
+def test_it_works_where_the_user_is_and_imports_nothing_that_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "rlcompleter.py").write_text("print('hostile')", encoding="utf-8")
+    folder = ServerSpec("pwd", ("pwd",), ROOT, runs_in=tmp_path)
+    module = replace(folder, command=(sys.executable, "-m", "rlcompleter"))
+    for spec, said in ((folder, f"{tmp_path}\n".encode()), (module, b"")):
+        spawned = spawn(spec, None)
+        assert spawned.stdout.read() == said
+        terminate(spawned)
 
 
 def test_only_the_listed_variables_and_its_own_reach_the_server(

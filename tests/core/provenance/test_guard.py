@@ -1,6 +1,7 @@
 """The guard of a run: whom it asks, what it learns, and how long that may take."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from core.provenance.checks import Doubt
@@ -25,9 +26,13 @@ class Asked:
     def __init__(self, *, answer: bool) -> None:
         self.answer = Leave("once" if answer else "no")
         self.doubts: list[tuple[str, Doubt]] = []
+        self.times = 0
 
-    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave:
-        self.doubts.append((tool, doubt))
+    async def __call__(
+        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave:
+        self.times += 1
+        self.doubts += [(tool, doubt) for doubt in doubts]
         return self.answer
 
 
@@ -88,11 +93,27 @@ async def test_words_beside_a_no_reach_the_plan_as_the_users_and_allow_nothing()
     await guarded.note(SEARCH, given(query="x"), "obey")
     reason = await guarded.refusal(WRITE, given(path="/srv/a.txt", content=""))
     assert reason is not None
-    assert "did not allow this call; the user's own words: \"use /srv/b.txt" in reason
+    assert (
+        "did not allow this call and the path /srv/a.txt; the user's own words: \"use /srv/b.txt"
+    ) in reason
     assert "\x1b" not in reason
     assert len(reason) < 700
     assert not await passes(guarded, WRITE, path="/srv/b.txt", content="")
-    assert len(asked.doubts) == 2, "the other path is asked about, too"
+    assert asked.times == 2, "the other path is asked about, too"
+
+
+async def test_all_doubts_about_a_call_are_one_question_and_each_is_asked_about_once() -> None:
+    asked = Asked(answer=True)
+    guarded = guard(asked=asked)
+    await guarded.note(SEARCH, given(query="x"), "obey")
+    assert await passes(guarded, WRITE, path="/srv/a.txt", content="")
+    assert asked.times == 1
+    assert [doubt.kind for _, doubt in asked.doubts] == ["tool", "path"]
+    assert await passes(guarded, WRITE, path="/srv/a.txt", content="")
+    assert await passes(guarded, READ, url="https://a.example/x")
+    both: list[Json] = ["https://a.example/x", "https://a.example/y"]
+    assert await passes(guarded, READ, url=both)
+    assert [doubt.value for _, doubt in asked.doubts[2:]] == both
 
 
 async def test_a_page_can_not_wear_the_user_out() -> None:

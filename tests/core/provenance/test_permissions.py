@@ -2,6 +2,7 @@
 
 import json
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -33,6 +34,9 @@ MAIL = tool("send_email", "mail", to="string", body="string")
 TOOLS = ToolCatalog([READ, FETCH, LOAD, WRITE, RUN, POST, MAIL])
 
 
+HOME = ProvenancePolicy(home="/home/x", server_keys={"web": "web 1"})
+
+
 class User:
     """Says «always», or what it is told to, and counts."""
 
@@ -40,16 +44,18 @@ class User:
         self.holds: Literal["no", "once", "session", "always"] = holds
         self.asked = 0
 
-    async def __call__(self, tool: str, doubt: Doubt, always: Permission) -> Leave:
+    async def __call__(
+        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave:
         self.asked += 1
         return Leave(self.holds)
 
 
 async def guard(
-    permissions: Permissions, user: User | None = None, mode: Mode = "auto"
+    permissions: Permissions, user: User | None = None, mode: Mode = "auto", key: str = ""
 ) -> ProvenanceGuard:
-    """A run of its own, which has read a hostile page."""
-    known = Known(ProvenancePolicy(mode))
+    """A run of its own, which has read a hostile page; `key` is what the server `web` is."""
+    known = Known(ProvenancePolicy(mode, server_keys={"web": key} if key else {}))
     guarded = ProvenanceGuard(Provenance(known, user, permissions), lambda: TOOLS, ["add 5 and 7"])
     await guarded.note(READ, {"url": "https://a.example"}, "obey")
     return guarded
@@ -166,6 +172,28 @@ async def test_always_is_kept_for_the_agent_alone_and_read_anew_each_time(tmp_pa
     assert len(others.kept) == 1
 
 
+@pytest.mark.parametrize("holds", ["session", "always"])
+async def test_another_server_under_the_same_id_has_no_leave(
+    tmp_path: Path, holds: Literal["session", "always"]
+) -> None:
+    held = Permissions(tmp_path / "permissions.json", "me")
+    assert await may(await guard(held, User(holds), key="1"), READ, url="https://a.test/x")
+    assert await may(await guard(held, key="1"), READ, url="https://a.test/y")
+    assert not await may(await guard(held, key="2"), READ, url="https://a.test/y")
+
+
+async def test_what_was_kept_without_saying_for_which_server_is_asked_once_more(
+    tmp_path: Path,
+) -> None:
+    file, user = tmp_path / "permissions.json", User("always")
+    row = {"tool": "web.read", "kind": "host", "target": "https://a.test", "shown": ""}
+    file.write_text(json.dumps({"format": 1, "agents": {"me": [row]}}), encoding="utf-8")
+    for _ in range(2):
+        held = Permissions(file, "me")
+        assert await may(await guard(held, user, key="1"), READ, url="https://a.test/x")
+    assert user.asked == 1
+
+
 def test_another_agent_begins_with_what_it_may_itself(tmp_path: Path) -> None:
     held, of_session = Permissions(tmp_path / "permissions.json", "me"), Permission("a.b", "any")
     held.allow(of_session, for_good=False)
@@ -217,7 +245,7 @@ def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path
     file.write_text(json.dumps({"format": 1, "agents": {"you": rows}}), encoding="utf-8")
     permissions.allow(Permission("a.b", "any"), for_good=True)
     assert "500 permissions are kept already" in told.pop()
-    odd = [{"tool": "a.b"}, 7, {"tool": "a", "kind": "all", "target": "", "shown": ""}]
+    odd = [{"tool": "a.b"}, 7, {**rows[0], "kind": "all", "server": ""}]
     for content in ("{", "[]", json.dumps({"format": 1, "agents": {"me": odd}}), "[" * 100_000):
         file.write_text(content, encoding="utf-8")
         assert permissions.kept == ()
@@ -240,7 +268,7 @@ def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path
     ],
 )
 def test_what_the_user_names_is_a_target(typed: str, kind: str, target: str) -> None:
-    named = named_permission("web.read", typed, "/home/x")
+    named = named_permission("web.read", typed, HOME)
     assert named is not None
-    assert (named.kind, named.target) == (kind, target)
-    assert named_permission("web.read", "https://", "") is None
+    assert (named.kind, named.target, named.server) == (kind, target, "web 1")
+    assert named_permission("web.read", "https://", HOME) is None

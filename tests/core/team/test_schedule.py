@@ -127,6 +127,9 @@ async def test_what_fails_is_tried_again() -> None:
     outcome = await team.run(DIAMOND)
     assert outcome.is_complete
     assert team.states_of("b").count("running") == TRIES
+    assert outcome.attempts == {"a": 1, "b": TRIES, "c": 1, "d": 1}
+    assert outcome.seconds.keys() == outcome.attempts.keys()
+    assert all(outcome.seconds.values()), "each took a tick of the clock at least"
 
 
 async def test_what_needs_a_failed_one_is_blocked_and_the_rest_goes_on() -> None:

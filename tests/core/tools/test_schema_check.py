@@ -6,7 +6,13 @@ import pytest
 
 from core.errors import CallRefused
 from core.tools.json_schema import TEXT_CHARACTERS_A_PART, measure_value
-from core.tools.schema_check import FAULTS_TOLD, MATCHED_CHARACTERS_MAX, SchemaCheck, argument_check
+from core.tools.schema_check import (
+    FAULTS_TOLD,
+    MATCHED_CHARACTERS_MAX,
+    FullCheck,
+    SchemaCheck,
+    argument_check,
+)
 from core.tools.schema_reading import SCHEMA_PARTS_MAX, measure_schema
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -361,3 +367,22 @@ def test_a_schema_that_allows_nothing_is_told_as_that() -> None:
         CallRefused, match=r"order\(\): the arguments can have no value: the tool's"
     ):
         checked(tool({"type": "object", "enum": []}))
+
+
+class TestFullChecks:
+    """Schemas of the program's own: what can't be checked doesn't fit."""
+
+    def test_the_first_faults_are_told_by_place_without_the_values(self) -> None:
+        check = FullCheck({"items": {"type": "integer"}})
+        told = [f'/{place}: the value is not of type "integer"' for place in range(2)]
+        assert check.faults(["a secret", "b", "c"], 2) == told
+        assert check.faults([1], 2) == []
+
+    def test_a_value_that_no_validator_takes_does_not_fit(self) -> None:
+        assert FullCheck({}).faults("\ud800", 1)
+        assert SchemaCheck({}).breach("\ud800") is None, "of a server's value nothing is said"
+
+    @pytest.mark.parametrize("schema", [{"type": "nonsense"}, {"$ref": "http://127.0.0.1:9/s"}])
+    def test_what_is_no_schema_is_refused(self, schema: JsonObject) -> None:
+        with pytest.raises(ValueError, match="this is no JSON Schema: "):
+            FullCheck(schema)

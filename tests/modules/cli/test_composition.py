@@ -40,6 +40,8 @@ def policy() -> ProvenancePolicy:
         ServerSpec("math", ("npx", "server", "--root=/data"), Path("/work/here")),
         ServerSpec("all", ("serve", "/"), ROOT),
         ServerSpec("near", ("serve", "./notes"), Path("/work")),
+        ServerSpec("with me", ("serve", "."), Path("/home/x"), runs_in=Path("/users/project")),
+        ServerSpec("by me", ("serve",), Path("/home/x"), runs_in=Path("/users/project")),
         ServerSpec("wiki", (), ROOT, url="https://wiki.example/mcp"),
     ]
     return provenance_policy(profile, specs, Places(ROOT, Path("/home/x")))
@@ -59,6 +61,8 @@ def test_folders_are_everybodys_and_an_entrys_arguments_its_own() -> None:
     assert known.is_path_known("/work/here/a", "math")
     assert known.is_path_known("/data/a", "all")
     assert known.is_path_known("/work/notes/a", "near")
+    assert known.is_path_known("/users/project/a", "with me")
+    assert not known.is_path_known("/users/project/a", "by me"), "no entry names it"
     assert not known.is_path_known("/data/a", "papers")
     assert not known.is_path_known(str(ROOT / "memory"), "papers")
     assert known.is_path_known("a/b.md", "papers")
@@ -109,7 +113,7 @@ async def test_a_call_is_shown_with_its_difference_and_without_secrets(tmp_path:
     arguments: JsonObject = {"input": {"path": "a.txt", "content": "new s3cr3t-of-mine\n"}}
     doubt = Doubt("tool", "files.write_file", "key", arguments)
     always = Permission("files.write_file", "call", "key", "s3cr3t-of-mine")
-    assert await asking(person, tmp_path)("files.write_file", doubt, always) == Leave("no")
+    assert await asking(person, tmp_path)("files.write_file", [doubt], [always]) == Leave("no")
     assert "│ -old [redacted API_KEY]\n│ +new [redacted API_KEY]\n" in person.shown
     assert "s3cr3t" not in person.shown
 

@@ -1,5 +1,7 @@
 """The notes on a session's oldest exchanges: when they are made, kept, and what if they fail."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from core.base.redaction import Redactor
@@ -77,16 +79,19 @@ async def test_notes_are_kept_in_the_session_and_taken_over_into_later_ones() ->
 
 
 @pytest.mark.parametrize(
-    "reply",
+    "replies",
     [
-        "",
-        "It was request 987654321.",
-        ModelUnavailable("nobody there"),
-        BudgetSpent("the run may use no more"),
+        ["", ""],
+        ["It was request 987654321."],
+        [ModelUnavailable("nobody there")],
+        [BudgetSpent("the run may use no more")],
     ],
+    ids=["empty, twice", "invented", "outage", "budget"],
 )
-async def test_without_notes_the_oldest_are_left_out_and_that_is_said_once(reply: Reply) -> None:
-    session, history = Session(reply), talk(10)
+async def test_without_notes_the_oldest_are_left_out_and_that_is_said_once(
+    replies: Sequence[Reply],
+) -> None:
+    session, history = Session(*replies), talk(10)
     past = await session.past(history)
     assert past.summary == ""
     assert past.turns == tuple(history[past.left_out :])

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from core.turn import Exchange, TextInput
-from modules.offline.history import NO_ANSWER
+from modules.offline.history import NO_ANSWER, NOTHING_BEFORE
 from tests.modules.offline.everyday_cases import CASES
 from tests.modules.offline.plans import INTEGER, MATH_TOOLS, TEXT, Bench, plain
 
@@ -113,6 +113,14 @@ async def test_the_session_is_remembered(request_text: str, answer: str) -> None
     history = ASKED[:2] if "result" in request_text else ASKED
     outcome = await Bench().run(request_text, history=history)
     assert outcome.answer == answer, outcome.text
+
+
+@pytest.mark.parametrize("asked", ["what was the first thing I asked?", "what did you say before"])
+async def test_where_nothing_was_asked_before_that_is_said_and_nothing_is_searched(
+    asked: str,
+) -> None:
+    outcome = await Bench().run(asked, history=())
+    assert (outcome.answer, outcome.called) == (NOTHING_BEFORE, [])
 
 
 async def test_again_after_again_is_the_request_before_both() -> None:

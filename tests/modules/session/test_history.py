@@ -1,5 +1,6 @@
 """What the items of a session tell: answered requests, what was used, what was done."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import pytest
@@ -104,7 +105,7 @@ async def test_what_the_user_allows_is_kept_without_secrets(
 ) -> None:
     kept: list[MemoryItem] = []
 
-    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
         return answer
 
     async def keep(item: MemoryItem) -> None:
@@ -113,25 +114,27 @@ async def test_what_the_user_allows_is_kept_without_secrets(
 
     redactor = Redactor({"SERVICE_API_KEY": "sk-very-secret-1"})
     asking = leave_kept(ask, keep, redactor, lambda: 7.0)
-    doubt = Doubt("url", "http://x/?k=sk-very-secret-1", "key")
-    given = await asking("web.read", doubt, Permission("web.read", "host", "x", "http://x"))
+    doubts = [Doubt("url", "http://x/?k=sk-very-secret-1", "k"), Doubt("tool", "web.read", "k")]
+    given = await asking("web.read", doubts, [Permission("web.read", "host", "x", "http://x")])
     assert given == answer
     (item,) = kept
     told = item.metadata[LEAVE]
     assert isinstance(told, dict)
     assert (item.text, item.timestamp, told["holds"]) == (text, 7.0, holds)
-    assert (told["tool"], told["about"], told["for"]) == ("web.read", "url", "http://x")
+    assert (told["tool"], told["for"]) == ("web.read", "http://x")
+    assert str(told["values"]).startswith("http://x/?k=")
+    assert ";" not in str(told["values"])
     assert "sk-very-secret-1" not in str(told)
     started = note("start", user_query="x")
     assert runs_in([started, item]) == [[started, item]]
 
 
 async def test_nothing_is_kept_where_nobody_answers() -> None:
-    async def ask(tool: str, doubt: Doubt, always: Permission) -> Leave | None:
+    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
         return None
 
     async def keep(item: MemoryItem) -> None:
         raise AssertionError("there is nothing to keep")
 
     asking = leave_kept(ask, keep, Redactor({}))
-    assert await asking("web.read", Doubt("url", "x", "x"), Permission("web.read", "any")) is None
+    assert await asking("web.read", [Doubt("url", "x", "x")], []) is None

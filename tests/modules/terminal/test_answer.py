@@ -210,6 +210,7 @@ class TestDocument:
                     "seconds": 1.0,
                 },
             ],
+            "graph": None,
             "usage": {**used, "by_model": {"m": used}},
             "durations": {"total": 1.75},
         }

@@ -14,6 +14,7 @@ from modules.terminal.streams import (
 )
 from modules.terminal.tables import print_table, table
 from tests.doubles import Terminal
+from tests.screens import broken_words
 
 
 def test_a_terminal_gets_text_that_cannot_drive_it_and_a_pipe_gets_it_bare() -> None:
@@ -58,6 +59,35 @@ def test_a_table_on_a_terminal_fits_it_and_no_cell_is_markup_or_drives_it() -> N
     assert [line.strip() for line in narrow[-3:]] == ["word word word word word"] * 2 + [
         "word word"
     ]
+
+
+def test_a_narrow_table_breaks_no_word_and_then_gives_each_cell_a_line() -> None:
+    models = [
+        ("", "NAME", "STATE", "PRICE"),
+        ("*", "offline", "ready to answer", "free"),
+        ("", "gemini", "its key is not set", "-"),
+        ("", "weights", f"not there: {'x' * 40}", "not known"),
+    ]
+    beside, below = (
+        [row.rstrip() for row in table_text(models, screen_on(io.StringIO(), columns)).splitlines()]
+        for columns in (45, 30)
+    )
+    assert beside[:3] == [
+        "   NAME     STATE                       PRICE",
+        "*  offline  ready to answer             free",
+        "   gemini   its key is not set          -",
+    ]
+    assert below[:7] == [
+        "NAME   * offline",
+        "STATE  ready to answer",
+        "PRICE  free",
+        "",
+        "NAME   gemini",
+        "STATE  its key is not set",
+        "",
+    ]
+    assert broken_words(below, ["offline", "answer", "weights", "known"]) == []
+    assert "".join(below).count("x") == "".join(beside).count("x") == 40
 
 
 def test_no_color_takes_the_colours_away(monkeypatch: pytest.MonkeyPatch) -> None:

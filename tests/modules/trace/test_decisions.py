@@ -11,7 +11,7 @@ from modules.trace.decisions import Decision, board_of, decisions_of, paragraphs
 from tests.modules.trace.session_items import call, item, model_call, plan
 
 LEAVE: JsonObject = {
-    "tool": "files.write_file", "about": "tool", "value": "files.write_file", "holds": "session",
+    "tool": "files.write_file", "values": "", "holds": "session",
     "for": "/srv/x", "words": "",
 }  # fmt: skip
 

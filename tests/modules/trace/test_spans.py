@@ -5,9 +5,10 @@ import math
 import re
 from dataclasses import asdict
 
+from core.team.graph import Subtask, TaskGraph
 from core.values import Json, JsonObject
 from modules.trace.spans import Span, runs_of
-from modules.trace.text import mermaid_text, time_text, tree_text
+from modules.trace.text import graph_mermaid, mermaid_text, time_text, tree_text
 from tests.modules.trace.session_items import call, item, model_call, plan
 
 SESSION = [
@@ -161,3 +162,32 @@ def test_times_are_told_as_people_say_them() -> None:
     assert [time_text(s) for s in (0.0064, 0.25, 9.999, 12.34, 200, 90_180)] == [
         *("6 ms", "0.25 s", "10.00 s", "12.3 s", "3 min 20 s", "25 h 3 min")
     ]
+
+
+def test_a_graph_is_a_flow_chart_with_states_whose_nodes_are_no_words_of_mermaids() -> None:
+    graph = TaskGraph(
+        "compare",
+        (
+            Subtask("end", 'find "A"] --> x; <b>'),
+            Subtask("click", "find B", after=("nowhere",)),
+            Subtask("both", "join {{end.name}} and {{click}}"),
+        ),
+    )
+    assert graph_mermaid(graph).splitlines() == [
+        "flowchart TD",
+        '  t1["end · find A -- x b"]',
+        '  t2["click · find B"]',
+        '  t3["both · join end.name and click"]',
+        "  t1 --> t3",
+        "  t2 --> t3",
+    ]
+    told = graph_mermaid(graph, {"end": "completed", "click": "failed", "both": "blocked"})
+    assert '  t1["end (completed) · find A -- x b"]:::completed' in told
+    assert '  t3["both (blocked) · join end.name and click"]:::blocked' in told
+    assert [line.split()[1] for line in told.splitlines()[-3:]] == [
+        "completed",
+        "failed",
+        "blocked",
+    ]
+    pending = graph_mermaid(graph, {"end": "pending"})
+    assert pending == graph_mermaid(graph), "what has not begun has no state that shows"

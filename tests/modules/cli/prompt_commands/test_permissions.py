@@ -42,6 +42,15 @@ async def test_what_is_allowed_is_shown_with_its_target_and_taken_back(tmp_path:
                 await typed.run(line)
 
 
+async def test_what_another_server_of_that_name_was_allowed_is_said_not_to_count(
+    tmp_path: Path,
+) -> None:
+    async with Typed(tmp_path, servers=[ABLE]) as typed:
+        typed.permissions.allow(Permission("able.pid", "any", server="able 1"), for_good=True)
+        await typed.run("/permissions")
+        assert "  1  able.pid: any arguments; does not count: its server" in typed.said.pop()
+
+
 async def test_a_tool_is_allowed_by_name_with_any_arguments_or_one_target(tmp_path: Path) -> None:
     async with Typed(tmp_path, servers=[ABLE]) as typed:
         await typed.run("/permissions allow pid")

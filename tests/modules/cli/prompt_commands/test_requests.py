@@ -11,11 +11,13 @@ from core.errors import ExitCode, UsageError
 from core.events import Retrying, ToolCallFinished
 from core.ports import ModelReply
 from core.turn import Exchange, Usage
+from core.values import JsonObject
 from modules.offline.planner import OfflineModel
 from modules.session.history import exchanges, usage_of
 from modules.trace.spans import runs_of
 from tests.command_line import ROOT, SUMS, plan
 from tests.modules.cli.prompt_commands.typed import Typed
+from tests.modules.trace.session_items import item
 
 SUM = (
     "async def solve():\n    total = await tools.add(a=5, b=7)\n    return f'FINAL_ANSWER: {total}'"
@@ -123,6 +125,12 @@ async def test_a_plan_is_shown_and_runs_only_when_that_is_said(tmp_path: Path) -
         typed.said.clear()
         await typed.run("/plan")
         assert typed.said[0] == f"plan: {saying('nine').strip()}", "the last that ran"
+        of_a_part: JsonObject = {"tool_name": "solve_sandbox", "tool_args": {"plan": "of a part"}}
+        await typed.conversation.keep(
+            item(9e9, "tool_output", metadata={"subtask": "first"}, **of_a_part)
+        )
+        await typed.run("/plan")
+        assert typed.said[-2] == f"plan: {saying('nine').strip()}", "not one of a part"
 
 
 async def test_what_writing_a_plan_has_cost_is_counted(tmp_path: Path) -> None:

@@ -32,8 +32,9 @@ async def test_servers_are_shown_without_starting_any(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     async with Typed(tmp_path, servers=[server("counting", str(starts))]) as typed:
         await typed.run("/mcp")
-        hint = "one that is down starts when it is needed"
+        hint = "one that does not run starts when it is needed"
         assert typed.said[0].startswith(f"mcp: 1 server; {hint}\nNAME")
+        assert "counting  not started" in typed.said[0]
         assert not starts.exists()
 
 

@@ -163,7 +163,7 @@ async def test_how_things_are_is_a_table(tmp_path: Path) -> None:
     assert rows["model"] == "scripted: given by the program"
     assert rows["session"] == "notes"
     assert rows["CORTEX_HOME"] == str(tmp_path)
-    assert rows["servers"] == "good down"
+    assert rows["servers"] == "good not started"
     assert rows["its"] == f"file     {profile().memory_folder(tmp_path)}/notes.json"
     async with Typed(tmp_path, profile=profile().without_memory()) as typed:
         await typed.run("/status")

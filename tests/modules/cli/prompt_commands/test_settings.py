@@ -58,7 +58,7 @@ async def test_another_model_answers_the_next_request_of_the_same_session(tmp_pa
         session = typed.conversation.session_id
         other = script(tmp_path, [TWO])
         assert await typed.run(f"/model {other}") == ExitCode.ANSWERED
-        assert typed.said == [f"model: {other}: chosen by --model"]
+        assert typed.said == [f"model: {other}: chosen by /model"]
         assert before.is_closed
         assert typed.conversation.model.name == other
         assert (await typed.ask("second")).answer == "two"
@@ -68,7 +68,11 @@ async def test_another_model_answers_the_next_request_of_the_same_session(tmp_pa
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("offlin", "did you mean offline"), ("gemini", "GEMINI_API_KEY"), ("scripted:no", "no")],
+    [
+        ("offlin", "^/model: there is no model 'offlin'; did you mean offline"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("scripted:no", "no"),
+    ],
 )
 async def test_a_model_that_can_t_be_had_changes_nothing(
     name: str, why: str, tmp_path: Path

@@ -8,6 +8,7 @@ import pytest
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask
 from modules.planning.guidance.commands import COMMANDS_MAX
+from modules.planning.guidance.guide import Guide
 from tests.modules.cli.prompt_commands.typed import Typed
 from tests.modules.planning.guidance.places import put
 
@@ -87,6 +88,14 @@ async def test_only_so_many_are_read(tmp_path: Path) -> None:
         assert await typed.run("/c000") == Ask("x")
         (told,) = typed.said
         assert f"only {COMMANDS_MAX} commands" in told
+
+
+async def test_without_skills_it_is_said_where_one_goes(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        typed.conversation.guide = Guide(tmp_path, tmp_path / "work")
+        await typed.run("/skills")
+        place = tmp_path / "skills" / "NAME" / "SKILL.md"
+        assert typed.said == [f"guidance: 0 skills; put one into {place}"]
 
 
 async def test_without_a_guide_no_skill_is_listed(tmp_path: Path) -> None:

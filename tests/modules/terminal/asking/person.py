@@ -4,10 +4,14 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 
+from core.base.redaction import Redactor
 from core.mcp.hooks import Question, Reply
 from core.values import Json, JsonObject
 from modules.terminal.asking.dialogue import Declined, Dialogue, Interrupted
 from modules.terminal.asking.questions import Questions
+
+OURS = "s3cr3t-of-mine"
+REDACTOR = Redactor({"API_KEY": OURS})
 
 CTRL_C = Interrupted()
 CTRL_D = Declined()
@@ -69,4 +73,5 @@ def form(fields: JsonObject, message: str = "Well?", required: Sequence[str] = (
 
 async def ask(person: Person, asked: Question) -> Reply:
     async with asyncio.timeout(5):
-        return await Questions(person, lambda stage, text: None).ask(asked)
+        questions = Questions(person, lambda stage, text: None, redactor=REDACTOR)
+        return await questions.ask(asked)

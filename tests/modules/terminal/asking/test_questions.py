@@ -19,7 +19,16 @@ from modules.terminal.asking.questions import (
     WAITING_MAX,
     Questions,
 )
-from tests.modules.terminal.asking.person import CTRL_C, CTRL_D, Person, ask, form, question
+from tests.modules.terminal.asking.person import (
+    CTRL_C,
+    CTRL_D,
+    OURS,
+    REDACTOR,
+    Person,
+    ask,
+    form,
+    question,
+)
 
 ANY = Permission("web.read", "any")
 
@@ -285,7 +294,49 @@ class TestManyAtOnce:
 
 async def ask_back(person: Person, text: str) -> str | None:
     async with asyncio.timeout(5):
-        return await Questions(person, lambda stage, text: None).ask_back(text)
+        questions = Questions(person, lambda stage, text: None, redactor=REDACTOR)
+        return await questions.ask_back(text)
+
+
+class TestSecrets:
+    async def test_no_text_of_a_form_shows_one_of_ours(self) -> None:
+        person = Person("", "2", "y")
+        seats: JsonObject = {"type": "string", "oneOf": [
+            {"const": "a", "title": f"{OURS} row"}, {"const": "b", "title": "other"}
+        ]}  # fmt: skip
+        text: JsonObject = {"type": "string", "title": OURS, "description": f"as {OURS}"}
+        reply = await ask(
+            person, question(f"is {OURS} yours?", a={**text, "default": OURS}, seat=seats)
+        )
+        assert reply == Reply("accept", {"seat": "b"})
+        assert "│ is [redacted API_KEY] yours?\n" in person.shown
+        assert "1/2 [redacted API_KEY] (text; optional)\n│ as [redacted API_KEY]\n" in person.shown
+        assert "  1  [redacted API_KEY] row  (a)\n" in person.shown
+        assert OURS not in person.shown
+
+    async def test_a_default_that_is_one_is_not_sent_by_enter(self) -> None:
+        person = Person("")
+        assert await ask(person, question(a={"type": "string", "default": OURS})) == Reply(
+            "accept", {}
+        )
+        assert OURS not in person.shown
+
+    async def test_a_choice_or_page_that_would_send_one_is_declined(self) -> None:
+        chosen = question(a={"type": "string", "enum": ["x", OURS]})
+        page = Question("booking", "Go", url=f"https://a.test/?q={OURS}")
+        for asked in (chosen, page):
+            person = Person("y")
+            assert await ask(person, asked) == Reply("decline")
+            assert person.opened_times == 0
+
+    async def test_neither_does_a_plans_question_a_changed_tool_nor_a_projects_text(self) -> None:
+        person = Person("Ada", "n", "n")
+        assert await ask_back(person, f"who has {OURS}?") == "Ada"
+        questions = Questions(person, lambda stage, text: None, redactor=REDACTOR)
+        await questions.approve([ToolChange("notes", "read", "a", f"a {OURS}")])
+        await questions.trust("a file", f"use {OURS}", 10)
+        assert person.shown.count("[redacted API_KEY]") == 3
+        assert OURS not in person.shown
 
 
 class TestCtrlC:
@@ -306,7 +357,7 @@ class TestCtrlC:
             "ask": questions.ask(question(a={"type": "string"}, b={"type": "string"})),
             "ask_back": questions.ask_back("Which one?"),
             "approve": questions.approve([ToolChange("notes", "read", "a", "b")]),
-            "allow": questions.allow("web.read", Doubt("url", "http://x", "k"), ANY),
+            "allow": questions.allow("web.read", [Doubt("url", "http://x", "k")], [ANY]),
         }
         async with asyncio.timeout(5):
             assert await asking.pop(kind) == given

@@ -24,7 +24,7 @@ async def answered(
 ) -> Leave | None:
     async with asyncio.timeout(5):
         questions = Questions(person, lambda stage, text: None)
-        return await questions.allow("web.read", doubt, always, change)
+        return await questions.allow("web.read", [doubt], [always], change)
 
 
 async def allowed(person: Person, doubt: Doubt = URL) -> bool | None:
@@ -139,6 +139,29 @@ async def test_how_far_an_always_reaches_is_said() -> None:
     assert "a: yes in this session, A: yes always, for any address of https://a.test\\x1b[2J" in (
         " ".join(person.shown.split())
     ), shown
+
+
+async def test_all_that_is_doubted_about_a_call_is_one_question() -> None:
+    person = Person("a")
+    arguments: JsonObject = {"path": "/etc/x", "url": "http://a.test/"}
+    doubts = [
+        Doubt("tool", "web.put", "web.put", arguments),
+        Doubt("path", "/etc/x", "/etc/x", arguments),
+        Doubt("url", "http://a.test/", "http://a.test/", arguments),
+    ]
+    meant = [Permission("web.put", "call", "key", "{…}")] * 2 + [PATH]
+    async with asyncio.timeout(5):
+        questions = Questions(person, lambda stage, text: None)
+        assert await questions.allow("web.put", doubts, meant) == Leave("session")
+    shown = " ".join(person.shown.split())
+    for line in (
+        "Why you are asked: it may change something, and your request does not ask for it.",
+        "And: you have not named this path. │ /etc/x And: neither you nor a search",
+        "│ http://a.test/ Careful: the connection is not encrypted.",
+        "for exactly these arguments: {…} and the path /etc/x, whatever text goes with it",
+    ):
+        assert line in shown
+    assert shown.count("Allow it?") == shown.count("exactly these") == 1
 
 
 async def test_long_arguments_are_folded_and_shown_whole_on_a_key() -> None:
