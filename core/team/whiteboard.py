@@ -41,7 +41,7 @@ class Suggestion:
     """What a worker would have on the whiteboard.
 
     Attributes:
-        who: the worker's role.
+        who: the worker: its role, and where several have that role, what tells them apart.
         time: Unix time in seconds at which it was so.
         source: where it comes from; "" for a memory or an opinion.
     """

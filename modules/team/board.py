@@ -30,7 +30,7 @@ SOURCES_SHOWN: Final = 5
 
 
 class Coordinator:
-    """Holds the pen: `note` hears each event of a run once it has been told.
+    """Holds the pen: tells each event of a run, and writes down what it means for the team.
 
     Attributes:
         bus: carries what the coordinator and the workers say to each other.
@@ -44,10 +44,11 @@ class Coordinator:
         reviewer: Judge | None = None,
         user: Judge | None = None,
     ) -> None:
-        """Tell messages and entries by `emit`; `clock` gives Unix seconds.
+        """Tell by `emit`; `clock` gives Unix seconds.
 
         `reviewer`, then `user`, are asked where workers contradict and no rule decides.
         """
+        self._emit = emit
         self._clock = clock
         self.bus = Bus(emit)
         self.board = Whiteboard()
@@ -57,12 +58,21 @@ class Coordinator:
         self._tools: dict[str, dict[str, None]] = {}
         self._decisions = 0
 
-    async def note(self, event: Event) -> None:
-        """Write down what an event means for the team; most mean nothing.
+    async def tell(self, event: Event) -> None:
+        """Tell an event, and what it means for the team; for most that is nothing.
 
         Raises:
             BudgetSpent: the reviewer may not be asked any more.
         """
+        # Who hears of a result, and interrupts the run at once, finds its subtask at its end.
+        is_told_last = isinstance(event, SubtaskChanged)
+        if not is_told_last:
+            await self._emit(event)
+        await self._note(event)
+        if is_told_last:
+            await self._emit(event)
+
+    async def _note(self, event: Event) -> None:
         match event:
             case GraphPlanned(graph):
                 await self._write("mission", "request", graph.goal)
@@ -93,7 +103,7 @@ class Coordinator:
                 await self._write("blockers", id_, SETTLED)
             tools = [*self._tools.get(id_, ())]
             source = listed(tools[:SOURCES_SHOWN], len(tools)) if tools else ""
-            for fact in facts_in(event.text, id_, who, self._clock(), source):
+            for fact in facts_in(event.text, id_, f"{who}/{id_}", self._clock(), source):
                 self.board.suggest(fact)
             await self._facts.take_over()
         elif state == "failed":

@@ -37,6 +37,7 @@ from core.team.graph import GraphOutcome, Subtask, TaskGraph
 from core.team.schedule import DEADLINE_SECONDS, MAX_PARALLEL, GraphRun, Replan, Result
 from core.turn import RunOutcome, RunStatus, Step, TextInput, used_since
 from modules.model_manager import ModelManager, ModelPart
+from modules.team.board import Coordinator
 
 FAILURE_TEXT: Final = "earlier_failure"
 """The text that tells a further try of a subtask why the one before failed."""
@@ -201,6 +202,7 @@ class TeamRun:
             if chosen.graph is None:
                 return await self._by_one_plan(emit)
             self._plan(chosen.graph, is_users=chosen.is_users)
+            emit = Coordinator(emit).tell
             await emit(GraphPlanned(chosen.graph, chosen.notes))
             return await self._by_graph(chosen.graph, emit)
         except BudgetSpent as error:

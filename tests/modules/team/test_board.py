@@ -33,7 +33,7 @@ async def noted(*events: Event) -> tuple[Told, Coordinator]:
     told = Told()
     coordinator = Coordinator(told.emit, told.clock)
     for event in events:
-        await coordinator.note(event)
+        await coordinator.tell(event)
     return told, coordinator
 
 
@@ -63,12 +63,12 @@ async def test_a_run_of_a_team_stands_on_the_board() -> None:
         "  theirs: settled (coordinator, version 2)",
         "decisions",
         "  1: planned anew, because theirs failed: no such page (coordinator)",
-        "  facts.lease.months: «3» (analyst), not «12» (writer): a source beats a memory "
-        "(coordinator)",
+        "  facts.lease.months: «3» (analyst/ours), not «12» (writer/theirs): "
+        "a source beats a memory (coordinator)",
         "  2: judged need more: no price (reviewer)",
         "facts",
-        "  lease.months: 3 (analyst, from documents.search)",
-        "  ours.who: us (analyst, from documents.search)",
+        "  lease.months: 3 (analyst/ours, from documents.search)",
+        "  ours.who: us (analyst/ours, from documents.search)",
     ]
 
 
@@ -93,3 +93,10 @@ async def test_what_an_earlier_try_has_read_is_no_source_of_the_next() -> None:
     fact = coordinator.board.entry("facts", "ours.a")
     assert fact is not None
     assert fact.source == ""
+
+
+async def test_what_follows_from_a_subtask_s_end_is_told_before_it_and_else_behind() -> None:
+    told, _ = await noted(GraphPlanned(GRAPH), changed(OURS, "completed", "3"))
+    assert [type(event).__name__ for event in told.events] == [
+        "GraphPlanned", "BoardChanged", "BoardChanged", "MessageSent", "SubtaskChanged",
+    ]  # fmt: skip
