@@ -14,6 +14,8 @@ from core.base.clock import moment
 from core.base.frozen import frozen
 from core.base.text import counted, one_line, sentence
 from core.team.board import BoardEntry
+from core.team.bus import COORDINATOR
+from core.team.facts import SETTLED
 from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
@@ -31,7 +33,7 @@ CITED_CHARACTERS: Final = 200
 CITED_MAX: Final = 10
 
 _US: Final = "Cortex-R"
-_COORDINATOR: Final = "the coordinator"
+_COORDINATOR: Final = f"the {COORDINATOR}"
 
 
 @frozen
@@ -99,7 +101,7 @@ def board_of(run: Iterable[MemoryItem]) -> tuple[BoardEntry, ...]:
     for item in run:
         match item.metadata:
             case {"team": "SubtaskChanged", "subtask": str(id_), "state": str(state)}:
-                entry = BoardEntry("progress", id_, state, _COORDINATOR, 1, item.timestamp)
+                entry = BoardEntry("progress", id_, state, COORDINATOR, 1, item.timestamp)
             case {"team": "BoardChanged", "topic": str(name), "key": str(key), "value": str(value),
                   "who": str(who), "version": int(version)} if name in TOPICS:  # fmt: skip
                 topic = TOPICS[TOPICS.index(name)]
@@ -200,12 +202,12 @@ class _Reading:
     def _team(self, item: MemoryItem) -> None:
         match item.metadata:
             case {"team": "ActionChosen", "action": str(action), "reason": str(reason)}:
-                self._add("action", item, self._model, f"chose to answer by: {action}", reason)
+                self._add("action", item, _US, f"chose to answer by: {action}", reason)
             case {"team": "GraphPlanned", "graph": {"subtasks": list(subtasks)}, **more}:
-                what = f"split the request into {counted(len(subtasks), 'subtask')}"
+                what = f"took a graph of {counted(len(subtasks), 'subtask')}"
                 notes = more.get("notes")
                 why = "; ".join(map(str, notes)) if isinstance(notes, list) else ""
-                self._add("graph", item, self._model, what, why, [self._request])
+                self._add("graph", item, _COORDINATOR, what, why, [self._request])
             case {"team": "RoleChosen", "subtask": str(id_), "role": str(role), "reason": str(why)}:
                 self._add("role", item, _COORDINATOR, f"gave {id_} to the {role}", why)
             case {"team": "SubtaskChanged"}:
@@ -219,10 +221,11 @@ class _Reading:
                 self._add("judgement", item, "the reviewer", what, why, self._parts)
             case {"team": "BoardChanged", "topic": topic, "key": str(key), "value": str(value)}:
                 # Other decisions on the board are of events that stand here by themselves.
-                if topic == "decisions" and key.startswith("facts."):
+                verb = {"decisions": "settled", "blockers": "could not settle"}.get(str(topic))
+                if verb is not None and key.startswith("facts.") and value != SETTLED:
                     about = [e for e in self._entries if f"facts.{e.metadata.get('key')}" == key]
                     who = f"the {_text(item.metadata.get('who'))}"
-                    self._add("contradiction", item, who, f"settled {key}", value, about)
+                    self._add("contradiction", item, who, f"{verb} {key}", value, about)
                 self._entries.append(item)
             case _:
                 pass

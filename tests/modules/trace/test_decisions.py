@@ -54,6 +54,8 @@ IN_PARTS = [
     entry("facts", "months", "3", "writer"),
     entry("facts", "months", "12", "analyst", 2),
     entry("decisions", "facts.months", "«12», not «3»: a source beats a memory", "coordinator"),
+    entry("blockers", "facts.price", "nobody can say which is right", "coordinator"),
+    entry("blockers", "facts.months", "settled", "coordinator"),
     entry("decisions", "1", "planned anew", "coordinator"),
     team("Judged", verdict="need_more", reason="no price"),
     item(108, "final_answer", final_answer="12 beats 3", user_query="compare"),
@@ -105,18 +107,21 @@ def test_evidence_is_cited_by_the_number_of_its_item() -> None:
 
 def test_a_team_s_decisions_are_told_with_what_they_rest_on() -> None:
     assert told(IN_PARTS) == [
-        "m chose to answer by: graph: two parts.",
-        "m split the request into 2 subtasks: sum joined.",
+        "Cortex-R chose to answer by: graph: two parts.",
+        "The coordinator took a graph of 2 subtasks: sum joined.",
         "The coordinator gave ours to the analyst: reads documents.",
         "m chose plan 1.1 (in ours).",
         "The coordinator planned anew, as theirs failed: no page.",
         "The coordinator settled facts.months: «12», not «3»: a source beats a memory.",
+        "The coordinator could not settle facts.price: nobody can say which is right.",
         "The reviewer judged: need more: no price.",
         "The coordinator answered: 12 beats 3.",
     ]
     assert [c.item for c in of_kind(IN_PARTS, "replanning").evidence] == [7, 8]
-    assert [c.item for c in of_kind(IN_PARTS, "contradiction").evidence] == [9, 10, 11]
-    assert [c.item for c in of_kind(IN_PARTS, "judgement").evidence] == [6, 7, 13]
+    (run,) = decisions_of(IN_PARTS)
+    settled = next(each for each in run.decisions if each.kind == "contradiction")
+    assert [c.item for c in settled.evidence] == [9, 10, 11]
+    assert [c.item for c in of_kind(IN_PARTS, "judgement").evidence] == [6, 7, 15]
 
 
 def test_a_run_without_an_answer_says_so_and_one_that_nobody_answered() -> None:
@@ -149,8 +154,11 @@ def test_the_board_is_what_was_written_last_under_each_key() -> None:
     entries = board_of(IN_PARTS)
     assert board_text(entries).splitlines() == [
         "progress",
-        "  ours: completed (the coordinator)",
-        "  theirs: failed (the coordinator)",
+        "  ours: completed (coordinator)",
+        "  theirs: failed (coordinator)",
+        "blockers",
+        "  facts.price: nobody can say which is right (coordinator, from docs.search)",
+        "  facts.months: settled (coordinator, from docs.search)",
         "decisions",
         "  facts.months: «12», not «3»: a source beats a memory (coordinator, from docs.search)",
         "  1: planned anew (coordinator, from docs.search)",
