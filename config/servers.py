@@ -1,5 +1,7 @@
 """One MCP server: its keys in the profile, and how it is started, reached and bounded."""
 
+import hashlib
+import json
 import keyword
 import os
 import re
@@ -10,6 +12,7 @@ from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
@@ -17,6 +20,7 @@ from config.checking import Count, Seconds, Section
 from config.http_address import header_problem, url_problem
 from config.variables import Expander
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
 StartMode: TypeAlias = Literal["lazy", "eager"]
@@ -50,7 +54,7 @@ MAX_ID_CHARACTERS = 64
 
 ID_FORM = "a name starts with a letter and holds letters, digits, '-' and '_'"
 
-_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_ID = lazy_pattern(r"[A-Za-z][A-Za-z0-9_-]*")
 
 _FETCHING = (
     *(
@@ -116,6 +120,16 @@ class ServerSpec:
     problem: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     runs_in: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """What the server is: its id, and a hash of what it runs and where, or of its URL.
+
+        A URL counts without user, query and fragment, which may hold secrets; neither values of
+        environment variables nor headers count.
+        """
+        runs = [_bare(self.url)] if self.url is not None else [list(self.command), str(self.cwd)]
+        return f"{self.id} {hashlib.sha256(json.dumps(runs).encode()).hexdigest()[:32]}"
 
     @property
     def folder(self) -> Path:
@@ -310,6 +324,11 @@ class ServerEntry(Section):
         path = _find_script(expander.text("script", self.script), cwd, profile_folder)
         is_ours = command == sys.executable and _lies_in(path, root / "servers")
         return (command, str(path), *args), is_ours
+
+
+def _bare(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _users_folder(command: Sequence[str], root: Path) -> Path | None:

@@ -10,14 +10,11 @@ replace this one.
 """
 
 import asyncio
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from config.servers import ServerSpec
 from core.base.frozen import frozen
@@ -134,7 +131,7 @@ class ToolPins:
             added[:] = [f"'{name}'" for name in pins] if known else added
             return pins
 
-        known = self._store.known(server_key(spec), choose)
+        known = self._store.known(spec.key, choose)
         if added:
             seen.notes.append(
                 f"server '{spec.id}' offers what it did not have at first: {_some(added)}"
@@ -164,7 +161,7 @@ class ToolPins:
             await asyncio.to_thread(self._pin, spec, changes)
             return [], [f"{_changed(spec, changes)}; accepted, as {ALLOW_OPTION} says"]
         new = [change for change in changes if not self._has_declined(spec, change)]
-        key = server_key(spec)
+        key = spec.key
         if self._refusals[key] >= REFUSALS_MAX:
             return [change.name for change in changes], []
         if new and await approve([change.shown for change in new]):
@@ -183,27 +180,12 @@ class ToolPins:
         return [change.name for change in changes], notes if new else []
 
     def _has_declined(self, spec: ServerSpec, change: _Change) -> bool:
-        return change.sha256 in self._declined.get((server_key(spec), change.name), ())
+        return change.sha256 in self._declined.get((spec.key, change.name), ())
 
     def _pin(self, spec: ServerSpec, changes: Sequence[_Change]) -> None:
         """Accept these definitions, whatever was pinned before; blocks."""
         pins = {change.name: Pin(change.sha256, change.shown.after) for change in changes}
-        self._store.put(server_key(spec), lambda known: _within_room(known, pins))
-
-
-def server_key(spec: ServerSpec) -> str:
-    """What a server is: its id, and a hash of what it runs and where, or of its URL.
-
-    A URL counts without user, query and fragment, which may hold secrets; neither values of
-    environment variables nor headers count.
-    """
-    runs = [_bare(spec.url)] if spec.url is not None else [list(spec.command), str(spec.cwd)]
-    return f"{spec.id} {hashlib.sha256(json.dumps(runs).encode()).hexdigest()[:32]}"
-
-
-def _bare(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        self._store.put(spec.key, lambda known: _within_room(known, pins))
 
 
 def _hashed(spec: ServerSpec, tools: Mapping[str, ToolSpec]) -> _Seen:

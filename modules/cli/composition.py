@@ -20,7 +20,7 @@ from core.base.text import listed
 from core.dispatch.hooks import DispatcherHooks, ToolChange
 from core.dispatch.known_tools import ToolCache
 from core.dispatch.start_failures import StartFailures
-from core.dispatch.tool_pins import ToolPins, server_key
+from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
@@ -279,7 +279,7 @@ def provenance_policy(
         folders=folders,
         texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
         relative_to=dict.fromkeys(readers, folders),
-        server_keys={spec.id: server_key(spec) for spec in specs},
+        server_keys={spec.id: spec.key for spec in specs},
         home=_home_folder(),
         approvals=profile.security.approvals,
         approved=tuple(approved),

@@ -1,4 +1,4 @@
-"""The coordinator's book-keeping: from what happens in a team, its messages and its whiteboard."""
+"""The coordinator's book-keeping: what happens in a team, written on its whiteboard."""
 
 import time
 from typing import Final
@@ -20,7 +20,6 @@ from core.events import (
 from core.team.board import Topic
 from core.team.bus import COORDINATOR, Bus
 from core.team.facts import SETTLED, Facts, Judge, facts_in
-from core.team.messages import Message, MessageKind
 from core.team.whiteboard import Whiteboard
 
 WORKER: Final = "worker"
@@ -96,9 +95,7 @@ class Coordinator:
         await self._write("progress", id_, state, who)
         if state == "running":
             self._tools.pop(id_, None)
-            await self._say("task", id_, event.subtask.description, COORDINATOR, who)
         elif state == "completed":
-            await self._say("result", id_, event.text, who, COORDINATOR)
             if self.board.entry("blockers", id_) is not None:
                 await self._write("blockers", id_, SETTLED)
             tools = [*self._tools.get(id_, ())]
@@ -107,13 +104,7 @@ class Coordinator:
                 self.board.suggest(fact)
             await self._facts.take_over()
         elif state == "failed":
-            await self._say("failure", id_, event.text, who, COORDINATOR)
             await self._write("blockers", id_, event.text, who)
-
-    async def _say(
-        self, kind: MessageKind, subtask: str, text: str, sender: str, receiver: str
-    ) -> None:
-        await self.bus.send(Message(sender, receiver, kind, subtask, text, self._clock()))
 
     async def _decide(self, what: str, who: str = COORDINATOR) -> None:
         self._decisions += 1

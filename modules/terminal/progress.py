@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, counted, one_line, seconds_text
+from core.base.text import clause, counted, lazy_pattern, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
@@ -78,7 +77,7 @@ CALL_PROGRESS_LINES: Final = 20
 REASON_RECOGNISED_CHARACTERS: Final = 60
 """So much of a failed call's reason, found in the message that ends a run, is the same reason."""
 
-_BEGINNING: Final = re.compile(r" +|(?=- )")
+_BEGINNING: Final = lazy_pattern(r" +|(?=- )")
 """What an entry of a list begins with: what goes on of it stands further in."""
 
 CODE_LINES: Final = 200

@@ -67,7 +67,7 @@ _LITERAL_ANSWER: Final = lazy_pattern(
 _TELLS_NOTHING: Final = ("async def solve", "import ", "from ", "```", "#")
 
 _ESCAPES: Final = {"\\n": "\n", "\\t": " ", '\\"': '"', "\\'": "'", "\\\\": "\\"}
-_ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPES)))
+_ESCAPE: Final = lazy_pattern("|".join(map(re.escape, _ESCAPES)))
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 from config.servers import ServerSpec
 from core.dispatch.definitions import definition_text
 from core.dispatch.hooks import ToolChange
-from core.dispatch.tool_pins import Admitted, ToolPins, server_key
+from core.dispatch.tool_pins import Admitted, ToolPins
 from core.tools.spec import ToolSpec
 from tests.core.dispatch.pinned_tools import (
     POISONED,
@@ -176,15 +176,15 @@ class TestWhatAServerIs:
             replace(SPEC, env={"TOKEN": "1"}, headers={"a": "b"}, description="x"),
             replace(SPEC, concurrent_calls=1, origin="elsewhere"),
         ]
-        assert {server_key(spec) for spec in same} == {server_key(SPEC)}
+        assert {spec.key for spec in same} == {SPEC.key}
 
     def test_where_the_user_is_does_not_count(self) -> None:
-        assert server_key(replace(SPEC, runs_in=Path("/elsewhere"))) == server_key(SPEC)
+        assert replace(SPEC, runs_in=Path("/elsewhere")).key == SPEC.key
 
     def test_a_url_counts_without_user_and_query(self) -> None:
         web = replace(SPEC, command=(), url="https://host/mcp")
         same = [replace(web, url=u) for u in ("https://me:pw@host/mcp", "https://host/mcp?k=1#f")]
-        assert {server_key(spec) for spec in same} == {server_key(web)}
+        assert {spec.key for spec in same} == {web.key}
 
     @pytest.mark.parametrize(
         "other",
@@ -198,7 +198,7 @@ class TestWhatAServerIs:
         ],
     )
     def test_what_runs_where_is(self, other: ServerSpec) -> None:
-        assert server_key(other) != server_key(SPEC)
+        assert other.key != SPEC.key
 
 
 class TestPersistence:

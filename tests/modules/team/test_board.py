@@ -1,4 +1,4 @@
-"""The coordinator: what it writes down of a team's events, and what it and the workers say."""
+"""The coordinator: what it writes down of a team's events."""
 
 from core.events import (
     Event,
@@ -72,19 +72,6 @@ async def test_a_run_of_a_team_stands_on_the_board() -> None:
     ]
 
 
-async def test_tasks_results_and_failures_are_messages() -> None:
-    told, _ = await noted(
-        changed(OURS, "running"), changed(OURS, "failed", "no page"),
-        changed(THEIRS, "running"), changed(THEIRS, "completed", "12"),
-    )  # fmt: skip
-    assert [(m.sender, m.receiver, m.kind, m.correlation, m.text) for m in told.messages] == [
-        ("coordinator", "worker", "task", "ours", "read our lease"),
-        ("worker", "coordinator", "failure", "ours", "no page"),
-        ("coordinator", "writer", "task", "theirs", "read theirs"),
-        ("writer", "coordinator", "result", "theirs", "12"),
-    ]
-
-
 async def test_what_an_earlier_try_has_read_is_no_source_of_the_next() -> None:
     _, coordinator = await noted(
         changed(OURS, "running"), called(OURS, "web.fetch"),
@@ -98,5 +85,5 @@ async def test_what_an_earlier_try_has_read_is_no_source_of_the_next() -> None:
 async def test_what_follows_from_a_subtask_s_end_is_told_before_it_and_else_behind() -> None:
     told, _ = await noted(GraphPlanned(GRAPH), changed(OURS, "completed", "3"))
     assert [type(event).__name__ for event in told.events] == [
-        "GraphPlanned", "BoardChanged", "BoardChanged", "MessageSent", "SubtaskChanged",
+        "GraphPlanned", "BoardChanged", "BoardChanged", "SubtaskChanged",
     ]  # fmt: skip
