@@ -296,7 +296,9 @@ class TeamRun:
         """The profile's team, and how it works; `model` judges, where it reads texts."""
 
         async def note(event: RoleChosen) -> None:
-            self._roles[event.subtask] = event.role
+            before = self._roles.setdefault(event.subtask, event.role)
+            if event.role not in before.split(", "):  # a committee, or another try
+                self._roles[event.subtask] = f"{before}, {event.role}"
             await coordinator.tell(event)
 
         section = self._whole.agent_profile.team

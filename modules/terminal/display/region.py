@@ -85,7 +85,7 @@ def terminal_size() -> Size:
     return Size(columns or 80, rows or 24)
 
 
-_NARROW: Final = lazy_pattern("[ -~·…→✓✗─│━╌\u2800-\u28ff]*")
+_NARROW: Final = lazy_pattern("[ -~·…→✓✗─│└━╌\u2800-\u28ff]*")
 """Characters of one column each."""
 
 
@@ -99,6 +99,12 @@ def fitting(text: str, columns: int) -> str:
     if _NARROW.fullmatch(text[: max(columns, 0) + 1]):
         return text[: max(columns, 0)]
     return _screen().fitting(text, columns)
+
+
+def cut(text: str, columns: int) -> str:
+    """The text, or its beginning and "…" where it takes more than so many columns."""
+    shown = fitting(text, columns)
+    return text if shown == text else f"{fitting(text, columns - 1)}…"
 
 
 def _screen():

@@ -77,9 +77,8 @@ class Played:
         self.others = others or {}
         self.events: list[Event] = []
         self.completed = asyncio.Event()
-        self.model = ScriptedModel(
-            {"decision": [*paced, *([reply] * calls)], "text": [ruling] if ruling else []}
-        )
+        text = [ruling] if ruling else []
+        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
             profile().model_copy(update={"team": team or TeamSection()}),
             ModelManager(self.model, limits=limits or RunLimits()),
@@ -314,6 +313,8 @@ async def test_a_committee_votes_and_the_answer_says_who_disagrees(tmp_path: Pat
     played = Played(tmp_path, replies, team=section)
     outcome = await played.ask(TaskGraph("one", (FIRST,)))
     assert outcome.answer == "42\n\n(first: coordinator decides: 2 of 3 agree; bob says: 41)"
+    assert outcome.graph is not None
+    assert outcome.graph.roles == {"first": "ann, bob, generalist"}
     assert outcome.usage.model_calls == 3
 
 
