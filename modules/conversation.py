@@ -64,6 +64,7 @@ from modules.session.history import exchanges, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
+from modules.team.needs import AskPerson
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -101,6 +102,7 @@ class Conversation:
         document_folders: where the documents lie that answers name as their sources.
         permissions: what the user has allowed.
         guide: what user and project have written for models that read.
+        ask_person: puts to the user what a part of a request needs of a person.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Conversation:
         permissions: Permissions | None = None,
         guide: Guide | None = None,
         model_named: Callable[[str], ModelManager] | None = None,
+        ask_person: AskPerson | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -151,6 +154,7 @@ class Conversation:
         self._demands = demands or Demands()
         self._model_named = model_named
         self.guide = guide
+        self.ask_person = ask_person
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -436,7 +440,7 @@ class Conversation:
             return AgentLoop(prepared.context)
         from modules.team.run import TeamRun, TeamSettings, given_graph
 
-        settings = TeamSettings(model_named=self._model_named)
+        settings = TeamSettings(model_named=self._model_named, ask=self.ask_person)
         choose, make_parts = given_graph(graph), prepared.make_parts
         return TeamRun(prepared.context, self.model, make_parts, choose, settings)
 

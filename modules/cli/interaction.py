@@ -22,6 +22,7 @@ from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
+from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
 from modules.cli.composition import (
@@ -115,8 +116,10 @@ def without_seed(seed: int | None, model: ModelManager) -> str | None:
     return f"--seed has no effect on {' and '.join(names)}, which takes none"
 
 
-def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
-    """Answer the request, with what stands on stdin beside it.
+def answer(
+    request: str, setting: Setting, waits: Waits, graph: TaskGraph | None = None
+) -> ExitCode:
+    """Answer the request, with what stands on stdin beside it; by the user's graph, where given.
 
     `waits` names what is waited for before there is a display.
     """
@@ -130,7 +133,7 @@ def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
     # What is left is told in any case.
     if beside.note and not (beside.text and setting.arguments.quiet):
         interaction.progress.say("stdin", beside.note)
-    return interaction.run(_answer(interaction, request, beside))
+    return interaction.run(_answer(interaction, request, beside, graph))
 
 
 def is_lone_word(request: str) -> bool:
@@ -154,11 +157,14 @@ def _ask_about(word: str, interaction: "Interaction") -> None:
         raise UsageError("nothing was sent; agent.py --help lists the commands")
 
 
-async def _answer(interaction: "Interaction", request: str, beside: Beside) -> ExitCode:
+async def _answer(
+    interaction: "Interaction", request: str, beside: Beside, graph: TaskGraph | None
+) -> ExitCode:
     conversation = interaction.conversation
+    texts = (beside.text,) if beside.text else ()
     with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
         async with conversation:
-            outcome = await conversation.ask(request, (beside.text,) if beside.text else ())
+            outcome = await conversation.ask(request, texts, graph=graph)
             code = interaction.report(outcome)
             marks.debug("answered")
     marks.debug("closed")
@@ -233,6 +239,7 @@ class Interaction:
             permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
             lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
+            questions.ask_for if questions is not None else None,
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
