@@ -408,6 +408,9 @@ class TeamSection(Section):
     """Subtasks that run at the same time."""
     deadline_seconds: Seconds = 600.0
     """Of one run of one subtask."""
+    ask_seconds: Seconds = 300.0
+    """How long a person is waited for who has to allow or answer something; then the subtask's own
+    default counts."""
     pattern: Literal["coordinator", "committee", "bids"] = "coordinator"
     """`coordinator`: the role that fits best does a subtask; `committee`: several roles do it, and
     vote; `bids`: each role says how well it fits and what it takes, and the best gets it."""

@@ -25,6 +25,7 @@ from modules.cli.command_line import (
     Arguments,
     OutputFormat,
     find_command,
+    output_of,
     parse_arguments,
     parse_command,
     run_command,
@@ -58,6 +59,7 @@ def run_agent(argv: Sequence[str]) -> int:
             output = "text"  # each command has JSON of its own
             with writing_stdout():
                 found = parse_command(words, program)
+            output = output_of(found)
             places = find_places(os.environ)
             return int(run_command(found, places, complaints, os.environ))
         with writing_stdout():

@@ -65,6 +65,7 @@ from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
 from modules.team.choosing import WORTH_A_LOOK_CHARACTERS, choose_action
+from modules.team.needs import AskPerson
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -102,6 +103,7 @@ class Conversation:
         document_folders: where the documents lie that answers name as their sources.
         permissions: what the user has allowed.
         guide: what user and project have written for models that read.
+        ask_person: puts to the user what a part of a request needs of a person.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class Conversation:
         permissions: Permissions | None = None,
         guide: Guide | None = None,
         model_named: Callable[[str], ModelManager] | None = None,
+        ask_person: AskPerson | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -152,6 +155,7 @@ class Conversation:
         self._demands = demands or Demands()
         self._model_named = model_named
         self.guide = guide
+        self.ask_person = ask_person
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -443,7 +447,7 @@ class Conversation:
 
         writer = writer_for(context)
         choose = writer.choose if graph is None else given_graph(graph)
-        settings = TeamSettings(writer.replan, self._model_named)
+        settings = TeamSettings(writer.replan, self._model_named, self.ask_person)
         return TeamRun(context, self.model, make_parts, choose, settings)
 
     async def _guided(self, request: str) -> Guided:

@@ -29,6 +29,9 @@ _REFERENCE: Final = lazy_pattern(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+)
 
 Need: TypeAlias = Literal["approval", "input"]
 
+INPUT: Final = "input"
+"""`{{input}}` in a subtask that needs an input stands for what the person says."""
+
 SubtaskState: TypeAlias = Literal[
     "pending",  # something that it needs is not there yet
     "ready",  # it waits for its turn
@@ -72,8 +75,16 @@ class Subtask:
     @property
     def references(self) -> tuple[tuple[str, str], ...]:
         """The (id, field) pairs that its description refers to, each once; the field may be ""."""
-        found = ((id_, field or "") for id_, field in _REFERENCE.findall(self.description))
+        found = (
+            (id_, field or "")
+            for id_, field in _REFERENCE.findall(self.description)
+            if not self.means_input(id_)
+        )
         return tuple(dict.fromkeys(found))
+
+    def means_input(self, name: str) -> bool:
+        """Whether a reference means what a person is asked for, and no other subtask."""
+        return name == INPUT and self.needs == "input"
 
     @property
     def words(self) -> str:
@@ -287,6 +298,8 @@ def filled(subtask: Subtask, results: Mapping[str, str]) -> tuple[str, dict[str,
 
     def put(found: re.Match[str]) -> str:
         name, field = found[1], found[2] or ""
+        if subtask.means_input(name):
+            return found[0]
         value = field_of(results[name], field)
         if is_number(value):
             return value

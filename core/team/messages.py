@@ -12,6 +12,8 @@ MessageKind: TypeAlias = Literal[
     "bid",  # how well a role fits a subtask, and what it would take
     "vote",  # a committee member's answer, or whose answer it prefers
     "verdict",  # what a reviewer or the reflection thinks of a result
+    "question",  # what a person is asked: for leave, or for something to go on with
+    "answer",  # what the person says, or what stands for it
 ]
 
 

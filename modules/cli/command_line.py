@@ -56,6 +56,7 @@ COMMANDS = {
     "sessions": "list, search, show, export what was asked before",
     "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
+    "workflow": "run tasks of several steps that are kept in files",
     "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
     "completion": "print completion for bash, zsh or fish",
@@ -70,6 +71,7 @@ ACTIONS = {
     "models": ("list", "pull"),
     "auth": ("set", "list", "remove"),
     "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
+    "workflow": ("list", "show", "check", "run", "save"),
     "sessions": ("list", "search", "show", "export", "rename", "delete", "prune", "stats"),
 }
 """The second words of those commands that have several."""
@@ -114,7 +116,7 @@ examples:
 MISTYPED_BY_MAX: Final = 2
 """So many characters a word may differ from a command that it was meant to be."""
 
-_ACTING: Final = frozenset({"call", "run-plan"})
+_ACTING: Final = frozenset({"call", "run-plan", "workflow"})
 """Commands that do something in the world, so that an answer that nobody reads is lost."""
 
 Parse: TypeAlias = Callable[[Sequence[str], str], Options]
@@ -189,7 +191,21 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     if len(prompts) + bool(words) > 1:
         given = [f"--prompt {text!r}" for text in prompts] + [repr(" ".join(words))] * bool(words)
         parser.error(f"the request is given more than once ({', '.join(given)}); give one")
-    found.request = prompts[0] if prompts else " ".join(words) if words else None
+    return _settled(found, prompts[0] if prompts else " ".join(words) if words else None)
+
+
+def arguments_for(request: str, options: Options) -> Arguments:
+    """The command line of a request, with its options as a command has read them."""
+    return _settled(Arguments(**vars(options)), request)
+
+
+def output_of(options: Options) -> OutputFormat:
+    """What a command with the options of a request prints; others have JSON of their own."""
+    return vars(options).get("output", "text")
+
+
+def _settled(found: Arguments, request: str | None) -> Arguments:
+    found.request = request
     found.json = found.output != "text"
     found.chosen_tools = (*found.tools,) if found.tools or found.no_tools else None
     return found
@@ -221,7 +237,7 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     if not before or not before[0].startswith("-"):
         return [], [*argv]
     parser = OptionsParser(add_help=False, allow_abbrev=False)
-    _add_options(parser)
+    add_request_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     found, unknown = parser.parse_known_args(before)
     end = 0 if unknown else len(before) - len(found.rest)
@@ -254,7 +270,7 @@ def _with_prompts_joined(words: Sequence[str]) -> Iterator[str]:
 def _all_options() -> frozenset[str]:
     """Every option of a request, as it is written."""
     parser = OptionsParser(allow_abbrev=False)
-    _add_options(parser)
+    add_request_options(parser)
     return parser.option_names
 
 
@@ -320,12 +336,14 @@ def _parser(version: str, program: str) -> OptionsParser:
     parser.add_argument(
         "words", metavar="request", nargs="*", help="the request; - reads it from stdin"
     )
-    _add_options(parser)
+    add_request_options(parser)
     parser.add_argument("--version", action="version", version=f"cortex-r {version}")
     return parser
 
 
-def _add_options(parser: OptionsParser) -> None:
+def add_request_options(parser: OptionsParser) -> None:
+    """The options of a request."""
+    program = parser.prog.partition(" ")[0]
     parser.take_signs()
     parser.add_argument(
         *_PROMPT_OPTIONS,
@@ -338,7 +356,7 @@ def _add_options(parser: OptionsParser) -> None:
         "--model",
         metavar="NAME",
         help="a name from config/models.json, backend:MODEL such as ollama:qwen3, or names with\n"
-        "commas between, each standing in for the one before; see: agent.py models",
+        f"commas between, each standing in for the one before; see: {program} models",
     )
     parser.add_argument(
         "--max-cost", metavar="USD", type=_dollars, help="what the request may cost, in US dollars"
@@ -375,7 +393,7 @@ def _add_options(parser: OptionsParser) -> None:
         dest="output",
         default="text",
         help="what stdout gets: the answer, one JSON object a request (json), or besides one for\n"
-        "each event of the run, a line each (stream-json); see: agent.py schema",
+        f"each event of the run, a line each (stream-json); see: {program} schema",
     )
     parser.add_argument(
         "--json",
@@ -460,7 +478,7 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
 def request_options(program: str) -> OptionsParser:
     """A parser of a request's options alone."""
     parser = OptionsParser(prog=program, allow_abbrev=False)
-    _add_options(parser)
+    add_request_options(parser)
     return parser
 
 

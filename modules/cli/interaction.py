@@ -116,8 +116,10 @@ def without_seed(seed: int | None, model: ModelManager) -> str | None:
     return f"--seed has no effect on {' and '.join(names)}, which takes none"
 
 
-def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
-    """Answer the request, with what stands on stdin beside it.
+def answer(
+    request: str, setting: Setting, waits: Waits, graph: TaskGraph | None = None
+) -> ExitCode:
+    """Answer the request, with what stands on stdin beside it; by the user's graph, where given.
 
     `waits` names what is waited for before there is a display.
     """
@@ -241,6 +243,7 @@ class Interaction:
             permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
             lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
+            questions.ask_for if questions is not None else None,
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

@@ -173,8 +173,9 @@ def _no_arguments(parser: CommandParser) -> None:
 class Action:
     """One action of a command: its help, as a summary and the rest, what does it, what it takes.
 
-    `arguments` adds those that it has for itself; options it has as every command. `refusal` is
-    said of words that it can't read, in place of the words: one of them may be a secret.
+    `arguments` adds those that it has for itself; `options` are those of every command where it
+    has no others, and with `is_mixed` they go between its words. `refusal` is said of words that
+    it can't read, in place of the words: one of them may be a secret.
     """
 
     summary: str
@@ -182,6 +183,8 @@ class Action:
     run: Run
     arguments: Callable[[CommandParser], None] = _no_arguments
     refusal: str = ""
+    options: Callable[[CommandParser], None] | None = None
+    is_mixed: bool = False
 
 
 def read_action(
@@ -212,16 +215,21 @@ def read_action(
             allow_abbrev=False,
         )
         action.arguments(parser)
-        add_options(parser)
+        (action.options or add_options)(parser)
         parser.set_defaults(run=action.run, parser=parser)
     if tuple(words) == PARSER_WANTED:
         raise ParserBuilt(whole)
     found, unknown = whole.parse_known_args(words, Options())
     if unknown:
         chosen: CommandParser = found.parser
-        if refusal := actions[found.action].refusal:
-            chosen.error(refusal)
-        chosen.refuse(unknown)
+        action = actions[name := found.action]
+        if action.is_mixed:
+            found, unknown = chosen.parse_known_intermixed_args(words[1:], Options())
+            found.action = name
+        if unknown and action.refusal:
+            chosen.error(action.refusal)
+        if unknown:
+            chosen.refuse(unknown)
     return found
 
 

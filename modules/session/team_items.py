@@ -66,6 +66,8 @@ def course_told(event: CourseEvent) -> tuple[str, JsonObject] | None:
             text, told = f"{entry.who} {wrote} {entry.key}: {entry.value}", asdict(entry)
         case Judged(verdict, reason):
             text, told = f"Judged as {verdict}: {reason}", asdict(event)
+        case MessageSent(message) if message.kind in ("question", "answer"):
+            text, told = f"{message.sender}, {message.kind}: {message.text}", asdict(message)
         case ActionChosen() | SubtaskChanged() | MessageSent() | BoardChanged():
             return None
         case _:

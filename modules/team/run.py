@@ -40,6 +40,7 @@ from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
 from modules.model_manager import ModelManager, ModelPart
 from modules.models.serving.budget import RunLimits
 from modules.team.board import Coordinator
+from modules.team.needs import AskPerson, Needs, Refused, Wanted
 from modules.team.patterns import Teamwork, estimate_by, judge_by
 from modules.team.roles import Role, Team
 
@@ -64,6 +65,7 @@ class Part:
         is_said: whether `asked` counts as the user's words.
         is_answer: whether its result is what the user gets.
         subtask: None for the whole request.
+        answer: what the user said to a question of the subtask.
     """
 
     asked: str
@@ -71,11 +73,12 @@ class Part:
     is_said: bool = True
     is_answer: bool = True
     subtask: Subtask | None = None
+    answer: str = ""
 
 
 @frozen
 class _Try:
-    """One try of a subtask: by whom, with which tools, and what it is asked."""
+    """One try of a subtask: by whom, with which tools, what it is asked, and the user's answer."""
 
     subtask: Subtask
     role: Role
@@ -83,6 +86,7 @@ class _Try:
     asked: str
     texts: Mapping[str, str]
     attempt: int
+    answer: str
 
 
 class MakeParts(Protocol):
@@ -127,10 +131,11 @@ Choose: TypeAlias = Callable[[ModelPart], Awaitable[Chosen]]
 
 @frozen
 class TeamSettings:
-    """Who plans parts anew, and where models come from that roles name."""
+    """Who plans parts anew, where models come from that roles name, and who asks a person."""
 
     replan: Callable[[ModelPart], Replan] | None = None
     model_named: Callable[[str], ModelManager] | None = None
+    ask: AskPerson | None = None
 
 
 @frozen
@@ -171,6 +176,8 @@ class TeamRun:
         self._asking = asyncio.Lock()
         self._choose = choose
         self._settings = settings or TeamSettings()
+        seconds = whole.agent_profile.team.ask_seconds
+        self._needs = Needs(self._settings.ask, seconds, self._asking)
         self._clock = clock
         self._trusted: frozenset[str] = frozenset()
         self._answer: str | None = None
@@ -267,8 +274,17 @@ class TeamRun:
         async def subtask(
             subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
         ) -> Result:
+            answer = ""
+            if subtask.needs is not None:
+                wanted = Wanted(subtask, asked, texts)
+                settled = await self._needs.settle(wanted, emit)
+                if isinstance(settled, Refused):
+                    return Result(False, settled.reason, again=False)
+                asked, answer = settled.put_into(wanted), settled.text if settled.is_users else ""
+
             async def by(role: Role, tools: Dispatcher) -> Result:
-                return await self._subtask(_Try(subtask, role, tools, asked, texts, attempt), emit)
+                this = _Try(subtask, role, tools, asked, texts, attempt, answer)
+                return await self._subtask(this, emit)
 
             return await teamwork.do(subtask, asked, by)
 
@@ -340,7 +356,7 @@ class TeamRun:
             given.append(TextInput(FAILURE_TEXT, failure))
         is_said = subtask.description in self._trusted
         is_answer = subtask.id == self._answer
-        part = Part(asked, tuple(given), is_said, is_answer, subtask)
+        part = Part(asked, tuple(given), is_said, is_answer, subtask, this.answer)
         context = self._begin(part, model, this)
 
         async def tell(event: Event) -> None:
@@ -407,8 +423,13 @@ class TeamRun:
             texts=texts,
             provenance=provenance,
             readable=whole.readable,
-            said=None if is_whole else (*whole.said, *((part.asked,) if part.is_said else ())),
+            said=None if is_whole else self._said(part),
         )
+
+    def _said(self, part: Part) -> tuple[str, ...]:
+        """The user's words in a part; what is wanted now stands at their end."""
+        words = (*self._whole.said, part.asked) if part.is_said else self._whole.said
+        return (*words[:-1], part.answer, *words[-1:]) if part.answer else words
 
     def _one_by_one(
         self, ask: Callable[_Asked, Awaitable[_Answer]] | None

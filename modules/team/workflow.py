@@ -13,9 +13,12 @@
         do: say what {{first}} and {{second}} have in common
 
 A parameter's value is the user's word, and stands in what a step is asked. A step's result is not:
-it goes along as a text (`core.team.graph.filled`).
+it goes along as a text (`core.team.graph.filled`). Samples ship beside this file; a workflow under
+CORTEX_HOME takes the place of a sample of its name.
 """
 
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,30 +26,58 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 import yaml
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from config.checking import Section, check
+from config.checking import Section, check, line_of
 from config.settings import SettingsError
-from config.texts import TextProblem, load_yaml
+from config.texts import TextProblem, compose_yaml, load_yaml
 from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
-from core.base.text import near_names
+from core.base.text import did_you_mean, lazy_pattern, near_names
 from core.errors import UsageError
 from core.team.graph import ID_FORM, SUBTASKS_MAX, Need, Subtask, TaskGraph, problems
-from core.values import JsonObject
+from core.values import Json, JsonObject
 
 FOLDER: Final = "workflows"
 """Under CORTEX_HOME."""
+
+SAMPLES: Final = Path(__file__).with_name("sample")
+"""Those that ship."""
 
 BYTES_MAX: Final = 256 * 1024
 VALUE_CHARACTERS_MAX: Final = 10_000
 SUFFIX: Final = ".yaml"
 
+REQUEST_CHARACTERS_MAX: Final = 4_000
+"""So much of a request is looked at for the name of a workflow and its values."""
+
 NAME_FORM: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 _REFERENCE: Final = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
+_RUN_BY_NAME: Final = lazy_pattern(
+    r"\s*(?i:(?:please\s+)?(?:run|start|use|do)\s+(?:(?:the|my|our)\s+)?workflow)\s+"
+    rf"[`'\"]?({NAME_FORM.pattern})[`'\"]?(?:\s+with\s+(.*?))?\s*[.!]?\s*",
+    re.DOTALL,
+)
+_GIVEN: Final = lazy_pattern(
+    r"([a-z][a-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(.*?))"
+    r"(?=\s*(?:,|;|\band\b|\s)\s*(?:and\s+)?[a-z][a-z0-9_]*\s*=|\s*$)",
+    re.DOTALL,
+)
+
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
+
+
+def _as_text(value: object) -> object:
+    """YAML's `yes`, `no` and numbers as what a person would have typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, int | float) else value
+
+
+GivenText: TypeAlias = Annotated[str | None, BeforeValidator(_as_text)]
+"""What a person could have typed."""
 
 
 class ParameterEntry(Section):
@@ -69,7 +100,7 @@ class StepEntry(Section):
     critical: bool = False
     needs: Need | None = None
     question: str = ""
-    default: str | None = None
+    default: GivenText = None
 
     @property
     def subtask(self) -> Subtask:
@@ -117,11 +148,21 @@ class Workflow:
             return values.get(found[1], found[0])
 
         subtasks = (
-            replace(each, description=_REFERENCE.sub(put, each.description))
+            replace(
+                each,
+                description=_REFERENCE.sub(put, each.description),
+                expected=_REFERENCE.sub(put, each.expected),
+                question=_REFERENCE.sub(put, each.question),
+                default=None if each.default is None else _REFERENCE.sub(put, each.default),
+            )
             for each in self.subtasks
         )
-        said = ", ".join(f"{name}={value}" for name, value in values.items())
-        return TaskGraph(f"{self.name} ({said})" if said else self.name, tuple(subtasks))
+        return TaskGraph(asking_for(self.name, values), tuple(subtasks))
+
+    def missing(self, arguments: Mapping[str, str]) -> tuple[str, ...]:
+        """The parameters that have to be given, and are not."""
+        needed = (name for name, entry in self.parameters.items() if entry.default is None)
+        return tuple(name for name in needed if name not in arguments)
 
     def _values(self, arguments: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for name in arguments:
@@ -160,46 +201,68 @@ def checked_workflow(path: Path, text: str) -> Workflow:
     """The workflow that stands in the text of a file, or would.
 
     Raises:
-        SettingsError: it is wrong; every problem is told.
+        SettingsError: it is wrong; every problem is told, with its line where it has one.
     """
     try:
         document = load_yaml(text)
     except TextProblem as problem:
         raise SettingsError.at(path, problem.line, f"not valid YAML: {problem}") from problem
     file = check(document, WorkflowFile, path, text)
-    name = path.stem
-    wrong = [*_wrong_names(name, file)]
-    parameters = {*file.parameters}
     steps = tuple(each.subtask for each in file.steps)
     # To the graph a parameter is no reference: it is filled before the graph is made.
+    parameters = {*file.parameters}
     filled = tuple(replace(s, description=_without(s.description, parameters)) for s in steps)
-    wrong += problems(TaskGraph(file.description, filled))
+    wrong = [*_wrong_names(path.stem, file)]
+    wrong += [
+        (problem, next((n for n, s in enumerate(steps) if problem.startswith(_of(s))), None))
+        for problem in problems(TaskGraph(file.description, filled))
+    ]
     if wrong:
-        raise SettingsError("\n".join(f"{path}: {problem}" for problem in wrong))
-    return Workflow(name, file.description, file.parameters, steps)
+        nodes = compose_yaml(text)
+        lines = ((line_of(nodes, ("steps", n)) if n is not None else None) for _, n in wrong)
+        told = (SettingsError.at(path, line, w) for line, (w, _) in zip(lines, wrong, strict=True))
+        raise SettingsError("\n".join(map(str, told)))
+    return Workflow(path.stem, file.description, file.parameters, steps)
+
+
+def own_workflows(home: Path) -> dict[str, Path]:
+    """The files that the user keeps under CORTEX_HOME, by name."""
+    return _files(home / FOLDER)
 
 
 def workflow_files(home: Path) -> dict[str, Path]:
-    """The files of all kept workflows under CORTEX_HOME, by name."""
-    found = sorted((home / FOLDER).glob(f"*{SUFFIX}"))
+    """The files of all workflows by name: the user's, and the samples."""
+    return dict(sorted((_files(SAMPLES) | own_workflows(home)).items()))
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    found = folder.glob(f"*{SUFFIX}")
     return {path.stem: path for path in found if not path.name.startswith(".")}
 
 
 def find_workflow(home: Path, name: str) -> Workflow:
-    """The kept workflow of that name, or that of a file where a path is given.
+    """The workflow of that name, or that of a file where a path is given.
 
     Raises:
         UsageError: there is none; the message gives the nearest.
         SettingsError: it is wrong.
     """
+    return load_workflow(workflow_file(home, name))
+
+
+def workflow_file(home: Path, name: str) -> Path:
+    """The file of the workflow of that name, or the one that is named; it may be wrong.
+
+    Raises:
+        UsageError: there is none of that name; the message gives the nearest.
+    """
     if name.endswith((SUFFIX, ".yml")) or "/" in name:
-        return load_workflow(Path(name))
+        return Path(name)
     files = workflow_files(home)
     if name not in files:
-        near = near_names(name, files)
-        meant = f"did you mean {' or '.join(near)}?" if near else "agent.py workflow list shows all"
+        meant = did_you_mean(near_names(name, files), "agent.py workflow list shows all")
         raise UsageError(f"there is no workflow '{name}' in {home / FOLDER}; {meant}")
-    return load_workflow(files[name])
+    return files[name]
 
 
 def arguments_of(words: Sequence[str]) -> dict[str, str]:
@@ -219,47 +282,92 @@ def arguments_of(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def asked_workflow(request: str) -> tuple[str, dict[str, str]] | None:
+    """The workflow that a request names, and the values that it gives; None if it names none.
+
+    Such a request is what `asking_for` writes.
+    """
+    if (found := _RUN_BY_NAME.fullmatch(request[:REQUEST_CHARACTERS_MAX])) is None:
+        return None
+    given = {
+        each[1]: each[2] or each[3] or each[4] or "" for each in _GIVEN.finditer(found[2] or "")
+    }
+    return found[1], given
+
+
+def named_graph(request: str, home: Path) -> TaskGraph | None:
+    """The graph of the workflow that a request names; None if it names none. Reads files.
+
+    Raises:
+        UsageError: there is no such workflow, or a value is missing or wrong.
+        SettingsError: its file is wrong.
+    """
+    if (named := asked_workflow(request)) is None:
+        return None
+    return find_workflow(home, named[0]).graph(named[1])
+
+
+def asking_for(name: str, arguments: Mapping[str, str]) -> str:
+    """The request that asks for a workflow with these values."""
+    given = (
+        f'{key}="{value}"' if " " in value else f"{key}={value}" for key, value in arguments.items()
+    )
+    said = " and ".join(given)
+    return f"run the workflow {name} with {said}" if said else f"run the workflow {name}"
+
+
 def workflow_text(
     description: str, subtasks: Sequence[Subtask], parameters: Mapping[str, str]
 ) -> str:
-    """The text of a workflow's file; `parameters` are values that stand in the steps, by name.
+    """The text of a workflow's file; `parameters` are words that stand in the steps, by name.
 
-    Where such a value stands, its parameter does in the file, with the value as its default.
+    Where such words stand, their parameter does in the file, with them as its default.
+
+    Raises:
+        UsageError: they stand in no step.
     """
-
-    def worded(text: str) -> str:
-        for name, value in parameters.items():
-            text = text.replace(value, f"{{{{{name}}}}}")
-        return text
-
-    steps: list[JsonObject] = []
+    names = {value: name for name, value in parameters.items()}
+    longest_first = "|".join(re.escape(value) for value in sorted(names, key=len, reverse=True))
+    words = re.compile(rf"(?<!\w)(?:{longest_first})(?!\w)" if longest_first else "(?!)")
+    steps: list[Json] = []
     for each in subtasks:
-        said: JsonObject = {"id": each.id, "do": worded(each.description)}
+        said: JsonObject = {"id": each.id}
+        for key, text in (("do", each.description), ("expected", each.expected),
+                          ("question", each.question)):  # fmt: skip
+            if text:
+                said[key] = words.sub(lambda found: f"{{{{{names[found[0]]}}}}}", text)
         more: JsonObject = {
-            "expected": worded(each.expected), "role": each.role, "after": [*each.after],
-            "tools": [*each.tools], "critical": each.critical, "needs": each.needs,
-            "question": worded(each.question), "default": each.default,
+            "role": each.role, "after": [*each.after], "tools": [*each.tools],
+            "critical": each.critical, "needs": each.needs, "default": each.default,
         }  # fmt: skip
-        steps.append(
-            said | {key: value for key, value in more.items() if value not in (None, "", [], False)}
-        )
+        steps.append(said | {key: v for key, v in more.items() if v not in (None, [], False)})
+    put = json.dumps(steps, ensure_ascii=False)
+    for value, name in names.items():
+        if f"{{{{{name}}}}}" not in put:
+            raise UsageError(f"'{value}' stands in no step, and can't become {name}")
     document: JsonObject = {"description": description}
     if parameters:
-        document["parameters"] = {name: {"default": value} for name, value in parameters.items()}
-    return yaml.safe_dump(
-        document | {"steps": [*steps]}, sort_keys=False, allow_unicode=True, width=100
-    )
+        document["parameters"] = {name: {"default": value} for value, name in names.items()}
+    document["steps"] = steps
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _wrong_names(name: str, file: WorkflowFile) -> Iterator[str]:
+def _wrong_names(name: str, file: WorkflowFile) -> Iterator[tuple[str, int | None]]:
+    """What is wrong with names, and in which step."""
     if NAME_FORM.fullmatch(name) is None:
-        yield "a workflow's file is named in small letters, digits, _ and -"
-    steps = {step.id for step in file.steps}
+        yield "a workflow's file is named in small letters, digits, _ and -", None
+    steps = [step.id for step in file.steps]
     for parameter in file.parameters:
         if ID_FORM.fullmatch(parameter) is None:
-            yield f"parameter '{parameter}': a small letter, then small letters, digits and _"
+            yield f"parameter '{parameter}': a small letter, then small letters, digits and _", None
         if parameter in steps:
-            yield f"'{parameter}' is a parameter and a step; call one of them otherwise"
+            told = f"'{parameter}' is a parameter and a step; call one of them otherwise"
+            yield told, steps.index(parameter)
+
+
+def _of(subtask: Subtask) -> str:
+    """How a problem of a subtask begins (`core.team.graph.problems`)."""
+    return f"subtask '{subtask.id}'"
 
 
 def _without(text: str, parameters: set[str]) -> str:
@@ -276,8 +384,13 @@ def _checked(name: str, entry: ParameterEntry, value: str) -> str:
         raise UsageError(f"{name} has over {VALUE_CHARACTERS_MAX:,} characters")
     if entry.type != "text":
         try:
-            return str(int(value)) if entry.type == "integer" else str(float(value))
+            if entry.type == "integer":
+                return str(int(value))
+            if math.isfinite(number := float(value)):
+                return str(number).removesuffix(".0")
+            raise ValueError
         except ValueError:
-            raise UsageError(f"{name} is '{value}'; a {entry.type} is wanted") from None
+            wanted = "a whole number" if entry.type == "integer" else "a number"
+            raise UsageError(f"{name} is '{value}'; {wanted} is wanted") from None
     # Braces in a value would be read as a reference to a step.
     return value.replace("{{", "{ {").replace("}}", "} }")

@@ -1,7 +1,8 @@
-"""Commands of the user's own at the prompt: seen at once, and told of where broken."""
+"""What is the user's own at the prompt: commands, told of where broken; skills; workflows."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from config.settings import FileState, SettingsError, file_state
 from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
+from modules.cli.workflow import HEADS, saved, summaries, tree_text
 from modules.planning.guidance.commands import (
     COMMANDS_MAX,
     TOLD_CHARACTERS,
@@ -18,6 +20,8 @@ from modules.planning.guidance.commands import (
     read_command,
 )
 from modules.planning.guidance.project import OWN_SKILLS, SKILL
+from modules.team.workflow import arguments_of, find_workflow, workflow_files
+from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
 
 
@@ -107,11 +111,88 @@ async def _ask(command: UserCommand, at: AtPrompt, words: str) -> ExitCode | Ask
     return Ask(command.request(words))
 
 
+WORKFLOW_ACTIONS: Final = {
+    "list": "each with its parameters, and what it does",
+    "show": "the steps of one, as a tree",
+    "run": "run one: run NAME key=value …",
+    "save": "make one of the last request: save NAME [key=value …]",
+}
+
+
+async def _workflow(at: AtPrompt, words: str) -> ExitCode | Ask:
+    """List, show, run and save workflows.
+
+    Raises:
+        UsageError: it is none of these, or there is no such workflow, or a value is missing.
+        SettingsError: the file of a workflow is wrong.
+        StorageError: it can't be written.
+    """
+    try:
+        action, *given = shlex.split(words) or ["list"]
+    except ValueError as error:  # a quote that is not closed
+        raise UsageError(f"/workflow {words}: {error}") from error
+    if action not in WORKFLOW_ACTIONS:
+        raise UsageError(f"/workflow has no action '{action}'; {', '.join(WORKFLOW_ACTIONS)}")
+    home = at.setting.places.home
+    if action == "list":
+        rows = await asyncio.to_thread(lambda: [*summaries(home)])
+        at.say("plan", f"/workflow run NAME runs one\n{table_for([HEADS, *rows])}")
+        return ExitCode.ANSWERED
+    if not given:
+        raise UsageError(f"/workflow {action} takes a name; /workflow list shows all")
+    name, *values = given
+    if action == "save":
+        is_forced = "--force" in values
+        kept = arguments_of([value for value in values if value != "--force"])
+        items = await at.conversation.loaded_items()
+        file = await asyncio.to_thread(saved, home, name, items, kept, is_forced=is_forced)
+        at.say("plan", f"wrote {file}; /workflow run {name} runs it")
+        return ExitCode.ANSWERED
+    workflow = await asyncio.to_thread(find_workflow, home, name)
+    if action == "show":
+        at.say("plan", f"{one_line(workflow.description)}\n{tree_text(workflow)}")
+        return ExitCode.ANSWERED
+    arguments = arguments_of(values)
+    if missing := workflow.missing(arguments):
+        at.next_text = f"/workflow {words} {missing[0]}="
+    graph = workflow.graph(arguments)
+    return Ask(graph.goal, graph=graph)
+
+
+def _workflow_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    """The actions; behind one, names of workflows, and parameters of the one that is run."""
+    action, *given = text.split() or [""]
+    if text[-1:].isspace():
+        given.append("")
+    if not given:
+        return [Candidate(name, told) for name, told in WORKFLOW_ACTIONS.items()]
+    home = at.setting.places.home
+    if len(given) == 1 and action in ("show", "run"):
+        return [Candidate(name, about) for name, _, about in summaries(home)]
+    if action != "run" or given[0] not in workflow_files(home):
+        return ()
+    try:
+        parameters = find_workflow(home, given[0]).parameters
+    except SettingsError:
+        return ()
+    return [Candidate(f"{name}=", entry.description) for name, entry in parameters.items()]
+
+
 SKILL_COMMANDS: Final = (
     PromptCommand(
         "skills",
         "Servers and documents",
         "the skills that may be used, and what for",
         _skills,
+    ),
+    PromptCommand(
+        "workflow",
+        "Requests",
+        "tasks of several steps that are kept: list, show, run, save",
+        _workflow,
+        "[ACTION] [NAME] [KEY=VALUE]",
+        "save makes one of the last request, in which VALUE becomes the parameter KEY. "
+        "agent.py workflow --help tells more.",
+        _workflow_words,
     ),
 )

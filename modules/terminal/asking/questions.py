@@ -20,6 +20,7 @@ from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.provenance.guard import Leave
 from core.provenance.permissions import Permission
+from modules.team.needs import Wanted
 from modules.terminal.asking.dialogue import (
     Cancelled,
     Declined,
@@ -33,6 +34,7 @@ from modules.terminal.asking.quoting import (
     ARGUMENTS_MAX,
     call_arguments,
     changes_text,
+    fields_text,
     heading,
     keys,
     on_one_line,
@@ -191,6 +193,35 @@ class Questions:
                 dialogue.write(f"{asks}{shown}{how_to}{prompt_line('', '')}")
                 return (await dialogue.read_line()).strip() or None
         return None
+
+    async def ask_for(self, wanted: Wanted) -> str | None:
+        """What the user says to a part that needs leave or an answer (`modules.team.needs`).
+
+        "" for Enter alone and Ctrl-D, None where nobody is there. Shown are its question, what it
+        would do, and what other parts gave it, which anybody may have written.
+        """
+        if not self.is_attended():
+            return None
+        subtask, is_leave = wanted.subtask, wanted.subtask.needs == "approval"
+        shown = [wanted.question, *([wanted.asked] if subtask.question and is_leave else [])]
+        with contextlib.suppress(Declined, Cancelled):
+            async with self._asking() as dialogue:
+                does = "asks for your leave" if is_leave else "asks"
+                dialogue.write(heading(f"the part '{subtask.id}'", does))
+                text = self._redactor.text("\n\n".join(shown))
+                dialogue.write(quoted(text[:MESSAGE_CHARACTERS_MAX]))
+                redact = self._redactor.text
+                given = [(n, shorten(redact(t), FIRST_CHARACTERS)) for n, t in wanted.texts.items()]
+                dialogue.write(fields_text(given, FIRST_LINES))
+                if is_leave:
+                    dialogue.write(keys("y: yes", "n or Enter: no", "Ctrl-C: end the run"))
+                    dialogue.write(prompt_line("May it go on?", "y/N"))
+                else:
+                    enter = "no answer" if subtask.default is None else "what stands in [ ]"
+                    dialogue.write(keys(f"Enter: {enter}", "Ctrl-C: end the run"))
+                    dialogue.write(prompt_line("", on_one_line(subtask.default or "")))
+                return (await dialogue.read_line()).strip()
+        return ""
 
     @contextlib.asynccontextmanager
     async def _asking(self) -> AsyncGenerator[Dialogue]:

@@ -6,7 +6,15 @@ import pytest
 
 from config.settings import SettingsError
 from core.errors import UsageError
-from modules.team.workflow import FOLDER, arguments_of, find_workflow, load_workflow, workflow_files
+from modules.team.workflow import (
+    FOLDER,
+    arguments_of,
+    asked_workflow,
+    find_workflow,
+    load_workflow,
+    own_workflows,
+    workflow_files,
+)
 
 CITIES = """
 description: What two cities have in common.
@@ -14,6 +22,7 @@ parameters:
   city: {description: the one}
   other: {default: Berlin}
   most: {type: integer, default: 3}
+  share: {type: number, default: 1}
 steps:
   - {id: first, do: "find {{most}} facts about {{city}}"}
   - {id: second, do: "find {{ most }} facts about {{other}}"}
@@ -36,7 +45,14 @@ def test_parameters_are_filled_and_references_to_steps_stay(tmp_path: Path) -> N
         "find 3 facts about Berlin",
         "what do {{first}} and {{second}} have in common?",
     ]
-    assert graph.goal == "cities (city=Oslo, other=Berlin, most=3)"
+    assert (
+        graph.goal
+        == "run the workflow cities with city=Oslo and other=Berlin and most=3 and share=1"
+    )
+    assert asked_workflow(graph.goal) == (
+        "cities",
+        {"city": "Oslo", "other": "Berlin", "most": "3", "share": "1"},
+    )
     assert graph["answer"].dependencies == ("first", "second")
     assert graph["answer"].critical
 
@@ -52,8 +68,10 @@ def test_a_value_can_name_no_step(tmp_path: Path) -> None:
     [
         ([], "wants city (the one): give it as city=VALUE"),
         (["city=Oslo", "othr=Rome"], "no parameter 'othr'; it takes other"),
-        (["city=Oslo", "most=many"], "most is 'many'; a integer is wanted"),
+        (["city=Oslo", "most=many"], "most is 'many'; a whole number is wanted"),
         (["Oslo"], "'Oslo' is no key=value"),
+        (["city=Oslo", "most=1e999"], "a whole number is wanted"),
+        (["city=Oslo", "share=inf"], "share is 'inf'; a number is wanted"),
         (["city=a", "city=b"], "city is given twice"),
         (["city=" + "x" * 10_001], "has over 10,000 characters"),
     ],
@@ -93,4 +111,5 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
         load_workflow(tmp_path / "gone.yaml")
     with pytest.raises(SettingsError, match="small letters"):
         load_workflow(kept(tmp_path, CITIES, "My Cities"))
-    assert [*workflow_files(tmp_path)] == ["My Cities", "cities"]
+    assert [*own_workflows(tmp_path)] == ["My Cities", "cities"]
+    assert {*workflow_files(tmp_path)} == {"My Cities", "cities", "savings"}

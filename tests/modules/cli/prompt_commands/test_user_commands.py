@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode, UsageError
+from core.ports import ModelRequest
 from modules.cli.prompt_commands.command import Ask
 from modules.planning.guidance.commands import COMMANDS_MAX
 from modules.planning.guidance.guide import Guide
 from tests.modules.cli.prompt_commands.typed import Typed
 from tests.modules.planning.guidance.places import put
+from tests.modules.team.test_run import JOINED, answer, by_words
+from tests.modules.team.test_workflow import CITIES, kept
 
 REVIEW = "---\ndescription: look it over\nargument-hint: FOLDER\n---\nreview $1\n"
 
@@ -102,3 +105,52 @@ async def test_without_a_guide_no_skill_is_listed(tmp_path: Path) -> None:
     async with Typed(tmp_path) as typed:
         with pytest.raises(UsageError, match="no skill is used"):
             await typed.run("/skills")
+
+
+class TestWorkflows:
+    async def test_they_are_listed_shown_and_run(self, tmp_path: Path) -> None:
+        kept(tmp_path, CITIES)
+        replies = by_words(about_Oslo=answer("one"), about_Berlin=answer("two"),
+                           common=JOINED)  # fmt: skip
+
+        def reply(request: ModelRequest) -> str:
+            return replies(request.prompt)
+
+        async with Typed(tmp_path, reply, reply, reply) as typed:
+            await typed.run("/workflow")
+            assert "city= [other=Berlin] [most=3] [share=1]" in typed.said[-1]
+            await typed.run("/workflow show cities")
+            assert "\n└─ second: find" in typed.said[-1]
+            outcome = await typed.answer("/workflow run cities city=Oslo")
+            assert outcome.answer == "one meets two"
+            assert typed.at.last_request == (
+                "run the workflow cities with city=Oslo and other=Berlin and most=3 and share=1"
+            )
+
+    async def test_what_is_missing_stands_in_the_next_prompt(self, tmp_path: Path) -> None:
+        kept(tmp_path, CITIES)
+        async with Typed(tmp_path) as typed:
+            with pytest.raises(UsageError, match="wants city"):
+                await typed.run("/workflow run cities most=2")
+            assert typed.at.next_text == "/workflow run cities most=2 city="
+            with pytest.raises(UsageError, match="no action 'rn'; list, show, run, save"):
+                await typed.run("/workflow rn")
+            with pytest.raises(UsageError, match="takes a name"):
+                await typed.run("/workflow run")
+
+    async def test_names_and_parameters_complete(self, tmp_path: Path) -> None:
+        kept(tmp_path, CITIES)
+        async with Typed(tmp_path) as typed:
+            assert typed.proposed("/workflow r") == ["run"]
+            assert typed.proposed("/workflow run c") == ["cities"]
+            assert typed.proposed("/workflow run cities ") == ["city=", "other=", "most=", "share="]
+            assert typed.proposed("/workflow run cities city=Oslo o") == ["other="]
+            assert typed.proposed("/workflow save ") == []
+
+    async def test_the_last_request_is_saved(self, tmp_path: Path) -> None:
+        async with Typed(tmp_path, answer("12")) as typed:
+            await typed.ask("add 5 and 7")
+            await typed.run("/workflow save sum first=5")
+            assert "do: add {{first}} and 7" in (tmp_path / "workflows" / "sum.yaml").read_text()
+            with pytest.raises(UsageError, match="there already"):
+                await typed.run("/workflow save sum")

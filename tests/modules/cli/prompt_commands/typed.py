@@ -125,8 +125,7 @@ class Typed:
         done = await self.run(line)
         assert isinstance(done, Ask)
         self.at.last_request = done.request
-        more = done.by_hand, done.graph
-        return await self.conversation.ask(done.request, (), *more)
+        return await self.conversation.ask(done.request, by_hand=done.by_hand, graph=done.graph)
 
     def proposed(self, text: str) -> list[str]:
         """What Tab would propose at the end of a line."""

@@ -11,7 +11,9 @@ from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.provenance.guard import Leave
 from core.provenance.permissions import Permission
+from core.team.graph import Need, Subtask
 from core.values import JsonObject
+from modules.team.needs import Wanted
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.forms import ATTEMPTS_MAX
 from modules.terminal.asking.questions import (
@@ -450,3 +452,39 @@ class TestTrust:
     async def test_ctrl_c_ends_what_asks(self) -> None:
         with pytest.raises(asyncio.CancelledError):
             await self.asked(Person(CTRL_C))
+
+
+class TestNeedsOfParts:
+    def wanted(self, *, needs: Need = "approval", **texts: str) -> Wanted:
+        subtask = Subtask("mail", "mail {{draft}}", needs=needs, question="Send it?", default="no")
+        return Wanted(subtask, "mail draft", texts)
+
+    async def asked(self, person: Person, wanted: Wanted) -> str | None:
+        async with asyncio.timeout(5):
+            return await Questions(person, lambda stage, text: None, redactor=REDACTOR).ask_for(
+                wanted
+            )
+
+    async def test_question_deed_and_what_goes_along_are_shown_and_cant_pose_as_ours(self) -> None:
+        person = Person(" not today ")
+        wanted = self.wanted(draft=f"Dear Ada\n── the part 'x' asks ──\x1b[2J {OURS}")
+        assert await self.asked(person, wanted) == "not today"
+        assert "── the part 'mail' asks for your leave ──\n│ Send it?\n│ \n│ mail draft\n" in (
+            person.shown
+        )
+        assert "│ draft: Dear Ada\n│" in person.shown
+        assert "\n── the part 'x'" not in person.shown
+        assert "\x1b" not in person.shown
+        assert OURS not in person.shown
+
+    async def test_an_input_shows_what_enter_takes(self) -> None:
+        person = Person("")
+        assert await self.asked(person, self.wanted(needs="input")) == ""
+        assert "[no] > " in person.shown
+        assert "mail draft" not in person.shown
+
+    async def test_ctrl_d_says_nothing_and_nobody_is_not_asked(self) -> None:
+        assert await self.asked(Person(CTRL_D), self.wanted()) == ""
+        person = Person("y", attended=False)
+        assert await self.asked(person, self.wanted()) is None
+        assert person.shown == ""
