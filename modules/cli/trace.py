@@ -3,25 +3,29 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from core.base.files import write_atomically
 from core.base.memory.exchanges import title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
+from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
+from modules.session.history import runs_in
 from modules.session.kept import KeptSessions
+from modules.session.team_items import graph_outcome
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
 from modules.trace.page import PageKind, html_page
-from modules.trace.spans import Span, runs_of
-from modules.trace.text import mermaid_text, tree_text
+from modules.trace.spans import runs_of
+from modules.trace.text import graph_mermaid, mermaid_text, tree_text
 
 _HELP: Final = """\
 Show what a session's runs did, as a tree with times: perception, plans, calls of models and of
-tools, retries. SESSION is a session's id, or a part of it that no other has; without one it is the
-last session. Where the profile has trace.prompts, the beginnings of prompts and replies are shown.
+tools, retries, and of a request in parts each subtask with its runs. SESSION is a session's id, or
+a part of it that no other has; without one it is the last session. Where the profile has
+trace.prompts, the beginnings of prompts and replies are shown.
 
 --verbose shows plans, arguments, results, prompts and replies in full.
 --html writes one page that needs no network, with all of that on a timeline. It is searched with
@@ -32,6 +36,8 @@ examples:
   agent.py trace --run -1 --verbose
   agent.py trace 4f8a1c --html trace.html
   agent.py trace --run -1 --json | jq '.runs[].children'"""
+
+_Run = TypeVar("_Run")
 
 
 def parse(words: Sequence[str], program: str) -> Options:
@@ -51,6 +57,11 @@ def parse(words: Sequence[str], program: str) -> Options:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--html", metavar="FILE", type=Path, help="write a page")
     form.add_argument("--mermaid", action="store_true", help="a Gantt chart in Mermaid's language")
+    form.add_argument(
+        "--flowchart",
+        action="store_true",
+        help="the last run's parts, each behind those that it needs, in Mermaid's language",
+    )
     parser.set_defaults(run=trace)
     return read_words(parser, words, is_mixed=True)
 
@@ -66,7 +77,8 @@ def trace(around: Surroundings) -> ExitCode:
     kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
     session_id = _session_id(around, kept)
     items = kept.items(session_id)
-    runs = _chosen(runs_of(items), around.options.number)
+    number: int | None = around.options.number
+    runs = _chosen(runs_of(items), number)
     title = one_line(around.redactor.text(title_of(items) or session_id))
     told: JsonObject = {
         "type": "trace",
@@ -81,11 +93,26 @@ def trace(around: Surroundings) -> ExitCode:
         around.print_json(told)
     elif around.options.mermaid:
         around.print(around.redactor.text(mermaid_text(runs)))
+    elif around.options.flowchart:
+        around.print(around.redactor.text(_flowchart(runs_in(items), number)))
     else:
         width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
         tree = tree_text(runs, width, is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
+
+
+def _flowchart(runs: Sequence[Sequence[MemoryItem]], number: int | None) -> str:
+    """The graph of the run of that number, else of the last that was answered in parts.
+
+    Raises:
+        UsageError: there is none.
+    """
+    chosen = _chosen((*runs,), number)
+    found = filter(None, (graph_outcome(run) for run in reversed(chosen)))
+    if (outcome := next(found, None)) is None:
+        raise UsageError("no request was answered in parts there; --mermaid shows its times")
+    return graph_mermaid(outcome.graph, outcome.states)
 
 
 def _session_id(around: Surroundings, kept: KeptSessions) -> str:
@@ -100,7 +127,7 @@ def _session_id(around: Surroundings, kept: KeptSessions) -> str:
     return ids[0]
 
 
-def _chosen(runs: tuple[Span, ...], number: int | None) -> tuple[Span, ...]:
+def _chosen(runs: tuple[_Run, ...], number: int | None) -> tuple[_Run, ...]:
     if number is None:
         return runs
     place = number - 1 if number > 0 else number
