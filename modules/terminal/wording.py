@@ -301,12 +301,12 @@ def run_line(outcome: RunOutcome) -> str:
     calls = sum(len(step.result.calls) for step in outcome.steps)
     text = f"{counted(calls, 'tool call')}, {outcome.durations.get('total', 0.0):.1f} s"
     plans = len(outcome.steps) if outcome.graph is None else 0
-    text = f"{_parts_text(outcome.graph)}; {text}" if outcome.graph is not None else text
+    text = f"{parts_text(outcome.graph)}; {text}" if outcome.graph is not None else text
     text = f"{counted(plans, 'plan')}, {text}" if plans > 1 else text
     return f"{text}; {usage_text(outcome.usage)}" if outcome.usage.tokens else text
 
 
-def _parts_text(ended: GraphOutcome) -> str:
+def parts_text(ended: GraphOutcome) -> str:
     """`1 of 3 subtasks done; failed: other; blocked: both`."""
     by_state = {state: [id_ for id_, s in ended.states.items() if s == state]
                 for state in ("failed", "blocked", "cancelled")}  # fmt: skip
