@@ -100,6 +100,9 @@ class AgentSection(Section):
     """What the agent is for; follows the name in decision prompts."""
 
 
+GraphMode: TypeAlias = Literal["auto", "never", "always"]
+
+
 class StrategyProfile(Section):
     """How plans are made and how often they may fail."""
 
@@ -125,6 +128,9 @@ class StrategyProfile(Section):
     ranking by words)."""
     clarify: StrictBool = True
     """A plan may ask the user back, once a request."""
+    graph: GraphMode = "auto"
+    """Whether a request is answered in parts, each planned by itself: `auto` where it shows
+    independent parts, `never`, or `always`."""
 
 
 class SandboxSection(Section):
@@ -460,9 +466,9 @@ class AgentProfile(Section):
         unkept = self.memory.model_copy(update={"memory_service": False})
         return self.model_copy(update={"memory": unkept})
 
-    def with_steps(self, max_steps: int) -> Self:
-        """The same, except that a request may take so many steps."""
-        strategy = self.strategy.model_copy(update={"max_steps": max_steps})
+    def with_strategy(self, **changed: str | int) -> Self:
+        """The same with other values in its strategy."""
+        strategy = self.strategy.model_copy(update=changed)
         return self.model_copy(update={"strategy": strategy})
 
     @field_validator("mcp_servers")

@@ -96,6 +96,11 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
             "--no-stdin leaves nothing to answer; give the request as an argument: "
             'agent.py --no-stdin "add 5 and 7"'
         )
+    if arguments.request is None and isinstance(arguments.graph, Path):
+        raise UsageError(
+            f"say what {arguments.graph} is to answer: "
+            f'agent.py --graph {arguments.graph} "REQUEST"; agent.py plan --graph FILE shows it'
+        )
     if arguments.request == "-":
         request = read_request(sys.stdin.buffer)
     elif arguments.request is not None:

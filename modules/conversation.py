@@ -60,10 +60,11 @@ from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import Attached, read_attachments
-from modules.session.history import exchanges, usage_item
+from modules.session.history import exchanges, leave_kept, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
+from modules.team.choosing import WORTH_A_LOOK_CHARACTERS, choose_action
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -350,7 +351,7 @@ class Conversation:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
-            self._loop = self._run_of(self._preparation.result(), graph)
+            self._loop = self._run_of(self._preparation.result(), by_hand, graph)
             kept = (session.recorder.telling(self._listener),) if by_hand.is_kept else ()
             told = (self._listener,) if by_hand.is_told else ()
             outcome = await collect(self._loop.run(), *kept, *told)
@@ -430,15 +431,20 @@ class Conversation:
         )
         return _Prepared(context, make_parts)
 
-    def _run_of(self, prepared: "_Prepared", graph: TaskGraph | None) -> RequestRun:
+    def _run_of(
+        self, prepared: "_Prepared", by_hand: ByHand, graph: TaskGraph | None
+    ) -> RequestRun:
         """What runs a request: a loop, or a run that may go in parts."""
-        if graph is None:
-            return AgentLoop(prepared.context)
+        context, make_parts = prepared.context, prepared.make_parts
+        if graph is None and not (by_hand.is_plain and _may_have_parts(context)):
+            return AgentLoop(context)
         from modules.team.run import TeamRun, TeamSettings, given_graph
+        from modules.team.writing import writer_for
 
-        settings = TeamSettings(model_named=self._model_named)
-        choose, make_parts = given_graph(graph), prepared.make_parts
-        return TeamRun(prepared.context, self.model, make_parts, choose, settings)
+        writer = writer_for(context)
+        choose = writer.choose if graph is None else given_graph(graph)
+        settings = TeamSettings(writer.replan, self._model_named)
+        return TeamRun(context, self.model, make_parts, choose, settings)
 
     async def _guided(self, request: str) -> Guided:
         """What user and project say to models; nothing to a planner that reads no text."""
@@ -472,7 +478,10 @@ class Conversation:
             self._known.given(text.text)
         if said:
             self._known.user_said(said)
-        return Provenance(self._known, self._ask_leave, self.permissions)
+        ask = self._ask_leave
+        if ask is not None:
+            ask = leave_kept(ask, self.keep, self._redactor)
+        return Provenance(self._known, ask, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""
@@ -570,3 +579,12 @@ class Conversation:
         if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception
+
+
+def _may_have_parts(context: AgentContext) -> bool:
+    """Whether a graph may be written for a request; most are too short for it."""
+    request, mode = context.user_input, context.agent_profile.strategy.graph
+    if mode == "auto" and len(request) < WORTH_A_LOOK_CHARACTERS:
+        return False
+    reads_text = context.model.traits.reads_text
+    return choose_action(request, mode, reads_text=reads_text).action == "graph"

@@ -181,11 +181,11 @@ class GraphOutcome:
 
 
 def problems(
-    graph: TaskGraph, roles: Collection[str] = (), tools: Collection[str] | None = None
+    graph: TaskGraph, roles: Collection[str] | None = None, tools: Collection[str] | None = None
 ) -> tuple[str, ...]:
     """Why the graph can't run, a sentence each; empty if it can.
 
-    `tools` are the names that exist, None where nobody knows them yet.
+    `roles` and `tools` are the names that exist, None where nobody knows them yet.
     """
     found = [*_wrong_parts(graph, roles, tools)]
     if not found and (cycle := _cycle(graph)) is not None:
@@ -194,7 +194,7 @@ def problems(
 
 
 def _wrong_parts(
-    graph: TaskGraph, roles: Collection[str], tools: Collection[str] | None
+    graph: TaskGraph, roles: Collection[str] | None, tools: Collection[str] | None
 ) -> Iterator[str]:
     ids = graph.ids
     if not ids:
@@ -209,7 +209,7 @@ def _wrong_parts(
         for wrong in (
             *_wrong_words(subtask),
             *_missing(subtask.dependencies, ids, "which is not there"),
-            *_missing(role, roles, "a role that is not there"),
+            *_missing(role, role if roles is None else roles, "a role that is not there"),
             *_missing(subtask.tools, subtask.tools if tools is None else tools,
                       "a tool that is not there"),
         ):  # fmt: skip
@@ -288,7 +288,7 @@ def filled(subtask: Subtask, results: Mapping[str, str]) -> tuple[str, dict[str,
     def put(found: re.Match[str]) -> str:
         name, field = found[1], found[2] or ""
         value = field_of(results[name], field)
-        if _is_number(value):
+        if is_number(value):
             return value
         variable = name if not field else f"{name}_{re.sub(r'[^a-z0-9]+', '_', field.lower())}"
         texts[variable] = value
@@ -320,7 +320,8 @@ def field_of(result: str, field: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is one decimal number, of a size that stands in a request."""
     return re.fullmatch(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", text.strip()) is not None
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, GraphMode
 from config.settings import Places
 from core.base.text import edit_distance
 from core.errors import ExitCode, UsageError
@@ -22,11 +22,13 @@ from modules.cli.parser import (
     OptionsParser,
     ParserBuilt,
     add_approve_option,
+    add_graph_options,
     add_instructions_option,
     add_loudness_options,
     add_source_options,
     looks_like_option,
     seconds,
+    with_graph_files,
 )
 from modules.cli.surroundings import Options, Run, Surroundings
 from modules.session.request import StdinUse
@@ -47,6 +49,7 @@ COMMANDS = {
     "call": "call one tool, with no model involved",
     "run-plan": "run a plan from a file, in the sandbox",
     "prompt": "show what a model would be sent",
+    "plan": "show the graph or plan for a request, and run nothing",
     "models": "list models, and fetch one with Ollama",
     "auth": "keep keys of models in the system's keyring",
     "docs": "add, list, search and remove your documents",
@@ -100,6 +103,7 @@ examples:
   agent.py docs search "notice period of the lease"
   agent.py --continue "now divide that by 2"
   agent.py sessions list
+  agent.py plan "factorial of 12 and 15% of 80, then add them"
   agent.py doctor
   agent.py -2^2                  (a minus before a digit, a dot or a bracket is a sign)
   agent.py -- -x is what?        (behind --, nothing is an option or a command)
@@ -156,13 +160,16 @@ class Arguments(Options):
     goes_on: bool
     no_memory: bool
     no_instructions: bool
+    graph: GraphMode | Path | None
     approve: list[str]
     stdin: StdinUse
 
     def adapted(self, profile: AgentProfile) -> AgentProfile:
         """The profile, but for what the command line says instead."""
         if self.max_steps is not None:
-            profile = profile.with_steps(self.max_steps)
+            profile = profile.with_strategy(max_steps=self.max_steps)
+        if isinstance(self.graph, str):
+            profile = profile.with_strategy(graph=self.graph)
         return profile.without_memory() if self.no_memory else profile
 
 
@@ -229,7 +236,7 @@ def _gives_request(options: Sequence[str]) -> bool:
 def _parted(argv: Sequence[str]) -> tuple[list[str], Sequence[str]]:
     """What stands before the first `--`, with `--prompt=TEXT` as one word, and the rest."""
     end = argv.index(END_OF_OPTIONS) if END_OF_OPTIONS in argv else len(argv)
-    return [*_with_prompts_joined(argv[:end])], argv[end:]
+    return with_graph_files([*_with_prompts_joined(argv[:end])]), argv[end:]
 
 
 def _with_prompts_joined(words: Sequence[str]) -> Iterator[str]:
@@ -360,6 +367,7 @@ def _add_options(parser: OptionsParser) -> None:
         "--no-memory", action="store_true", help="neither read nor keep anything of this session"
     )
     add_instructions_option(parser)
+    add_graph_options(parser)
     add_loudness_options(parser, "show every stage and plan")
     parser.add_argument(
         "--output-format",

@@ -22,6 +22,7 @@ from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
+from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
 from modules.cli.composition import (
@@ -127,10 +128,15 @@ def answer(request: str, setting: Setting, waits: Waits) -> ExitCode:
     interaction = Interaction(setting)
     if interaction.may_cost and is_lone_word(request) and not setting.arguments.prompt:
         _ask_about(request, interaction)
+    graph = None
+    if isinstance(file := setting.arguments.graph, Path):
+        from modules.team.writing import load_graph  # late: few requests bring a graph
+
+        graph = load_graph(file)
     # What is left is told in any case.
     if beside.note and not (beside.text and setting.arguments.quiet):
         interaction.progress.say("stdin", beside.note)
-    return interaction.run(_answer(interaction, request, beside))
+    return interaction.run(_answer(interaction, request, beside, graph))
 
 
 def is_lone_word(request: str) -> bool:
@@ -154,11 +160,13 @@ def _ask_about(word: str, interaction: "Interaction") -> None:
         raise UsageError("nothing was sent; agent.py --help lists the commands")
 
 
-async def _answer(interaction: "Interaction", request: str, beside: Beside) -> ExitCode:
-    conversation = interaction.conversation
+async def _answer(
+    interaction: "Interaction", request: str, beside: Beside, graph: TaskGraph | None
+) -> ExitCode:
+    conversation, texts = interaction.conversation, (beside.text,) if beside.text else ()
     with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
         async with conversation:
-            outcome = await conversation.ask(request, (beside.text,) if beside.text else ())
+            outcome = await conversation.ask(request, texts, graph=graph)
             code = interaction.report(outcome)
             marks.debug("answered")
     marks.debug("closed")

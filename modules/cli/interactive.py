@@ -169,7 +169,8 @@ class _Requests:
 
     async def _asked(self, ask: Ask) -> RunOutcome:
         self._at.last_request = ask.request
-        return await self._conversation.ask(clean_request(ask.request), by_hand=ask.by_hand)
+        request = clean_request(ask.request)
+        return await self._conversation.ask(request, by_hand=ask.by_hand, graph=ask.graph)
 
     def _next_text(self) -> str:
         """What the prompt that is about to open begins with; a server may be waited for still."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NoReturn, cast
 
 from config.checking import MAX_SECONDS
+from config.schema import GraphMode
 from core.base.frozen import frozen
 from core.base.text import NEAR_SHOWN, lazy_pattern, near_names
 from core.errors import ExitCode
@@ -33,6 +34,9 @@ def looks_like_option(word: str) -> bool:
     """Whether a word could only be an option: not a dash alone, and no number with its sign."""
     return word.startswith("-") and word.strip("-") != "" and not _SIGNED_NUMBER.match(word)
 
+
+GRAPH_SUFFIXES: Final = (".yaml", ".yml")
+_GRAPH: Final = "--graph="
 
 USAGE_LINES_MAX: Final = 4
 """A longer usage would hide the message below it; `--help` shows it."""
@@ -270,6 +274,47 @@ def add_instructions_option(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out instructions and skills: CORTEX.md, AGENTS.md, SKILL.md",
     )
+
+
+def add_graph_options(parser: argparse.ArgumentParser) -> None:
+    """`--graph [FILE]` and `--no-graph`, for requests and what plans them.
+
+    Words go through `with_graph_files` first.
+    """
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--graph",
+        metavar="FILE.yaml",
+        nargs="?",
+        type=_graph,
+        help="answer in parts that are planned by themselves, or by the graph in this file",
+    )
+    which.add_argument(
+        "--no-graph",
+        action="store_const",
+        const="never",
+        dest="graph",
+        help="answer with one plan, whatever the request looks like",
+    )
+
+
+def with_graph_files(words: Sequence[str]) -> list[str]:
+    """The words with each `--graph` joined to the file behind it, and to nothing else."""
+    joined: list[str] = []
+    for word in words:
+        if joined[-1:] == [_GRAPH] and word.endswith(GRAPH_SUFFIXES):
+            joined[-1] += word
+        else:
+            joined.append(_GRAPH if word == "--graph" else word)
+    return joined
+
+
+def _graph(text: str) -> GraphMode | Path:
+    if not text:
+        return "always"
+    if not text.endswith(GRAPH_SUFFIXES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no .yaml file")
+    return Path(text)
 
 
 def add_loudness_options(parser: argparse.ArgumentParser, verbose: str) -> None:

@@ -15,10 +15,14 @@ from modules.model_manager import ModelManager, choose_model
 from modules.models.scripted import ScriptedModel
 from modules.offline.welcome import asks_for_help
 from modules.sandbox import Sandbox
+from modules.team.choosing import choose_action
 
 _HELP = """\
 Show what a model would be sent for a request, to the letter: the prompts of the first step, each
 as the two messages that chat models get. No model is asked, no tool is called, nothing is kept.
+
+Where the request shows parts that are independent of each other, the first prompt asks whether it
+should be answered in parts (strategy.graph in the profile).
 
 What is above the user message is the same for every request with the same tools, so that
 providers' caches hold. Perception's prompt stands first where the profile asks a model for it.
@@ -74,7 +78,9 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     # In the model's place stands one that perceives nothing and plans nothing, which ends the run.
     refusal = ModelReply("", declined=True)
     traits = replace(chosen.traits, reads_text=True)
-    witness = ScriptedModel({"decision": [refusal]}, chosen.name, traits)
+    action = choose_action(request, profile.strategy.graph, reads_text=True).action
+    refusals = [refusal] * (2 if action == "graph" else 1)  # of a graph, then of a plan
+    witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     display = display_for(around)
     async with opened(around.servers.specs, around, display) as dispatcher:

@@ -17,6 +17,7 @@ from modules.session.history import runs_in
 from modules.session.kept import KeptSessions
 from modules.session.team_items import graph_outcome
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
+from modules.trace.decisions import DecidedRun, decisions_of, paragraphs, whole_text
 from modules.trace.page import PageKind, html_page
 from modules.trace.spans import runs_of
 from modules.trace.text import graph_mermaid, mermaid_text, tree_text
@@ -31,10 +32,15 @@ trace.prompts, the beginnings of prompts and replies are shown.
 --html writes one page that needs no network, with all of that on a timeline. It is searched with
 /, and read with the arrow keys.
 
+--decisions tells instead who decided what, on which evidence: plans, repairs, refusals, what you
+have allowed or answered, and what a team has decided. --depth says how deeply: a paragraph a run,
+JSON that cites the items of the session (as --json does), or all.
+
 examples:
   agent.py trace
   agent.py trace --run -1 --verbose
   agent.py trace 4f8a1c --html trace.html
+  agent.py trace --run -1 --decisions
   agent.py trace --run -1 --json | jq '.runs[].children'"""
 
 _Run = TypeVar("_Run")
@@ -62,6 +68,10 @@ def parse(words: Sequence[str], program: str) -> Options:
         action="store_true",
         help="the last run's parts, each behind those that it needs, in Mermaid's language",
     )
+    form.add_argument("--decisions", action="store_true", help="who decided what, and why")
+    parser.add_argument(
+        "--depth", choices=("paragraph", "json", "all"), help="how deeply decisions are told"
+    )
     parser.set_defaults(run=trace)
     return read_words(parser, words, is_mixed=True)
 
@@ -73,13 +83,18 @@ def trace(around: Surroundings) -> ExitCode:
         UsageError: there is no such session or run.
         StorageError: the session can't be read, or the page can't be written.
     """
+    if around.options.depth is not None and not around.options.decisions:
+        raise UsageError("--depth says how deeply --decisions are told; add --decisions")
     around.redactor.mask(around.profile.memory.mask)
     kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
     session_id = _session_id(around, kept)
     items = kept.items(session_id)
     number: int | None = around.options.number
-    runs = _chosen(runs_of(items), number)
     title = one_line(around.redactor.text(title_of(items) or session_id))
+    if around.options.decisions:
+        decided = _chosen(decisions_of(items), number)
+        return _tell_decisions(around, session_id, title, decided)
+    runs = _chosen(runs_of(items), number)
     told: JsonObject = {
         "type": "trace",
         "schema": SCHEMA_VERSION,
@@ -96,8 +111,7 @@ def trace(around: Surroundings) -> ExitCode:
     elif around.options.flowchart:
         around.print(around.redactor.text(_flowchart(runs_in(items), number)))
     else:
-        width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
-        tree = tree_text(runs, width, is_whole=around.options.verbose)
+        tree = tree_text(runs, _width(around), is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
 
@@ -125,6 +139,26 @@ def _session_id(around: Surroundings, kept: KeptSessions) -> str:
     if not ids:
         raise UsageError(f"no session is kept in {kept.folder} yet; ask something first")
     return ids[0]
+
+
+def _width(around: Surroundings) -> int | None:
+    return shutil.get_terminal_size().columns if around.stdout.isatty() else None
+
+
+def _tell_decisions(
+    around: Surroundings, session_id: str, title: str, runs: tuple[DecidedRun, ...]
+) -> ExitCode:
+    depth: str | None = around.options.depth
+    if depth == "json" or (around.options.json and depth is None):
+        found = around.redactor.json(plain_json(runs))
+        head: JsonObject = {"type": "decisions", "schema": SCHEMA_VERSION, "id": session_id}
+        around.print_json({**head, "title": title, "runs": found})
+        return ExitCode.ANSWERED
+    if around.options.json:
+        raise UsageError("--json prints JSON, which is --depth json; leave one of the two out")
+    told = whole_text(runs) if depth == "all" else paragraphs(runs, _width(around))
+    around.print(f"{title}\n\n{around.redactor.text(told)}".rstrip())
+    return ExitCode.ANSWERED
 
 
 def _chosen(runs: tuple[_Run, ...], number: int | None) -> tuple[_Run, ...]:

@@ -23,6 +23,7 @@ from core.ports import (
     ReplyEnd,
     TextDelta,
 )
+from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import Attempt, Exchange, PerceptionResult
@@ -35,6 +36,7 @@ from modules.offline.everyday.plans import (
     write_plan_about_given,
 )
 from modules.offline.history import last_number, repeated
+from modules.offline.parts import LISTING, taken_apart, write_results_plan
 from modules.offline.past import memory_call, write_memory_plan
 from modules.offline.quotes.asking import bare
 from modules.offline.quotes.document_plans import (
@@ -192,7 +194,28 @@ def plan(inputs: DecisionInputs) -> str:
         raise Refusal(reason, f"See what is wrong with it: agent.py mcp test {server}") from None
 
 
+def plan_parts(inputs: DecisionInputs) -> TaskGraph | None:
+    """The request as a graph of parts that can be planned; None if one plan answers it, or none.
+
+    Blocks, so call it from a thread.
+    """
+    if _can_plan(inputs):
+        return None
+    alone = replace(inputs, history=(), texts=())
+    return taken_apart(inputs.user_input, lambda part: _can_plan(replace(alone, user_input=part)))
+
+
+def _can_plan(inputs: DecisionInputs) -> bool:
+    with suppress(Refusal):
+        plan(inputs)
+        return True
+    return False
+
+
 def _plan(inputs: DecisionInputs) -> str:
+    is_listing = inputs.user_input.startswith(LISTING) and not inputs.failed
+    if is_listing and (source := write_results_plan(inputs)) is not None:
+        return source
     number = None
     if inputs.history:
         request, history = repeated(inputs.user_input, inputs.history)

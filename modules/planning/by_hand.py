@@ -1,16 +1,19 @@
 """Runs of which a part is taken over: a plan that is given, or one that is only written."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from config.schema import AgentProfile
 from core.context import AgentContext, Parts
 from core.ports import CallTool, DecisionInputs, OnRepaired, PlanReply
 from core.run.working_memory import WorkingMemory
+from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.turn import (
     ActionResult,
     AskedBack,
+    Declined,
     FinalAnswer,
     FurtherProcessing,
     PerceptionResult,
@@ -18,6 +21,10 @@ from core.turn import (
 )
 
 NOT_RUN = "the plan was written, and not run"
+
+
+WriteGraph: TypeAlias = Callable[[DecisionInputs], Awaitable[TaskGraph | None]]
+"""Writes a graph for a request; None where one plan answers it."""
 
 
 class ByHand:
@@ -46,16 +53,30 @@ NOTHING_BY_HAND: Final = ByHand()
 
 
 class WrittenPlan(ByHand):
-    """Keeps the plan that a run would run, as `plan`; None until there is one."""
+    """Keeps what a run would run: a `plan`, or a `graph` in its place; None until there is one."""
 
     is_plain = is_kept = False
 
-    def __init__(self) -> None:
+    def __init__(self, write_graph: WriteGraph | None = None) -> None:
+        """`write_graph` is asked first; a plan is written where it gives none."""
+        self._write_graph = write_graph
         self.plan: Plan | None = None
+        self.graph: TaskGraph | None = None
 
     def parts(self, parts: Parts) -> Parts:
         """Those that plan, and nothing that runs."""
-        return replace(parts, run_plan=self._keep)
+        kept = replace(parts, run_plan=self._keep)
+        write_graph = self._write_graph
+        if write_graph is None:
+            return kept
+
+        async def write(inputs: DecisionInputs, prompt_path: str) -> PlanReply:
+            self.graph = self.graph or await write_graph(inputs)
+            if self.graph is not None:
+                return Declined(NOT_RUN)
+            return await parts.generate_plan(inputs, prompt_path)
+
+        return replace(kept, generate_plan=write)
 
     async def _keep(
         self,
@@ -86,7 +107,7 @@ class GivenPlan(ByHand):
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """Without a lifeline: a plan that fails is to be changed by who gave it."""
         steps = profile.strategy.max_steps if self._answers else 1
-        return with_strategy(profile, max_lifelines_per_step=0, max_steps=steps)
+        return profile.with_strategy(max_lifelines_per_step=0, max_steps=steps)
 
     def parts(self, parts: Parts) -> Parts:
         """Those in whose place the plan stands in the first step."""
@@ -122,9 +143,3 @@ class GivenPlan(ByHand):
                     return ran
 
         return replace(parts, perceive=perceive, generate_plan=write, run_plan=act)
-
-
-def with_strategy(profile: AgentProfile, **changed: str | int) -> AgentProfile:
-    """The profile with other values in its strategy."""
-    strategy = profile.strategy.model_copy(update=changed)
-    return profile.model_copy(update={"strategy": strategy})

@@ -134,7 +134,9 @@ class Team:
         """
         fitting, rest = self._by_fit(subtask, busy)
         whole = self.roles[GENERALIST]
-        why = "no other role fits" if not fitting else "it may do anything"
+        why = (
+            "it may do anything" if fitting or subtask.role in self.roles else "no other role fits"
+        )
         ranked = [*fitting, Assignment(whole, why, load=busy.count(GENERALIST)), *rest]
         if (named := self.roles.get(subtask.role or "")) is None:
             return tuple(ranked)

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
+import yaml
 from pydantic import Field
 
 from config.checking import Section, check
@@ -32,6 +33,7 @@ from core.base.frozen import frozen
 from core.base.text import near_names
 from core.errors import UsageError
 from core.team.graph import ID_FORM, SUBTASKS_MAX, Need, Subtask, TaskGraph, problems
+from core.values import JsonObject
 
 FOLDER: Final = "workflows"
 """Under CORTEX_HOME."""
@@ -145,14 +147,23 @@ def load_workflow(path: Path) -> Workflow:
         SettingsError: it can't be read, or is wrong; every problem is told.
     """
     try:
-        text = read_regular(path, BYTES_MAX).decode("utf-8")
-        document = load_yaml(text)
+        return checked_workflow(path, read_regular(path, BYTES_MAX).decode("utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path} is not there") from None
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror or error}") from error
     except (FileTooLarge, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def checked_workflow(path: Path, text: str) -> Workflow:
+    """The workflow that stands in the text of a file, or would.
+
+    Raises:
+        SettingsError: it is wrong; every problem is told.
+    """
+    try:
+        document = load_yaml(text)
     except TextProblem as problem:
         raise SettingsError.at(path, problem.line, f"not valid YAML: {problem}") from problem
     file = check(document, WorkflowFile, path, text)
@@ -206,6 +217,38 @@ def arguments_of(words: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{key} is given twice")
         found[key] = value
     return found
+
+
+def workflow_text(
+    description: str, subtasks: Sequence[Subtask], parameters: Mapping[str, str]
+) -> str:
+    """The text of a workflow's file; `parameters` are values that stand in the steps, by name.
+
+    Where such a value stands, its parameter does in the file, with the value as its default.
+    """
+
+    def worded(text: str) -> str:
+        for name, value in parameters.items():
+            text = text.replace(value, f"{{{{{name}}}}}")
+        return text
+
+    steps: list[JsonObject] = []
+    for each in subtasks:
+        said: JsonObject = {"id": each.id, "do": worded(each.description)}
+        more: JsonObject = {
+            "expected": worded(each.expected), "role": each.role, "after": [*each.after],
+            "tools": [*each.tools], "critical": each.critical, "needs": each.needs,
+            "question": worded(each.question), "default": each.default,
+        }  # fmt: skip
+        steps.append(
+            said | {key: value for key, value in more.items() if value not in (None, "", [], False)}
+        )
+    document: JsonObject = {"description": description}
+    if parameters:
+        document["parameters"] = {name: {"default": value} for name, value in parameters.items()}
+    return yaml.safe_dump(
+        document | {"steps": [*steps]}, sort_keys=False, allow_unicode=True, width=100
+    )
 
 
 def _wrong_names(name: str, file: WorkflowFile) -> Iterator[str]:

@@ -77,6 +77,36 @@ def test_a_plan_is_shown_in_colours_changed_in_the_editor_and_run(at_prompt: Ope
     leave(terminal)
 
 
+GRAPH = """{"action": "graph", "reason": "two \\u001b[31msearches", "subtasks": [
+  {"id": "tea", "description": "find green \\u001b[31mtea"},
+  {"id": "milk", "description": "find milk"},
+  {"id": "end", "description": "join {{tea}} and {{milk}}"}]}"""
+DRINKS = "find where tea comes from and where milk does, then combine both"
+
+
+def test_a_graph_is_shown_changed_in_the_editor_and_run(at_prompt: Open) -> None:
+    replies = GRAPH, saying("China"), saying("cows"), saying("both")
+    terminal = at_prompt(*replies, EDITOR="sed -i s/green/black/")
+    text = done(terminal, f"/plan {DRINKS}", "/run runs it, /plan edit changes it")
+    assert "[plan] 3 subtasks\ntea: find green " in text
+    assert "end after tea, milk: join {{tea}} and {{milk}}\n" in text
+    row = next(n for n, line in enumerate(terminal.screen.display) if "find green" in line)
+    assert {cell.fg for cell in terminal.screen.buffer[row].values()} == {"default"}
+    done(terminal, "/plan edit", "tea: find black")
+    text = done(terminal, "/run", "Final Answer: both")
+    assert "Final Answer: China" not in text
+    leave(terminal)
+
+
+def test_a_graph_that_is_wrong_is_told_and_can_be_put_right(at_prompt: Open) -> None:
+    terminal = at_prompt(GRAPH, EDITOR="sed -i s/{{tea}}/{{te}}/")
+    done(terminal, f"/plan {DRINKS}", "/run runs it, /plan edit changes it")
+    text = done(terminal, "/plan edit", "did you mean tea")
+    assert "subtask 'end' needs 'te', which is not there" in text
+    done(terminal, "/run", "did you mean tea")
+    leave(terminal)
+
+
 def test_without_an_editor_it_is_said(at_prompt: Open) -> None:
     terminal = at_prompt(saying("nine"), VISUAL="'open")
     done(terminal, "/plan how many?", "/run runs it, /plan edit changes it")

@@ -9,6 +9,7 @@ from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges
 from core.errors import ExitCode
 from core.session import MultiMCP
+from core.team.graph import TaskGraph
 from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import Setting
 from modules.conversation import Conversation
@@ -37,6 +38,7 @@ class Ask:
 
     request: str
     by_hand: ByHand = NOTHING_BY_HAND
+    graph: TaskGraph | None = None
 
 
 @frozen
@@ -44,11 +46,13 @@ class ShownPlan:
     """The plan that was shown last, which `/run` runs.
 
     `request` is what it answers, or the `/run FILE` that read it. `is_users`: a person wrote in it.
+    `is_graph`: the source is the YAML of a graph.
     """
 
     source: str
     request: str
     is_users: bool = False
+    is_graph: bool = False
 
 
 @dataclass

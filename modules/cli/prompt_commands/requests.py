@@ -13,13 +13,16 @@ from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import SANDBOX_STEP, MemoryItem
+from modules.cli.parser import GRAPH_SUFFIXES
+from modules.cli.plan import planned
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand, ShownPlan
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.memory.past import Past, exchange_characters, room_characters
-from modules.planning.by_hand import GivenPlan, WrittenPlan
+from modules.planning.by_hand import GivenPlan
 from modules.planning.prompt.sizes import MeasuredPrompt
 from modules.session.history import SUBTASK, exchanges, taken_back
 from modules.session.request import clean_request
+from modules.team.writing import graph_from, graph_text, graph_yaml, load_graph
 from modules.terminal.input.candidates import Candidate, path_candidates
 from modules.terminal.tables import table_for
 
@@ -92,7 +95,7 @@ async def _take_back(at: AtPrompt) -> DatedExchange | None:
 
 
 async def _plan(at: AtPrompt, words: str) -> ExitCode:
-    """Write a plan and show it; without words, show the last that ran.
+    """Write a plan or a graph and show it; without words, show the last plan that ran.
 
     Raises:
         UsageError: there is none, or no terminal to change it at.
@@ -101,12 +104,15 @@ async def _plan(at: AtPrompt, words: str) -> ExitCode:
         return await _edit_plan(at)
     if not words:
         return _show(at, await _last_plan(at))
-    request, written = clean_request(words), WrittenPlan()
-    outcome = await at.conversation.ask(request, by_hand=written)
-    if written.plan is None:
-        at.say("plan", outcome.message)
-        return outcome.exit_code
-    return _show(at, ShownPlan(written.plan.source, request))
+    request, conversation = clean_request(words), at.conversation
+    done = await planned(conversation, request, conversation.profile.strategy.graph)
+    if done.chosen.graph is not None:
+        at.say("plan", done.why)
+        return _show(at, ShownPlan(graph_yaml(done.chosen.graph), request, is_graph=True))
+    if done.source is None:
+        at.say("plan", done.message)
+        return done.exit_code
+    return _show(at, ShownPlan(done.source, request))
 
 
 async def _edit_plan(at: AtPrompt) -> ExitCode:
@@ -125,7 +131,11 @@ async def _edit_plan(at: AtPrompt) -> ExitCode:
 
 def _show(at: AtPrompt, plan: ShownPlan) -> ExitCode:
     at.plan = plan
-    (at.show_code or at.say)("plan", plan.source)
+    if plan.is_graph:
+        graph = graph_from(plan.source)
+        at.say("plan", f"{counted(len(graph.ids), 'subtask')}\n{graph_text(graph)}")
+    else:
+        (at.show_code or at.say)("plan", plan.source)
     at.say("plan", "/run runs it, /plan edit changes it")
     return ExitCode.ANSWERED
 
@@ -157,10 +167,13 @@ async def _run(at: AtPrompt, words: str) -> Ask:
         UsageError: there is none, or it can't be read.
     """
     if words:
+        is_graph = words.strip("\"'").endswith(GRAPH_SUFFIXES)
         bytes_max = at.conversation.profile.sandbox.source_bytes
-        source = await asyncio.to_thread(_read, words, bytes_max)
-        at.plan = ShownPlan(source, f"{_RUN}{words}", is_users=True)
+        source = await asyncio.to_thread(_read, words, None if is_graph else bytes_max)
+        at.plan = ShownPlan(source, f"{_RUN}{words}", is_users=True, is_graph=is_graph)
     plan = at.plan
+    if plan is not None and plan.is_graph:
+        return Ask(plan.request, graph=graph_from(plan.source))
     if plan is None:
         raise UsageError("no plan was shown yet; /plan REQUEST writes one, /run FILE reads one")
     if await asyncio.to_thread(may_call_tools, plan.source):
@@ -175,10 +188,13 @@ def _is_file(request: str) -> bool:
     return request.startswith(_RUN)
 
 
-def _read(words: str, bytes_max: int) -> str:
+def _read(words: str, bytes_max: int | None) -> str:
+    """The plan in a file, of at most so many bytes, or the graph where there is no such bound."""
     file = Path(words.strip("\"'")).expanduser().absolute()
     if not file.is_file():  # to open a pipe would wait for its writer
         raise UsageError(f"{file}: there is no such file; /run FILE runs the plan of a file")
+    if bytes_max is None:
+        return graph_yaml(load_graph(file))
     return read_plan(str(file), sys.stdin.buffer, bytes_max)
 
 
@@ -278,21 +294,21 @@ REQUEST_COMMANDS: Final = (
     PromptCommand(
         "plan",
         "Requests",
-        "write the plan for a request, and do not run it",
+        "write the plan or the graph for a request, and do not run it",
         _plan,
         "[REQUEST|edit]",
-        "/run runs it. Without a request it is the last plan that ran; `edit` opens the plan "
-        "that was shown last in $EDITOR.",
+        "/run runs it. Without a request it is the last plan that ran; `edit` opens what was "
+        "shown last in $EDITOR: a plan, or a graph as YAML.",
         _plan_words,
     ),
     PromptCommand(
         "run",
         "Requests",
-        "run the plan that was shown last, or a file's",
+        "run the plan or graph that was shown last, or a file's",
         _run,
         "[FILE]",
-        "It is repaired, checked and bounded as every plan, and asks for what has to be allowed. "
-        "One that fails is not written anew.",
+        "A plan is repaired, checked and bounded as every plan, and asks for what has to be "
+        "allowed; one that fails is not written anew. A graph's file ends in .yaml.",
         paths,
     ),
     PromptCommand(

@@ -12,7 +12,7 @@ from core.turn import Plan
 from modules.decision import PlanWriter
 from modules.memory.past import Past, exchange_characters
 from modules.memory.remembering import Remembering
-from modules.planning.by_hand import NOT_RUN, WrittenPlan, with_strategy
+from modules.planning.by_hand import NOT_RUN, WrittenPlan
 from modules.planning.prompt.stubs import summarize_tools
 from modules.session.attachments import texts_note
 
@@ -49,7 +49,7 @@ class MeasuredPrompt(WrittenPlan):
 
     def profile(self, profile: AgentProfile) -> AgentProfile:
         """One in which words alone perceive."""
-        return with_strategy(profile, perception="never")
+        return profile.with_strategy(perception="never")
 
     def parts(self, parts: Parts) -> Parts:
         """Those that come before a plan is asked for."""

@@ -30,8 +30,11 @@ def fill_from(template: str, values: Mapping[str, str], changing: str) -> Filled
 
 
 def names_in(template: str) -> list[str]:
-    """The names that stand in a template as `{name}`, in their order, each once."""
-    return [*dict.fromkeys(re.findall(r"\{([A-Za-z_]\w*)\}", template))]
+    """The names that stand in a template as `{name}`, in their order, each once.
+
+    What stands in two braces is a text for the model, such as a reference of task graphs.
+    """
+    return [*dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})", template))]
 
 
 def load_prompt(path: str | Path) -> str:

@@ -265,3 +265,64 @@ async def test_words_behind_these_commands_are_completed(tmp_path: Path) -> None
         assert typed.proposed(f"/save --force {tmp_path}/pl") == [f"{tmp_path}/plan.py"]
         assert typed.proposed("/plan e") == ["edit"]
         assert typed.proposed("/plan write e") == []
+
+
+DRINKS = "find out where tea comes from and where milk comes from, then write a summary of both"
+WRITTEN = """{"action": "graph", "reason": "two searches", "subtasks": [
+  {"id": "tea", "description": "find tea"},
+  {"id": "milk", "description": "find milk"},
+  {"id": "end", "description": "join {{tea}} and {{milk}}"}]}"""
+SHOWN = """plan: 3 subtasks
+tea: find tea
+milk: find milk
+end after tea, milk: join {{tea}} and {{milk}}"""
+
+
+async def test_a_graph_is_shown_and_runs_only_when_that_is_said(tmp_path: Path) -> None:
+    parts = saying("one"), saying("two"), saying("three")
+    async with Typed(tmp_path, WRITTEN, *parts) as typed:
+        assert await typed.run(f"/plan {DRINKS}") == ExitCode.ANSWERED
+        assert typed.said[:2] == ["plan: two searches", SHOWN]
+        assert typed.model.leftover == 3
+        outcome = await typed.answer("/run")
+        assert (outcome.answer, told_of(typed)) == ("three", (Exchange(DRINKS, "three"),))
+
+
+async def test_a_graph_that_was_changed_runs_as_it_was_saved(tmp_path: Path) -> None:
+    changed = "description: only tea\nsteps: [{id: tea, do: find green tea}]\n"
+    async with Typed(tmp_path, WRITTEN, saying("green")) as typed:
+        await typed.run(f"/plan {DRINKS}")
+        typed.at.edit = changing(changed.replace("find green tea", "'find {{milk}}'"))
+        with pytest.raises(UsageError, match="needs 'milk', which is not there"):
+            await typed.run("/plan edit")
+        with pytest.raises(UsageError, match="needs 'milk', which is not there"):
+            await typed.run("/run")
+        typed.at.edit = changing(changed)
+        await typed.run("/plan edit")
+        assert typed.said[-2] == "plan: 1 subtask\ntea: find green tea"
+        outcome = await typed.answer("/run")
+        assert outcome.answer == "green"
+        assert "find green tea" in typed.model.requests[-1].prompt
+
+
+async def test_the_graph_of_a_file_runs(tmp_path: Path) -> None:
+    file = tmp_path / "drinks.yaml"
+    file.write_text("description: drinks\nsteps: [{id: tea, do: find tea}]\n", encoding="utf-8")
+    async with Typed(tmp_path, saying("green"), saying("black")) as typed:
+        line = f"/run {file}"
+        assert (await typed.answer(line)).answer == "green"
+        assert told_of(typed) == (Exchange(line, "green"),)
+        assert (await typed.answer("/retry")).answer == "black"
+        file.write_text("steps: []", encoding="utf-8")
+        with pytest.raises(UsageError, match=r"drinks\.yaml"):
+            await typed.run(line)
+
+
+async def test_the_profile_says_at_the_prompt_too_whether_graphs_are_written(
+    tmp_path: Path,
+) -> None:
+    async with Typed(tmp_path, saying("one")) as typed:
+        await typed.run("/strategy graph never")
+        await typed.run(f"/plan {DRINKS}")
+        assert typed.said[-2] == f"plan: {saying('one').strip()}"
+        assert typed.proposed("/strategy graph ") == ["auto", "never", "always"]

@@ -125,7 +125,8 @@ class Typed:
         done = await self.run(line)
         assert isinstance(done, Ask)
         self.at.last_request = done.request
-        return await self.conversation.ask(done.request, by_hand=done.by_hand)
+        more = done.by_hand, done.graph
+        return await self.conversation.ask(done.request, (), *more)
 
     def proposed(self, text: str) -> list[str]:
         """What Tab would propose at the end of a line."""

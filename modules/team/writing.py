@@ -1,0 +1,341 @@
+"""Task graphs written for a request: by a model, by the offline planner, or by hand as YAML.
+
+A model is asked once, and may find that one plan is better. What it writes is checked, its mistakes
+go back to it, and parts that are a single call join the one that uses them. A graph whose parts
+come one after the other is no gain over a plan, and becomes one.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from config.schema import GraphMode
+from core.base.frozen import frozen
+from core.base.text import counted, one_line, shorten
+from core.context import AgentContext
+from core.errors import ModelUnavailable
+from core.events import ActionChosen
+from core.ports import CountingModel, DecisionInputs, ModelRequest
+from core.provenance.borders import Borders
+from core.team.graph import (
+    TEXT_CHARACTERS_MAX,
+    Subtask,
+    TaskGraph,
+    joined_small_parts,
+    problems,
+)
+from core.team.schedule import Replan
+from core.tools.catalog import ToolCatalog
+from core.turn import PerceptionResult
+from modules.llmfunc import LlmFunction, ReplyUnusable, llmfunc
+from modules.memory.past import Past, newest_within
+from modules.offline.planner import plan_parts
+from modules.planning.prompt.past import past_text
+from modules.planning.prompt.template import load_prompt
+from modules.team.choosing import choose_action
+from modules.team.run import Chosen
+from modules.team.workflow import checked_workflow, load_workflow, workflow_text
+
+PROMPT_PATH: Final = "prompts/graph_prompt.txt"
+REPLAN_PROMPT_PATH: Final = "prompts/replan_prompt.txt"
+
+RETRIES: Final = 2
+"""How often a model is asked again: one plan is at hand."""
+
+REASON_CHARACTERS: Final = 200
+SHOWN_CHARACTERS: Final = 200
+"""How much of what a subtask asks is shown."""
+
+FAILURE_CHARACTERS: Final = 1_000
+PURPOSE_CHARACTERS: Final = 80
+"""How much is told of what a tool is for."""
+
+TOOLS_CHARACTERS: Final = 12_000
+"""What the list of tools may take in the prompt."""
+
+HISTORY_CHARACTERS: Final = 4_000
+
+GIVEN: Final = "Each subtask has what came with the request: "
+NO_ROLES: Final = "(there are none: null)"
+ALWAYS: Final = (
+    'The user wants parts in any case: "action" is "graph", with one subtask where nothing can be '
+    "divided.\n\n"
+)
+IN_ORDER: Final = ActionChosen("plan", "its parts would come one after the other")
+WHOLE: Final = ActionChosen("plan", "one plan answers it, or not all its parts can be planned")
+"""Of a planner that reads no text."""
+
+
+class _SubtaskReply(BaseModel):
+    """A subtask as models write it; see `core.team.graph.Subtask`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    description: str
+    expected: str = ""
+    role: str | None = None
+    after: list[str] = Field(default_factory=list[str])
+    tools: list[str] = Field(default_factory=list[str])
+    critical: bool = False
+
+    @property
+    def subtask(self) -> Subtask:
+        """The subtask that it is; small models write null as text."""
+        role = None if self.role in (None, "", "null", "none") else self.role
+        told = (self.id, self.description.strip(), self.expected, role)
+        return Subtask(*told, tuple(self.after), tuple(self.tools), self.critical)
+
+
+class _OtherWay(BaseModel):
+    """What takes the place of subtasks that failed; nothing where there is no other way."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    reason: str = ""
+    subtasks: list[_SubtaskReply] = Field(default_factory=list[_SubtaskReply])
+
+
+class _GraphReply(_OtherWay):
+    """Whether one plan is better, else the subtasks."""
+
+    action: Literal["plan", "graph"]
+
+
+_Reply = TypeVar("_Reply", bound=_OtherWay)
+
+
+def writer_for(context: AgentContext) -> "GraphWriter":
+    """What writes graphs for the request that a context is about."""
+    known = None if context.provenance is None else context.provenance.known
+    inputs = DecisionInputs(
+        context.user_input,
+        context.dispatcher.catalog,
+        PerceptionResult(),
+        context.history,
+        images=context.images,
+        texts=context.texts,
+        borders=Borders() if known is not None and known.is_tainted else None,
+    )
+    return GraphWriter(inputs, context.agent_profile.strategy.graph)
+
+
+@frozen
+class GraphWriter:
+    """Writes the graph of one request, and plans parts of it anew.
+
+    Attributes:
+        inputs: the request, the tools that there are, and what was said before.
+        mode: `strategy.graph` of the profile.
+        roles: what each role of the team is for, by its name.
+    """
+
+    inputs: DecisionInputs
+    mode: GraphMode = "auto"
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    async def choose(self, model: CountingModel) -> Chosen:
+        """How the request is answered; see `modules.team.run.Choose`.
+
+        Raises:
+            ModelUnavailable: the model can't be reached or refused.
+            BudgetSpent: the run may use no more.
+        """
+        reads_text = model.traits.reads_text
+        chosen = choose_action(self.inputs.user_input, self.mode, reads_text=reads_text)
+        if chosen.action != "graph":
+            return Chosen(chosen)
+        if reads_text:
+            return await self._by_model(model, chosen)
+        graph = await asyncio.to_thread(plan_parts, self.inputs)
+        if graph is not None:
+            return Chosen(chosen, graph)
+        return Chosen(WHOLE)
+
+    async def _by_model(self, model: CountingModel, chosen: ActionChosen) -> Chosen:
+        is_always = self.mode == "always"
+        past = Past(newest_within(self.inputs.history, HISTORY_CHARACTERS))
+        values = {
+            "history": past_text(past, self.inputs.borders),
+            "given": self._given,
+            "user_input": self.inputs.user_input,
+            "demand": ALWAYS if is_always else "",
+        }
+
+        def wrong(reply: _GraphReply) -> str | None:
+            if reply.action == "plan":
+                return "the user wants a graph" if is_always else None
+            return self._wrong(_graph_of(self.inputs.user_input, reply.subtasks))
+
+        try:
+            write = self._asking(model, PROMPT_PATH, _GraphReply, wrong, "history")
+            reply = await write(**self._told, **values)
+        except ReplyUnusable as error:
+            told = one_line(str(error), REASON_CHARACTERS)
+            return Chosen(ActionChosen("plan", f"no graph was written: {told}"))
+        reason = one_line(reply.reason, REASON_CHARACTERS) or chosen.reason
+        if reply.action == "plan":
+            return Chosen(ActionChosen("plan", reason))
+        graph = _graph_of(self.inputs.user_input, reply.subtasks)
+        graph, notes = joined_small_parts(graph)
+        if not is_always and _is_in_order(graph):
+            return Chosen(IN_ORDER)
+        return Chosen(ActionChosen("graph", reason), graph, notes)
+
+    def replan(self, model: CountingModel) -> Replan:
+        """What finds another way with this model; see `core.team.schedule.Replan`."""
+        return partial(self._other_way, model)
+
+    async def _other_way(
+        self,
+        model: CountingModel,
+        graph: TaskGraph,
+        failed: Subtask,
+        reason: str,
+        done: Mapping[str, str],
+    ) -> TaskGraph | None:
+        """The whole graph with other subtasks for what failed and what depends on it.
+
+        None where the model finds none or can't be reached, so that the rest goes on; a planner
+        that reads no text knows no other way.
+
+        Raises:
+            BudgetSpent: the run may use no more.
+        """
+        if not model.traits.reads_text:
+            return None
+        lost = ({failed.id} | graph.after(failed.id)) - done.keys()
+        kept = tuple(subtask for subtask in graph.subtasks if subtask.id not in lost)
+        borders = self.inputs.borders or Borders()
+        failure = borders.around(shorten(reason, FAILURE_CHARACTERS))
+        values = {
+            "graph": graph_yaml(graph),
+            "finished": ", ".join(id_ for id_ in graph.ids if id_ in done) or "nothing",
+            "lost": ", ".join(id_ for id_ in graph.ids if id_ in lost),
+            "failed": failed.id,
+            "failure": f"{borders.note}\n{failure}",
+        }
+
+        def whole(reply: _OtherWay) -> TaskGraph:
+            return TaskGraph(graph.goal, (*kept, *(each.subtask for each in reply.subtasks)))
+
+        def wrong(reply: _OtherWay) -> str | None:
+            if not reply.subtasks:
+                return None
+            if whole(reply).is_same_as(graph):
+                return 'this is what has failed: find another way, or write "subtasks": []'
+            return self._wrong(whole(reply))
+
+        try:
+            write = self._asking(model, REPLAN_PROMPT_PATH, _OtherWay, wrong, "graph")
+            reply = await write(**self._told, **values)
+        except ModelUnavailable:
+            return None
+        return whole(reply) if reply.subtasks else None
+
+    @property
+    def _given(self) -> str:
+        """What goes along with the request, and with each subtask."""
+        names = [text.described for text in self.inputs.texts]
+        names += [f"the picture {image.name}" for image in self.inputs.images]
+        return f"{GIVEN}{'; '.join(names)}\n\n" if names else ""
+
+    @property
+    def _told(self) -> dict[str, str]:
+        """What both prompts tell of the team."""
+        roles = "\n".join(f"- {name}: {purpose}" for name, purpose in self.roles.items())
+        return {"roles": roles or NO_ROLES, "tools": _tools_text(self.inputs.tools)}
+
+    def _asking(
+        self,
+        model: CountingModel,
+        path: str,
+        shape: type[_Reply],
+        wrong: Callable[[_Reply], str | None],
+        changing: str,
+    ) -> LlmFunction[_Reply]:
+        return llmfunc(
+            ModelRequest("decision", load_prompt(path)),
+            model=model,
+            shape=shape,
+            check=wrong,
+            retries=RETRIES,
+            show_schema=False,
+            changing=changing,
+        )
+
+    def _wrong(self, graph: TaskGraph) -> str | None:
+        """What keeps a graph from running, as one sentence."""
+        return "; ".join(problems(graph, self.roles, _tool_names(self.inputs.tools))) or None
+
+
+def graph_yaml(graph: TaskGraph) -> str:
+    """The graph as the text of a workflow's file, which `graph_from` reads."""
+    return workflow_text(shorten(graph.goal, TEXT_CHARACTERS_MAX), graph.subtasks, {})
+
+
+def graph_from(text: str, path: Path = Path("graph.yaml")) -> TaskGraph:
+    """The graph that stands in a workflow's text; `path` is where it lies, for messages.
+
+    Raises:
+        SettingsError: it is wrong; every problem is told.
+        UsageError: it is a workflow whose parameters have to be given.
+    """
+    workflow = checked_workflow(path, text)
+    return replace(workflow.graph({}), goal=workflow.description)
+
+
+def load_graph(path: Path) -> TaskGraph:
+    """The graph in a file; raises as `graph_from`."""
+    workflow = load_workflow(path)
+    return replace(workflow.graph({}), goal=workflow.description)
+
+
+def graph_text(graph: TaskGraph) -> str:
+    """The subtasks for people, a line each: who does it, what comes first, what is to be done."""
+    lines: list[str] = []
+    for subtask in graph.subtasks:
+        role = f" ({subtask.role})" if subtask.role is not None else ""
+        after = f" after {', '.join(subtask.dependencies)}" if subtask.dependencies else ""
+        asked = one_line(subtask.description, SHOWN_CHARACTERS)
+        lines.append(f"{subtask.id}{role}{after}: {asked}")
+    return "\n".join(lines)
+
+
+def _graph_of(goal: str, subtasks: Sequence[_SubtaskReply]) -> TaskGraph:
+    return TaskGraph(goal, tuple(each.subtask for each in subtasks))
+
+
+def _is_in_order(graph: TaskGraph) -> bool:
+    """Whether never two of its subtasks could run at once."""
+    sorter = graph.sorter()
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        if len(ready) > 1:
+            return False
+        sorter.done(*ready)
+    return True
+
+
+def _tool_names(tools: ToolCatalog) -> frozenset[str]:
+    """What a subtask may call them: by qualified name, by name, or all of a server."""
+    return frozenset(
+        name for tool in tools for name in (tool.qualified_name, tool.name, tool.server)
+    )
+
+
+def _tools_text(tools: ToolCatalog) -> str:
+    """A line for each tool, as many as there is room for."""
+    lines: list[str] = []
+    room = TOOLS_CHARACTERS
+    for tool in tools:
+        line = f"- {tool.qualified_name}: {one_line(tool.description, PURPOSE_CHARACTERS)}"
+        if (room := room - len(line) - 1) < 0:
+            return "\n".join([*lines, f"(and {counted(len(tools) - len(lines), 'more tool')})"])
+        lines.append(line)
+    return "\n".join(lines) or "(there are none)"
