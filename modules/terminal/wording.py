@@ -125,7 +125,7 @@ def _team_lines(event: Event) -> Lines:
             why = clause(one_line(reason, VALUE_CHARACTERS))
             told = f"planned anew, as {failed} failed: {why}; {_graph_line(graph)}"
         case SubtaskChanged(state=state) if state not in ("pending", "ready"):
-            took = f" ({seconds_text(event.seconds)})" if event.seconds else ""
+            took = f" ({spent_text(event.seconds)})" if event.seconds else ""
             told = f"{subtask_text(event)}{took}"
         case RoleChosen(subtask, role, reason):
             told = f"{role} does {subtask}: {reason}"
@@ -160,6 +160,11 @@ def subtask_text(event: SubtaskChanged) -> str:
             return f"{id_} → {text}"
         case state:
             return f"{id_} {state}" + (f": {text}" if text else "")
+
+
+def spent_text(seconds: float) -> str:
+    """`81 ms`, `12 s`, `2 min 5 s`."""
+    return seconds_text(seconds) if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
 def part_lines(id_: str, lines: Lines) -> Lines:

@@ -43,7 +43,7 @@ _DECISIONS: Final = {
     "ActionChosen": "how to answer",
     "GraphPlanned": "planned",
     "Replanned": "planned anew",
-    "BoardChanged": "decided",
+    "BoardChanged": "whiteboard",
     "Judged": "judged",
 }
 """Names of decisions, by the kinds of their events."""
