@@ -188,7 +188,7 @@ class GraphRun:
             return await self._go_on_with(other, id_, result.text)
         for user in self._graph.after(id_):
             self._reasons.setdefault(user, f"it needs {id_}, which failed")
-            await self._change(self._graph[user], "blocked")
+            await self._change(self._graph[user], "blocked", text=self._reasons[user])
         if self._graph[id_].critical:
             raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
         return sorter

@@ -11,6 +11,7 @@ from core.base.clock import moment
 from core.base.memory.exchanges import dated_exchanges, title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
+from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
 from core.values import Json
 from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
@@ -18,8 +19,12 @@ from modules.cli.sessions_markdown import answer_text, asked_text, session_markd
 from modules.cli.sessions_search import FOUND, search_sessions
 from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
+from modules.session.history import runs_in
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.session.records import storable
+from modules.session.team_items import graph_outcome
+from modules.terminal.answer import graph_document, plain_json
+from modules.terminal.wording import parts_text
 from modules.trace.page import plain_page
 
 LISTED: Final = 20
@@ -174,12 +179,14 @@ def _summary(each: SessionSummary, around: Surroundings) -> Json:
 
 def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings) -> Json:
     items = [*items]
+    graphs = _graphs(items)
     told: list[Json] = [
         {
             "asked_at": moment(each.asked_at),
             "request": around.redactor.text(each.request),
             "answer": None if each.answer is None else around.redactor.text(each.answer),
             "taken_back": each.undone,
+            "graph": _graph(graphs.get(each.asked_at), around),
         }
         for each in dated_exchanges(items, with_undone=True)
     ]
@@ -187,11 +194,25 @@ def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings
     return {"id": session_id, "title": title, "exchanges": told}
 
 
+def _graph(outcome: GraphOutcome | None, around: Surroundings) -> Json:
+    told = None if outcome is None else plain_json(graph_document(outcome))
+    return around.redactor.json(told)
+
+
+def _graphs(items: Iterable[MemoryItem]) -> dict[float, GraphOutcome]:
+    """How the requests ended that were answered in parts, by when they were asked."""
+    ended = ((run[0].timestamp, graph_outcome(run)) for run in runs_in(items))
+    return {asked_at: outcome for asked_at, outcome in ended if outcome is not None}
+
+
 def _as_text(session_id: str, items: Sequence[MemoryItem], around: Surroundings) -> str:
     title = title_of(items)
     parts = [f"{session_id}: {title}" if title else session_id]
+    graphs = _graphs(items)
     parts += [
-        f"{asked_text(each)}  > {each.request}\n{answer_text(each)}"
+        f"{asked_text(each)}  > {each.request}\n"
+        + (f"({parts_text(graphs[each.asked_at])})\n" if each.asked_at in graphs else "")
+        + answer_text(each)
         for each in dated_exchanges(items, with_undone=True)
     ]
     return around.redactor.text("\n\n".join(parts))

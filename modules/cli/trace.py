@@ -9,22 +9,24 @@ from core.base.files import write_atomically
 from core.base.memory.exchanges import title_of
 from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
+from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
+from modules.session.history import runs_in
 from modules.session.kept import KeptSessions
+from modules.session.team_items import graph_outcome
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
 from modules.trace.decisions import DecidedRun, decisions_of, paragraphs, whole_text
 from modules.trace.page import PageKind, html_page
-from modules.trace.spans import Span, runs_of
-from modules.trace.text import mermaid_text, tree_text
-
-_Run = TypeVar("_Run", Span, DecidedRun)
+from modules.trace.spans import runs_of
+from modules.trace.text import graph_mermaid, mermaid_text, tree_text
 
 _HELP: Final = """\
 Show what a session's runs did, as a tree with times: perception, plans, calls of models and of
-tools, retries. SESSION is a session's id, or a part of it that no other has; without one it is the
-last session. Where the profile has trace.prompts, the beginnings of prompts and replies are shown.
+tools, retries, and of a request in parts each subtask with its runs. SESSION is a session's id, or
+a part of it that no other has; without one it is the last session. Where the profile has
+trace.prompts, the beginnings of prompts and replies are shown.
 
 --verbose shows plans, arguments, results, prompts and replies in full.
 --html writes one page that needs no network, with all of that on a timeline. It is searched with
@@ -40,6 +42,8 @@ examples:
   agent.py trace 4f8a1c --html trace.html
   agent.py trace --run -1 --decisions
   agent.py trace --run -1 --json | jq '.runs[].children'"""
+
+_Run = TypeVar("_Run")
 
 
 def parse(words: Sequence[str], program: str) -> Options:
@@ -59,6 +63,11 @@ def parse(words: Sequence[str], program: str) -> Options:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--html", metavar="FILE", type=Path, help="write a page")
     form.add_argument("--mermaid", action="store_true", help="a Gantt chart in Mermaid's language")
+    form.add_argument(
+        "--flowchart",
+        action="store_true",
+        help="the last run's parts, each behind those that it needs, in Mermaid's language",
+    )
     form.add_argument("--decisions", action="store_true", help="who decided what, and why")
     parser.add_argument(
         "--depth", choices=("paragraph", "json", "all"), help="how deeply decisions are told"
@@ -80,11 +89,12 @@ def trace(around: Surroundings) -> ExitCode:
     kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
     session_id = _session_id(around, kept)
     items = kept.items(session_id)
+    number: int | None = around.options.number
     title = one_line(around.redactor.text(title_of(items) or session_id))
     if around.options.decisions:
-        decided = _chosen(decisions_of(items), around.options.number)
+        decided = _chosen(decisions_of(items), number)
         return _tell_decisions(around, session_id, title, decided)
-    runs = _chosen(runs_of(items), around.options.number)
+    runs = _chosen(runs_of(items), number)
     told: JsonObject = {
         "type": "trace",
         "schema": SCHEMA_VERSION,
@@ -98,10 +108,25 @@ def trace(around: Surroundings) -> ExitCode:
         around.print_json(told)
     elif around.options.mermaid:
         around.print(around.redactor.text(mermaid_text(runs)))
+    elif around.options.flowchart:
+        around.print(around.redactor.text(_flowchart(runs_in(items), number)))
     else:
         tree = tree_text(runs, _width(around), is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
+
+
+def _flowchart(runs: Sequence[Sequence[MemoryItem]], number: int | None) -> str:
+    """The graph of the run of that number, else of the last that was answered in parts.
+
+    Raises:
+        UsageError: there is none.
+    """
+    chosen = _chosen((*runs,), number)
+    found = filter(None, (graph_outcome(run) for run in reversed(chosen)))
+    if (outcome := next(found, None)) is None:
+        raise UsageError("no request was answered in parts there; --mermaid shows its times")
+    return graph_mermaid(outcome.graph, outcome.states)
 
 
 def _session_id(around: Surroundings, kept: KeptSessions) -> str:

@@ -125,7 +125,7 @@ def _team_lines(event: Event) -> Lines:
             why = clause(one_line(reason, VALUE_CHARACTERS))
             told = f"planned anew, as {failed} failed: {why}; {_graph_line(graph)}"
         case SubtaskChanged(state=state) if state not in ("pending", "ready"):
-            took = f" ({seconds_text(event.seconds)})" if event.seconds else ""
+            took = f" ({spent_text(event.seconds)})" if event.seconds else ""
             told = f"{subtask_text(event)}{took}"
         case RoleChosen(subtask, role, reason):
             told = f"{role} does {subtask}: {reason}"
@@ -160,6 +160,11 @@ def subtask_text(event: SubtaskChanged) -> str:
             return f"{id_} → {text}"
         case state:
             return f"{id_} {state}" + (f": {text}" if text else "")
+
+
+def spent_text(seconds: float) -> str:
+    """`81 ms`, `12 s`, `2 min 5 s`."""
+    return seconds_text(seconds) if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
 def part_lines(id_: str, lines: Lines) -> Lines:
@@ -301,12 +306,12 @@ def run_line(outcome: RunOutcome) -> str:
     calls = sum(len(step.result.calls) for step in outcome.steps)
     text = f"{counted(calls, 'tool call')}, {outcome.durations.get('total', 0.0):.1f} s"
     plans = len(outcome.steps) if outcome.graph is None else 0
-    text = f"{_parts_text(outcome.graph)}; {text}" if outcome.graph is not None else text
+    text = f"{parts_text(outcome.graph)}; {text}" if outcome.graph is not None else text
     text = f"{counted(plans, 'plan')}, {text}" if plans > 1 else text
     return f"{text}; {usage_text(outcome.usage)}" if outcome.usage.tokens else text
 
 
-def _parts_text(ended: GraphOutcome) -> str:
+def parts_text(ended: GraphOutcome) -> str:
     """`1 of 3 subtasks done; failed: other; blocked: both`."""
     by_state = {state: [id_ for id_, s in ended.states.items() if s == state]
                 for state in ("failed", "blocked", "cancelled")}  # fmt: skip

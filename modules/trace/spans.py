@@ -1,11 +1,13 @@
 """What happened in a session, as spans: runs, in them perception, plans, calls of models and tools.
 
+Of a request that was answered in parts, each subtask is a span that holds those of its own runs.
+
 A session's items say when they were written and how long what they tell of took; so a span begins
 where its item was written, less its seconds. Times are Unix time in seconds, and seconds.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
@@ -13,15 +15,21 @@ from typing_extensions import TypedDict
 
 from core.base.frozen import frozen
 from core.base.text import one_line
+from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
-from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, runs_in
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, runs_in
+from modules.session.team_items import ATTEMPT_OF_SUBTASK, ended_state, graph_outcome
 
-SpanKind: TypeAlias = Literal["run", "perception", "plan", "model", "retry", "call", "question"]
-"""A `retry` is a request to a model that failed, and the pause before the next one."""
+SpanKind: TypeAlias = Literal[
+    "run", "perception", "plan", "model", "retry", "call", "question", "subtask", "decision"
+]
+"""A `retry` is a request to a model that failed, and the pause before the next one. A `decision` is
+how a request is answered in parts, what was planned anew, or what a result is worth."""
 
-SpanState: TypeAlias = Literal["ok", "failed", "kept", "refused", "open"]
-"""`kept` is a call whose earlier result was given again, `open` what never ended."""
+SpanState: TypeAlias = Literal["ok", "failed", "kept", "refused", "open", "skipped"]
+"""`kept` is a call whose earlier result was given again, `open` what never ended, `skipped` what
+never began."""
 
 NOTE_CHARACTERS: Final = 200
 """How much of a result or failure stands beside a span's name."""
@@ -31,6 +39,15 @@ NUMBER_MAX: Final = 1e12
 
 NO_ANSWER: Final = "no answer"
 
+_DECISIONS: Final = {
+    "ActionChosen": "how to answer",
+    "GraphPlanned": "planned",
+    "Replanned": "planned anew",
+    "BoardChanged": "whiteboard",
+    "Judged": "judged",
+}
+"""Names of decisions, by the kinds of their events."""
+
 _PERCEIVED: Final = ("intent", "servers", "entities", "tool_hint")
 
 
@@ -38,7 +55,8 @@ _PERCEIVED: Final = ("intent", "servers", "entities", "tool_hint")
 class Span:
     """Something that took time; `details` are texts with their headings, `children` lie within.
 
-    `tokens` and `cost` (US dollars) are those of calls of models, and of a run all of its own.
+    `tokens` and `cost` (US dollars) are those of calls of models; a run or a subtask has the sums
+    of all that lies within.
     """
 
     kind: SpanKind
@@ -82,14 +100,118 @@ def _dated(item: MemoryItem) -> MemoryItem:
 def _run(items: Sequence[MemoryItem]) -> Span:
     """One run, from the item that begins it to the last before the next one."""
     first = items[0]
+    answer, note, status = None, "", ""
+    for item in items:
+        if item.type == "final_answer":
+            answer = item.final_answer
+        note = _text(item.metadata.get("message")) or note
+        status = _text(item.metadata.get("status")) or status
+    ended_at = max(item.timestamp for item in items)
+    own = [item for item in items if SUBTASK not in item.metadata]
+    children = [*_parts(items, ended_at), *_spans(own, ended_at)]
+    is_done = answer is not None
+    return _summed(
+        Span(
+            "run",
+            first.user_query or "",
+            first.timestamp,
+            round(ended_at - first.timestamp, 6),
+            "ok" if is_done else "failed" if status else "open",
+            one_line(answer or note or NO_ANSWER, NOTE_CHARACTERS),
+            _details(("request", first.user_query), ("answer", answer), ("why it has none", note)),
+        ),
+        children,
+    )
+
+
+def _summed(span: Span, children: Iterable[Span]) -> Span:
+    """The span with what lies within it, in order, and the tokens and dollars of all of that."""
+    within = tuple(sorted(children, key=lambda child: child.started_at))
+    # What a subtask has used is summed already.
+    inner = [each for child in within if child.kind != "subtask" for each in child.children]
+    return replace(
+        span,
+        tokens=sum(each.tokens for each in (*within, *inner)),
+        cost=sum(each.cost for each in (*within, *inner)),
+        children=within,
+    )
+
+
+def _parts(items: Sequence[MemoryItem], ended_at: float) -> Iterator[Span]:
+    """A span for each subtask that the items of a run tell of."""
+    outcome = graph_outcome(items)
+    by_id: dict[str, list[MemoryItem]] = {}
+    for item in items:
+        if isinstance(id_ := item.metadata.get(SUBTASK), str):
+            by_id.setdefault(id_, []).append(item)
+    for id_, own in by_id.items():
+        course = [item for item in own if TEAM in item.metadata]
+        children = _spans([item for item in own if TEAM not in item.metadata], ended_at)
+        yield _part(id_, course, children, outcome, ended_at)
+
+
+def _part(
+    id_: str,
+    course: Sequence[MemoryItem],
+    children: Sequence[Span],
+    outcome: GraphOutcome | None,
+    ended_at: float,
+) -> Span:
+    """A subtask: what was decided about it, what its runs did, and how it ended."""
+    end = next((item for item in reversed(course) if ended_state(item)), None)
+    ended = None if end is None else ended_state(end)
+    text = None if end is None else _text(end.metadata.get("text"))
+    begins = [child.started_at for child in children]
+    if end is not None:
+        ended_at = end.timestamp
+        begins.append(begun_at(end))
+    began = min(begins, default=ended_at)
+    states: Mapping[SubtaskState, SpanState] = {"completed": "ok", "failed": "failed"}
+    state: SpanState = (
+        "open" if ended is None else states.get(ended, "open" if children else "skipped")
+    )
+    chosen = [_text(item.metadata.get("reason")) for item in course if item is not end]
+    role = outcome.roles.get(id_) if outcome is not None else None
+    described = None
+    if outcome is not None and id_ in outcome.graph.ids:
+        described = outcome.graph[id_].description
+        role = role or outcome.graph[id_].role
+    told = text or ("" if ended is None else ended)
+    return _summed(
+        Span(
+            "subtask",
+            f"{id_} · {role}" if role else id_,
+            began,
+            round(max(0.0, ended_at - began), 6),
+            state,
+            one_line(told, NOTE_CHARACTERS),
+            _details(
+                ("asked", described),
+                ("why this role", next(filter(None, chosen), None)),
+                ("result" if state == "ok" else "why it has none", told),
+            ),
+        ),
+        children,
+    )
+
+
+def _decision(item: MemoryItem) -> Span:
+    """What was decided about the whole, at a moment."""
+    told, details = item.metadata, _details(("in full", item.text))
+    name = _DECISIONS.get(_text(told.get(TEAM)) or "", "decided")
+    return Span("decision", name, item.timestamp, 0.0, note=one_line(item.text, NOTE_CHARACTERS),
+                details=details)  # fmt: skip
+
+
+def _spans(items: Sequence[MemoryItem], ended_at: float) -> list[Span]:
+    """What the items of one run of the loop tell, or of several; `ended_at` is when all ended."""
     children: list[Span] = []
     calls: list[Span] = []  # since the last plan ended
     open_calls: dict[Json, MemoryItem] = {}
-    answer, ended_at, note, status = None, first.timestamp, "", ""
     for item in items:
         match item.type:
             case "tool_call":
-                open_calls[_hashable(item.metadata.get("call_id"))] = item
+                open_calls[_call_key(item)] = item
             case "tool_output" if item.tool_name == SANDBOX_STEP:
                 thought, begin = _thinking(item), begun_at(item)
                 before = [e for e in thought if e.kind == "perception" or e.ended_at <= begin]
@@ -97,33 +219,16 @@ def _run(items: Sequence[MemoryItem]) -> Span:
                 children += [*before, _plan(item, [*within, *calls])]
                 calls = []
             case "tool_output":
-                open_calls.pop(_hashable(item.metadata.get("call_id")), None)
+                open_calls.pop(_call_key(item), None)
                 calls.append(_call(item))
             case "run_metadata" if QUESTION in item.metadata:
                 children.append(_question(item))
-            case "final_answer":
-                answer = item.final_answer
+            case "run_metadata" if TEAM in item.metadata:
+                children.append(_decision(item))
             case _:
                 children += _thinking(item)
-                note = _text(item.metadata.get("message")) or note
-                status = _text(item.metadata.get("status")) or status
-        ended_at = max(ended_at, item.timestamp)
     calls += [_unfinished(item, ended_at) for item in open_calls.values()]
-    children += sorted(calls, key=lambda span: span.started_at)
-    is_done = answer is not None
-    leaves = [leaf for child in children for leaf in (child, *child.children)]
-    return Span(
-        "run",
-        first.user_query or "",
-        first.timestamp,
-        round(ended_at - first.timestamp, 6),
-        "ok" if is_done else "failed" if status else "open",
-        one_line(answer or note or NO_ANSWER, NOTE_CHARACTERS),
-        _details(("request", first.user_query), ("answer", answer), ("why it has none", note)),
-        sum(leaf.tokens for leaf in leaves),
-        sum(leaf.cost for leaf in leaves),
-        tuple(sorted(children, key=lambda span: span.started_at)),
-    )
+    return [*children, *calls]
 
 
 def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
@@ -264,5 +369,6 @@ def _number(value: Json) -> float:
     return float(value) if 0 <= value <= NUMBER_MAX else 0.0
 
 
-def _hashable(value: Json) -> str:
-    return json.dumps(value)
+def _call_key(item: MemoryItem) -> str:
+    """What tells a call from others of its run, or of a subtask's several runs."""
+    return json.dumps([item.metadata.get(ATTEMPT_OF_SUBTASK), item.metadata.get("call_id")])

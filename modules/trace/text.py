@@ -16,6 +16,7 @@ STATES: Final = {
     "kept": "kept from before",
     "refused": "refused",
     "open": "did not end",
+    "skipped": "did not begin",
 }
 
 SHOWN_SHORT: Final = ("prompt", "reply")
@@ -25,7 +26,13 @@ SHORT_CHARACTERS: Final = 200
 
 MERMAID_NAME_CHARACTERS: Final = 60
 
-_MERMAID_KINDS: Final = {"run": "run", "call": "tool", "model": "model", "retry": "model"}
+_MERMAID_KINDS: Final = {
+    "run": "run",
+    "subtask": "subtask",
+    "call": "tool",
+    "model": "model",
+    "retry": "model",
+}
 
 _MERMAID_SIGNS: Final = re.compile(r"[:;#,%{}\[\]\"`<>]")
 """What means something in Mermaid's diagrams, or in the page that shows one."""
@@ -122,7 +129,7 @@ def _cut(line: str, width: int | None) -> str:
 
 def _line(span: Span) -> str:
     parts = [one_line(span.name, 200), time_text(span.seconds), STATES[span.state]]
-    if span.kind == "run" and span.tokens:
+    if span.kind in ("run", "subtask") and span.tokens:
         parts.append(f"{span.tokens:,} tokens" + (f", ${span.cost:.4f}" if span.cost else ""))
     return "  ".join(filter(None, [*parts, span.note]))
 

@@ -1,6 +1,8 @@
-const KINDS = [["perception", "perception"], ["plan", "plans"], ["model", "models"], ["retry", "retries"],
-  ["call", "tools"], ["question", "questions"]];
-const SAID = { failed: "failed", kept: "kept from before", refused: "refused", open: "did not end" };
+const KINDS = [["subtask", "subtasks"], ["decision", "decisions"], ["perception", "perception"],
+  ["plan", "plans"], ["model", "models"], ["retry", "retries"], ["call", "tools"], ["question", "questions"]];
+const SAID = { failed: "failed", kept: "kept from before", refused: "refused", open: "did not end",
+  skipped: "did not begin" };
+const BESIDE = { call: "other tool call", subtask: "other subtask" };  /* what may run at the same time */
 const NAME_CHARACTERS = 300;
 
 const entries = [];
@@ -13,15 +15,26 @@ function below(numbers, limit, isIncluded) {
   }
   return low;
 }
+function times(spans) {
+  function sorted(of) { return spans.map(of).sort(function (one, other) { return one - other; }); }
+  return {
+    begun: sorted(function (span) { return span.started_at; }),
+    ended: sorted(function (span) { return span.started_at + span.seconds; }),
+  };
+}
+/* How many others of its kind ran while a span did. */
+function besides(among, span) {
+  return below(among.begun, span.started_at + span.seconds, false) - below(among.ended, span.started_at, true) - 1;
+}
 function flatten(span, run, depth, beside) {
   entries.push({ span: span, run: run, depth: depth, beside: beside });
-  const calls = span.children.filter(function (child) { return child.kind === "call" && child.seconds > 0; });
-  function sorted(of) { return calls.map(of).sort(function (one, other) { return one - other; }); }
-  const begun = sorted(function (call) { return call.started_at; });
-  const ended = sorted(function (call) { return call.started_at + call.seconds; });
+  const kinds = {};
+  Object.keys(BESIDE).forEach(function (kind) {
+    const those = span.children.filter(function (child) { return child.kind === kind && child.seconds > 0; });
+    kinds[kind] = times(those);
+  });
   span.children.forEach(function (child) {
-    const end = child.started_at + child.seconds;
-    const others = child.kind === "call" && child.seconds > 0 ? below(begun, end, false) - below(ended, child.started_at, true) - 1 : 0;
+    const others = kinds[child.kind] && child.seconds > 0 ? besides(kinds[child.kind], child) : 0;
     flatten(child, run, depth + 1, others);
   });
 }
@@ -29,7 +42,7 @@ data.runs.forEach(function (run) { flatten(run, run, 0, 0); });
 
 function makeRow(entry, place) {
   const span = entry.span;
-  const item = element("div", ["item", span.kind, span.state, "depth-" + Math.min(entry.depth, 3)].join(" "));
+  const item = element("div", ["item", span.kind, span.state, "depth-" + Math.min(entry.depth, 4)].join(" "));
   item.setAttribute("role", "listitem");
   const row = element("button", "row");
   row.type = "button";
@@ -44,14 +57,14 @@ function makeRow(entry, place) {
   bold.append(element("bdi", "", cut(span.name, NAME_CHARACTERS) || "(no name)"));
   name.append(bold);
   const notes = [[SAID[span.state], span.note].filter(Boolean).join(": ")];
-  if (span.kind === "run" && span.tokens) {
+  if ((span.kind === "run" || span.kind === "subtask") && span.tokens) {
     notes.unshift(count(span.tokens, "token") + (span.cost ? ", " + costText(span.cost) : ""));
   }
   const note = notes.filter(Boolean).join(" · ");
   if (note) { name.append(" ", element("bdi", "quiet", note)); }
   if (entry.beside) {
     item.classList.add("together");
-    name.append(element("span", "unseen", ", at the same time as " + count(entry.beside, "other tool call")));
+    name.append(element("span", "unseen", ", at the same time as " + count(entry.beside, BESIDE[span.kind])));
   }
   const lane = element("span", "lane");
   lane.setAttribute("aria-hidden", "true");
@@ -78,7 +91,7 @@ function toggle(row, item, entry) {
   if (span.started_at) { facts.unshift(new Date(span.started_at * 1000).toLocaleString()); }
   if (span.tokens) { facts.push(count(span.tokens, "token")); }
   if (span.cost) { facts.push(costText(span.cost)); }
-  if (entry.beside) { facts.push("at the same time as " + count(entry.beside, "other tool call")); }
+  if (entry.beside) { facts.push("at the same time as " + count(entry.beside, BESIDE[span.kind])); }
   box.append(element("p", "quiet", facts.join(" · ")));
   span.details.forEach(function (detail) {
     const text = element("pre", "", detail[1]);

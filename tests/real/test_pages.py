@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.session.records import MemoryRecord, array_of
 from tests.command_line import agent, write_profile
-from tests.modules.trace.session_items import call, item, model_call, plan
+from tests.modules.trace.session_items import call, in_parts, item, model_call, plan
 from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS, ROOT
 
 VISIT_TIMEOUT_SECONDS = 120
@@ -161,3 +162,41 @@ class TestTrace:
         for name in trace["names"]:
             assert name.startswith("</script><img src=x onerror=owned=1>")
         assert r"\u2028\u202e\u0000\u0007[é]" in trace["names"][1]
+
+
+def test_parts_of_a_request_are_groups_and_those_that_ran_at_once_say_so(tmp_path: Path) -> None:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
+        pytest.skip("there is no Chromium; on Debian: apt-get install chromium")
+    write_profile(tmp_path)
+    (tmp_path / "memory").mkdir()
+    records = map(MemoryRecord.of, in_parts(1_764_000_000.0))
+    (tmp_path / "memory" / "parts.json").write_bytes(array_of(records))
+    page = tmp_path / "trace.html"
+    profile = str(tmp_path / "profile.yaml")
+    assert agent(tmp_path, "trace", "--html", str(page), "--profile", profile).code == 0
+    done = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri(),
+         f"--user-data-dir={tmp_path / 'chromium'}"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=VISIT_TIMEOUT_SECONDS,
+        check=False,
+    )  # fmt: skip
+    rows = re.findall(r'class="item (\w+ \w+ depth-\d(?: together)?)"', done.stdout)
+    assert rows == [
+        "run failed depth-0",
+        "decision ok depth-1",
+        "subtask ok depth-1 together",
+        "plan ok depth-2",
+        "model ok depth-3",
+        "call ok depth-3",
+        "subtask failed depth-1 together",
+        "plan failed depth-2",
+        "call ok depth-3",
+        "subtask skipped depth-1",
+        "decision ok depth-1",
+    ]
+    assert done.stdout.count("at the same time as 1 other subtask") == 2

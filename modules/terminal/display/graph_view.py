@@ -27,7 +27,7 @@ from core.team.graph import Subtask, SubtaskState, TaskGraph
 from modules.terminal.display.region import CYAN, DIM, GREEN, RED, Row, columns_of, cut, row
 from modules.terminal.streams import shown_name
 from modules.terminal.waits import mark_at
-from modules.terminal.wording import VALUE_CHARACTERS, arguments_text, subtask_text
+from modules.terminal.wording import VALUE_CHARACTERS, arguments_text, spent_text, subtask_text
 
 PART_ROWS: Final = 14
 """So many subtasks are shown at a time; those that run go first."""
@@ -131,7 +131,7 @@ class GraphView:
             return None
         seconds = event.seconds or self._clock() - part.began
         spent = f"{part.tokens:,} tokens, " if part.tokens and columns >= WIDE_COLUMNS else ""
-        took = f" ({spent}{seconds_text(seconds)})"
+        took = f" ({spent}{spent_text(seconds)})"
         room = columns - columns_of(f"[graph] ✓ {took}")
         mark = ("✓", GREEN) if event.state == "completed" else ("✗", RED)
         told = cut(self._harmless(one_line(subtask_text(event), VALUE_CHARACTERS)), room)

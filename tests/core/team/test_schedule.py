@@ -140,6 +140,8 @@ async def test_what_needs_a_failed_one_is_blocked_and_the_rest_goes_on() -> None
     }  # fmt: skip
     assert outcome.reasons == {"b": "b is broken", "d": "it needs b, which failed"}
     assert not outcome.is_complete
+    told = [e.text for e in team.told if isinstance(e, SubtaskChanged) and e.state == "blocked"]
+    assert told == ["it needs b, which failed"]
 
 
 async def test_a_critical_one_is_not_tried_again_and_ends_the_rest() -> None:

@@ -18,6 +18,7 @@ from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
 from tests.core.base.open_folders import has_open
 from tests.modules.cli.by_hand import Hand
+from tests.modules.trace.session_items import in_parts
 
 OLD = "2024/01/02/session-1704200000-aaaaaa"
 NEW = "2026/03/04/session-1772600000-bbbbbb"
@@ -83,6 +84,19 @@ def test_a_unique_part_of_an_id_is_enough(sessions: Hand, part: str) -> None:
     assert shown["id"] == NEW
     told = [(each["request"], each["answer"]) for each in shown["exchanges"]]
     assert told == [("what is <b>?", "it is & more"), ("who?", None)]
+
+
+def test_of_a_request_in_parts_it_is_told_how_they_ended(sessions: Hand) -> None:
+    memory = MemoryManager(NEW, sessions.home / "memory")
+    memory.load()
+    for item in in_parts(1.9e9):
+        memory.add(item)
+    told = sessions.run("sessions", "show", NEW).out
+    assert "> compare\n(1 of 3 subtasks done; failed: other; blocked: both)\n(no answer)" in told
+    *others, last = json.loads(sessions.run("sessions", "show", NEW, "--json").out)["exchanges"]
+    assert [each["graph"] for each in others] == [None, None]
+    states = [(each["id"], each["state"]) for each in last["graph"]["subtasks"]]
+    assert states == [("first", "completed"), ("other", "failed"), ("both", "blocked")]
 
 
 def test_a_part_of_several_ids_names_them_and_one_of_none_the_nearest(sessions: Hand) -> None:

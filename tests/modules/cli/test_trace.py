@@ -7,9 +7,11 @@ import jsonschema_rs
 import pytest
 
 from modules.cli.schema import SCHEMAS
+from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
 from tests.modules.cli.by_hand import Hand
 from tests.modules.cli.test_sessions import NEW, keep
+from tests.modules.trace.session_items import in_parts
 
 
 @pytest.fixture
@@ -54,6 +56,22 @@ def test_a_page_and_a_chart_are_written(traced: Hand, tmp_path: Path) -> None:
     assert traced.run("trace", "--mermaid").out.startswith("gantt\n")
     done = traced.run("trace", "--html", str(tmp_path / "none" / "x.html"))
     assert (done.code, "can't be written" in done.err) == (1, True)
+
+
+def test_the_parts_of_a_run_are_drawn_as_a_flow_chart(traced: Hand) -> None:
+    done = traced.run("trace", "--flowchart")
+    assert (done.code, "no request was answered in parts" in done.err) == (2, True)
+    memory = MemoryManager("notes", traced.home / "memory")
+    memory.load()
+    for item in in_parts(1.9e9):
+        memory.add(item)
+    chart = traced.run("trace", "notes", "--flowchart").out
+    assert chart.startswith('flowchart TD\n  t1["first (completed) · find A"]:::completed\n')
+    assert "  t2 --> t3\n" in chart
+    assert traced.run("trace", "notes", "--run", "-1", "--flowchart").out == chart
+    assert traced.run("trace", "notes", "--run", "1", "--flowchart").code == 2
+    found = traced.object("trace", "notes")
+    assert list(jsonschema_rs.validator_for(SCHEMAS["trace"]()).iter_errors(found)) == []
 
 
 def test_where_nothing_is_kept_that_is_said(hand: Hand) -> None:

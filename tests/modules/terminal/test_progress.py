@@ -205,7 +205,7 @@ def test_the_table_above_knows_every_event() -> None:
         (SubtaskChanged(PART, "ready"), ""),
         (SubtaskChanged(PART, "running"), "[graph] a begins\n"),
         (SubtaskChanged(PART, "completed", 1, "it\nis 3", 12.5), "[graph] a → it is 3 (12 s)\n"),
-        (SubtaskChanged(PART, "failed", 3, "no host", 0.25), "[graph] a failed: no host (0.2 s)\n"),
+        (SubtaskChanged(PART, "failed", 3, "no one", 0.25), "[graph] a failed: no one (250 ms)\n"),
         (SubtaskChanged(PART, "blocked", 1, "it needs b"), "[graph] a blocked: it needs b\n"),
         (SubtaskChanged(PART, "cancelled"), "[graph] a cancelled\n"),
         (ActionChosen("plan", "the default"), ""),

@@ -6,10 +6,11 @@ import re
 from dataclasses import asdict
 
 from core.team.graph import Subtask, TaskGraph
+from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import graph_mermaid, mermaid_text, time_text, tree_text
-from tests.modules.trace.session_items import call, item, model_call, plan
+from tests.modules.trace.session_items import call, in_parts, item, model_call, plan
 
 SESSION = [
     item(0, "run_metadata", metadata={"title": "before all"}),
@@ -191,3 +192,63 @@ def test_a_graph_is_a_flow_chart_with_states_whose_nodes_are_no_words_of_mermaid
     ]
     pending = graph_mermaid(graph, {"end": "pending"})
     assert pending == graph_mermaid(graph), "what has not begun has no state that shows"
+
+
+def test_a_part_holds_what_its_runs_did_and_parts_overlap_as_they_ran() -> None:
+    (run,) = runs_of(in_parts(100))
+    assert shape(run) == [
+        "run", "compare", "failed", [
+            ["decision", "planned", "ok", []],
+            ["subtask", "first · writer", "ok", [
+                ["plan", "plan 1.1", "ok", [
+                    ["model", "m: decision", "ok", []],
+                    ["call", "math.add", "ok", []],
+                ]],
+            ]],
+            ["subtask", "other · reader", "failed", [
+                ["plan", "plan 1.1", "failed", [["call", "math.add", "ok", []]]],
+            ]],
+            ["subtask", "both", "skipped", []],
+            ["decision", "judged", "ok", []],
+        ],
+    ]  # fmt: skip
+    _, first, other, both, judged = run.children
+    assert (first.started_at, first.seconds, first.note) == (101, 2, "alpha")
+    assert (other.started_at, other.seconds, other.note) == (101, 3, "no B")
+    assert (both.seconds, both.note, judged.note) == (
+        0,
+        "blocked",
+        "Judged as blocked: B is missing",
+    )
+    assert (first.tokens, other.tokens, run.tokens) == (1_000, 0, 1_000), "each counts once"
+    assert dict(first.details) == {
+        "asked": "find A", "why this role": "it fits", "result": "alpha",
+    }  # fmt: skip
+    assert dict(other.details)["why it has none"] == "no B"
+
+
+def test_a_part_that_the_session_tells_no_end_of_is_open() -> None:
+    items = [each for each in in_parts(100) if each.metadata.get("team") != "SubtaskChanged"]
+    (run,) = runs_of(items[:4])
+    (first,) = [child for child in run.children if child.kind == "subtask"]
+    assert (first.state, [child.state for child in first.children]) == ("open", ["open"])
+
+
+def test_calls_of_two_runs_of_a_part_do_not_end_each_other() -> None:
+    def of(attempt: int, items: list[MemoryItem]) -> list[MemoryItem]:
+        part: JsonObject = {"subtask": "first", "subtask_attempt": attempt}
+        return [each.model_copy(update={"metadata": each.metadata | part}) for each in items]
+
+    items = [in_parts(100)[0], *of(1, call(101, 1, 0.5)[:1]), *of(2, call(102, 1, 0.5))]
+    (part,) = runs_of(items)[0].children
+    assert [child.state for child in part.children] == ["open", "ok"]
+
+
+def test_parts_stand_in_a_tree_and_a_chart() -> None:
+    runs = runs_of(in_parts(100))
+    lines = tree_text(runs).splitlines()
+    assert "├─ first · writer  2.00 s  1,000 tokens, $0.2500  alpha" in lines
+    assert "├─ both  0 ms  did not begin  blocked" in lines
+    chart = mermaid_text(runs)
+    assert "  subtask first · writer :1000, 3000" in chart
+    assert "  subtask other · reader :crit, 1000, 4000" in chart
