@@ -155,6 +155,7 @@ async def _answer(interaction: "Interaction", request: str, beside: Beside) -> E
     conversation = interaction.conversation
     with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
         async with conversation:
+            interaction.progress.begin_request()
             outcome = await conversation.ask(request, (beside.text,) if beside.text else ())
             code = interaction.report(outcome)
             marks.debug("answered")

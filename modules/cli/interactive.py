@@ -169,6 +169,7 @@ class _Requests:
 
     async def _asked(self, ask: Ask) -> RunOutcome:
         self._at.last_request = ask.request
+        self.interaction.progress.begin_request()
         return await self._conversation.ask(clean_request(ask.request), by_hand=ask.by_hand)
 
     def _next_text(self) -> str:
