@@ -81,8 +81,7 @@ def colours_of(terminal: ScreenTerminal, part: str) -> set[str]:
 def test_every_colour_is_one_of_the_terminals_that_show_on_light_and_on_dark(scene: Scene) -> None:
     code = "```python\n# adds\ndef add(a: int) -> str:\n    return f'{a + 1}'\n```\n\n1. `one`"
     body = scene.write().replace("'FINAL_ANSWER: written'", repr(f"FINAL_ANSWER: {code}"))
-    extra = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    terminal = scene.run(body, request=None, **extra)
+    terminal = scene.run(body, request=None, TERM="xterm-256color", COLORTERM="truecolor")
     seen: set[tuple[str, str]] = set()
 
     def look() -> None:
