@@ -168,6 +168,7 @@ async def _answer(
     conversation, texts = interaction.conversation, (beside.text,) if beside.text else ()
     with interrupting(conversation.interrupt, signal.SIGINT, signal.SIGTERM):
         async with conversation:
+            interaction.progress.begin_request()
             outcome = await conversation.ask(request, texts, graph=graph)
             code = interaction.report(outcome)
             marks.debug("answered")

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
 from modules.cli.docs import PromptDocuments
+from modules.cli.first_run import OFFER, answered, first_words
 from modules.cli.interaction import Interaction, Setting
 from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
@@ -106,12 +107,8 @@ class _Requests:
         if not is_quiet:
             self._say("loop", GREETING)
             await self._recall()
-            if (
-                not (places := self._setting.places)
-                .config_file("profiles.yaml")
-                .is_relative_to(places.home)
-            ):
-                self._say("config", "no profile of yours yet: agent.py config init makes one")
+        if (told := None if is_quiet else first_words(self._at)) is not None:
+            self._say("config", told)
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
         is_kept = self._setting.profile.memory.memory_service
@@ -126,6 +123,8 @@ class _Requests:
             vi_keys=self._setting.profile.terminal.keys == "vi",
         )
         lines = typed_lines(typing)
+        if told == OFFER:
+            lines = answered(self._at, lines)
         await self._repl(self._ask_typed).run(lines)
         session = self._conversation.kept_session_id
         if not is_quiet and session is not None:
@@ -169,6 +168,7 @@ class _Requests:
 
     async def _asked(self, ask: Ask) -> RunOutcome:
         self._at.last_request = ask.request
+        self.interaction.progress.begin_request()
         request = clean_request(ask.request)
         return await self._conversation.ask(request, by_hand=ask.by_hand, graph=ask.graph)
 

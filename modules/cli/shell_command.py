@@ -48,7 +48,7 @@ async def run_shell(at: AtPrompt, command: str) -> ExitCode:
         raise UsageError("say what to run: !ls -l")
     shell = at.environ.get("SHELL") or DEFAULT_SHELL
     try:
-        code = await _run([shell, "-c", command], _environment(at))
+        code = await run_at_terminal([shell, "-c", command], _environment(at))
     except (OSError, ValueError) as error:
         raise UsageError(f"{shell} can't be started: {error}") from error
     if code == 0:
@@ -81,8 +81,12 @@ def without_keys(
     }
 
 
-async def _run(words: list[str], environ: Mapping[str, str]) -> int:
-    """The exit code, below 0 that of the signal that ended it; cancelling ends it."""
+async def run_at_terminal(words: list[str], environ: Mapping[str, str]) -> int:
+    """The exit code, below 0 that of the signal that ended it; cancelling ends it.
+
+    Raises:
+        OSError, ValueError: it can't be started.
+    """
     terminal = sys.stdin.fileno()
     with lending_terminal():
         child = _started(words, environ)

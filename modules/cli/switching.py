@@ -19,7 +19,6 @@ from modules.cli.command_line import Arguments
 from modules.cli.composition import (
     document_folders,
     memory_server_id,
-    permissions_of,
     provenance_policy,
     sandbox_limits,
 )
@@ -80,9 +79,6 @@ async def _change_profile(
     at.documents = PromptDocuments(setting.places, profile, at.environ, at.say)
     for told in await use_servers(at, servers):
         at.say("mcp", told)
-    if profile.agent.id != before.agent.id:
-        redactor = setting.complaints.redactor
-        at.conversation.permissions = permissions_of(profile, setting.places, redactor, at.say)
     old, new = before.terminal.model_dump(), profile.terminal.model_dump()
     for key in [key for key in new if new[key] != old[key] and key not in AT_ONCE]:
         at.say("config", f"terminal.{key} counts from the next start of the program on")

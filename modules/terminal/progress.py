@@ -241,6 +241,7 @@ class Progress:
             case RunStarted():
                 self._run_began = self._clock()
                 self._waits.begin_run()
+                self._waits.end("request")
             case PlanWritten():
                 self._wait("plan", "sandbox", "the plan to run", has_row=False)
             case StepFinished():
@@ -292,6 +293,10 @@ class Progress:
     def during(self, stage: str, text: str) -> AbstractContextManager[None]:
         """Name the wait inside."""
         return self._waits.during(stage, self._harmless(text))
+
+    def begin_request(self) -> None:
+        """Name what is done for a request before its run begins."""
+        self._wait("request", "loop", "what the request needs")
 
     def end_waits(self) -> None:
         """Leave the terminal's line empty: somebody else writes, or the run is over."""

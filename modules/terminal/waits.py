@@ -1,6 +1,6 @@
 """What is being waited for, by name and with the time that it has taken.
 
-On a terminal it stands in rows that are written over, once it has taken 0.3 s. Elsewhere a
+On a terminal it stands in rows that are written over, within 0.3 s. Elsewhere a
 verbose run gets a line every 10 s. The event loop's clock drives it; where no loop runs yet, a
 thread's does. `interrupting` says what Ctrl-C does meanwhile.
 """
@@ -22,8 +22,8 @@ from modules.terminal.display.keyboard import Keyboard
 from modules.terminal.display.region import DIM, Region, Row, can_erase, row
 from modules.terminal.streams import TextSink
 
-SHOWN_AFTER_SECONDS: Final = 0.3
-"""What takes less is no wait."""
+SHOWN_AFTER_SECONDS: Final = 0.25
+"""What takes less is no wait, unless it is one of several: nothing is silent for over 0.3 s."""
 
 SHOWN_EVERY_SECONDS: Final = 0.2
 """How often times and marks of what is waited for move on."""
@@ -104,6 +104,7 @@ class Waits:
         self._logged: dict[Hashable, int] = {}
         self._drawn = -math.inf
         self._in_run = False
+        self._busy_since = -math.inf
         self._keyboard = Keyboard(self.live.clear, self._go_on) if self.live.is_live else None
         self._cancel: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
@@ -111,6 +112,8 @@ class Waits:
 
     def begin_run(self) -> None:
         """Rows that are shown stay from now on until `end_all`, or a run would seem to jump."""
+        if not self._in_run and not self._waits:
+            self._busy_since = self._clock()
         self._in_run = True
 
     def begin(
@@ -122,6 +125,8 @@ class Waits:
         with self.lock:
             known = self._waits.get(key)
             began = known.began if known is not None else self._clock()
+            if not self._in_run and not self._waits:
+                self._busy_since = began
             self._waits[key] = _Wait(stage, text, began, at_once, has_row)
             self._go_on()
 
@@ -181,10 +186,10 @@ class Waits:
             return None
         if self._is_held():
             return SHOWN_EVERY_SECONDS
-        oldest = max((now - wait.began for wait in self._waits.values()), default=0.0)
+        busy = now - self._busy_since
         at_once = any(wait.at_once for wait in self._waits.values())
-        if not (at_once or self.live.is_shown or oldest >= SHOWN_AFTER_SECONDS):
-            return SHOWN_AFTER_SECONDS - oldest + _LATE_SECONDS
+        if not (at_once or self.live.is_shown or busy >= SHOWN_AFTER_SECONDS):
+            return SHOWN_AFTER_SECONDS - busy + _LATE_SECONDS
         if (due := self._drawn + FRAME_SECONDS - now) > 0:
             return due + _LATE_SECONDS
         self._draw(now)
@@ -196,11 +201,9 @@ class Waits:
         if self._in_run and self._keyboard is not None:
             self._keyboard.take()
         rows = [*self._rows(now)]
-        named = [
-            wait
-            for wait in self._waits.values()
-            if wait.has_row and (wait.at_once or now - wait.began >= SHOWN_AFTER_SECONDS)
-        ]
+        told = [wait for wait in self._waits.values() if wait.has_row]
+        named = [wait for wait in told if wait.at_once or now - wait.began >= SHOWN_AFTER_SECONDS]
+        named = named or (told if not rows else [])
         if named:
             rows.append(_row_of(named[-1], now))
         self.live.show(rows)

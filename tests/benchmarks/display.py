@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.at_terminal import AtTerminal
+from tests.at_terminal import AtTerminal
 from tests.benchmarks.table import Row, at_most, quartiles
 from tests.command_line import ROOT, plan, write_profile
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.at_terminal import AtTerminal
+from tests.at_terminal import AtTerminal
 from tests.benchmarks.table import Row, at_most, middle_half
 from tests.command_line import ROOT, environment
 

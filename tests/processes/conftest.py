@@ -14,6 +14,7 @@ __all__ = ["hand"]
 
 OpenScreen: TypeAlias = Callable[..., ScreenTerminal]
 
+PROMPT = "cortex-r>"
 GATED = ROOT / "tests" / "fixtures" / "servers" / "gated_server.py"
 
 
@@ -30,6 +31,18 @@ def open_screen(tmp_path: Path) -> Iterator[OpenScreen]:
     yield open_one
     for terminal in opened:
         terminal.close()
+
+
+@pytest.fixture
+def open_prompt(open_screen: OpenScreen) -> OpenScreen:
+    """The same, once the prompt stands there."""
+
+    def open_one(*arguments: str, columns: int = 100, **extra: str) -> ScreenTerminal:
+        terminal = open_screen(*arguments, columns=columns, **extra)
+        terminal.shows(PROMPT)
+        return terminal
+
+    return open_one
 
 
 @pytest.fixture

@@ -78,6 +78,35 @@ def colours_of(terminal: ScreenTerminal, part: str) -> set[str]:
     return {terminal.screen.buffer[rows[0]][column].fg for column in range(2, 2 + len(part))}
 
 
+def test_every_colour_is_one_of_the_terminals_that_show_on_light_and_on_dark(scene: Scene) -> None:
+    code = "```python\n# adds\ndef add(a: int) -> str:\n    return f'{a + 1}'\n```\n\n1. `one`"
+    body = scene.write().replace("'FINAL_ANSWER: written'", repr(f"FINAL_ANSWER: {code}"))
+    terminal = scene.run(body, request=None, TERM="xterm-256color", COLORTERM="truecolor")
+    seen: set[tuple[str, str]] = set()
+
+    def look() -> None:
+        seen.update((cell.fg, cell.bg) for row in terminal.screen.buffer.values()
+                    for cell in row.values())  # fmt: skip
+
+    terminal.shows(PROMPT)
+    terminal.send("/plan write it\r")
+    terminal.shows("/run runs it")
+    look()
+    terminal.send("/run\r")
+    terminal.shows(OPEN)
+    look()
+    terminal.send("y\r")
+    terminal.shows("1. one")
+    look()
+    terminal.send("/m")
+    terminal.shows("/memory")
+    terminal.send("\t")
+    terminal.shows("another one")
+    look()
+    names = {"default", "red", "green", "cyan", "magenta"}
+    assert seen == {(name, "default") for name in names}
+
+
 def test_the_call_its_difference_and_the_reason_are_shown(scene: Scene) -> None:
     terminal = scene.run(scene.write())
     shown = terminal.shows(OPEN)

@@ -1,16 +1,14 @@
 """Requests asked again, taken back, planned and kept, seen at a real terminal."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
-from tests.command_line import agent, environment, plan, script, without_servers, write_profile
-from tests.processes.test_typing import CTRL_C, PROMPT, leave
+from tests.command_line import agent, plan, script, without_servers, write_profile
+from tests.processes.conftest import PROMPT, OpenScreen
+from tests.processes.test_typing import CTRL_C, leave
 from tests.screens import ScreenTerminal
 
-Open: TypeAlias = Callable[..., ScreenTerminal]
 SPIN = plan("while True:\n    pass")
 
 
@@ -19,21 +17,14 @@ def saying(answer: str) -> str:
 
 
 @pytest.fixture
-def at_prompt(tmp_path: Path) -> Iterator[Open]:
+def at_prompt(tmp_path: Path, open_prompt: OpenScreen) -> OpenScreen:
     """Opens a terminal whose model writes these plans, or notes."""
-    opened: list[ScreenTerminal] = []
 
     def open_one(*replies: str, columns: int = 100, **extra: str) -> ScreenTerminal:
-        environ = environment(tmp_path, TERM="xterm", XTERM_VERSION="XTerm(390)", **extra)
         model, profile = script(tmp_path, replies), str(write_profile(tmp_path))
-        options = ["--profile", profile, "--model", model]
-        opened.append(ScreenTerminal(*options, environ=environ, cwd=tmp_path, columns=columns))
-        opened[-1].shows(PROMPT)
-        return opened[-1]
+        return open_prompt("--profile", profile, "--model", model, columns=columns, **extra)
 
-    yield open_one
-    for terminal in opened:
-        terminal.close()
+    return open_one
 
 
 def done(terminal: ScreenTerminal, line: str, shown: str) -> str:
@@ -44,7 +35,7 @@ def done(terminal: ScreenTerminal, line: str, shown: str) -> str:
     )
 
 
-def test_a_request_is_asked_again_and_taken_back(at_prompt: Open) -> None:
+def test_a_request_is_asked_again_and_taken_back(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(saying("Oslo"), saying("Bern"))
     done(terminal, "a capital?", "Oslo")
     text = done(terminal, "/retry", "Final Answer: Bern")
@@ -55,7 +46,7 @@ def test_a_request_is_asked_again_and_taken_back(at_prompt: Open) -> None:
     leave(terminal)
 
 
-def test_the_last_request_is_changed_at_the_prompt(at_prompt: Open) -> None:
+def test_the_last_request_is_changed_at_the_prompt(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(saying("3"), saying("33"))
     done(terminal, "add 1 and 2", "Final Answer: 3")
     terminal.send("/edit\r")
@@ -65,7 +56,7 @@ def test_the_last_request_is_changed_at_the_prompt(at_prompt: Open) -> None:
     leave(terminal)
 
 
-def test_a_plan_is_shown_in_colours_changed_in_the_editor_and_run(at_prompt: Open) -> None:
+def test_a_plan_is_shown_in_colours_changed_in_the_editor_and_run(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(saying("nine"), EDITOR="sed -i s/nine/ten/")
     text = done(terminal, "/plan how many?", "/run runs it, /plan edit changes it")
     assert "[plan] 2 lines\n  async def solve():\n      return 'FINAL_ANSWER: nine'\n" in text
@@ -84,7 +75,7 @@ GRAPH = """{"action": "graph", "reason": "two \\u001b[31msearches", "subtasks": 
 DRINKS = "find where tea comes from and where milk does, then combine both"
 
 
-def test_a_graph_is_shown_changed_in_the_editor_and_run(at_prompt: Open) -> None:
+def test_a_graph_is_shown_changed_in_the_editor_and_run(at_prompt: OpenScreen) -> None:
     replies = GRAPH, saying("China"), saying("cows"), saying("both")
     terminal = at_prompt(*replies, EDITOR="sed -i s/green/black/")
     text = done(terminal, f"/plan {DRINKS}", "/run runs it, /plan edit changes it")
@@ -98,7 +89,7 @@ def test_a_graph_is_shown_changed_in_the_editor_and_run(at_prompt: Open) -> None
     leave(terminal)
 
 
-def test_a_graph_that_is_wrong_is_told_and_can_be_put_right(at_prompt: Open) -> None:
+def test_a_graph_that_is_wrong_is_told_and_can_be_put_right(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(GRAPH, EDITOR="sed -i s/{{tea}}/{{te}}/")
     done(terminal, f"/plan {DRINKS}", "/run runs it, /plan edit changes it")
     text = done(terminal, "/plan edit", "did you mean tea")
@@ -107,7 +98,7 @@ def test_a_graph_that_is_wrong_is_told_and_can_be_put_right(at_prompt: Open) -> 
     leave(terminal)
 
 
-def test_without_an_editor_it_is_said(at_prompt: Open) -> None:
+def test_without_an_editor_it_is_said(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(saying("nine"), VISUAL="'open")
     done(terminal, "/plan how many?", "/run runs it, /plan edit changes it")
     text = done(terminal, "/plan edit", "say in $VISUAL or $EDITOR which to use")
@@ -115,7 +106,7 @@ def test_without_an_editor_it_is_said(at_prompt: Open) -> None:
     leave(terminal)
 
 
-def test_a_plan_by_hand_can_be_cancelled(at_prompt: Open, tmp_path: Path) -> None:
+def test_a_plan_by_hand_can_be_cancelled(at_prompt: OpenScreen, tmp_path: Path) -> None:
     (tmp_path / "plan.py").write_text(SPIN, encoding="utf-8")
     terminal = at_prompt()
     terminal.send("/run pl\t")
@@ -127,7 +118,7 @@ def test_a_plan_by_hand_can_be_cancelled(at_prompt: Open, tmp_path: Path) -> Non
     leave(terminal)
 
 
-def test_what_the_next_prompt_holds_goes_into_notes(at_prompt: Open) -> None:
+def test_what_the_next_prompt_holds_goes_into_notes(at_prompt: OpenScreen) -> None:
     replies = (saying("a" * 4_000), saying("b"), "Letters were wanted.")
     terminal = at_prompt(*replies)
     done(terminal, "first", "aaa")
@@ -140,7 +131,9 @@ def test_what_the_next_prompt_holds_goes_into_notes(at_prompt: Open) -> None:
     leave(terminal)
 
 
-def test_a_run_is_shown_as_a_tree_and_things_as_they_are(at_prompt: Open, tmp_path: Path) -> None:
+def test_a_run_is_shown_as_a_tree_and_things_as_they_are(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
     terminal = at_prompt(saying("nine"), columns=70)
     done(terminal, "how many?", "Final Answer: nine")
     text = done(terminal, "/trace", "└─ plan 1.1")
@@ -154,7 +147,7 @@ def test_a_run_is_shown_as_a_tree_and_things_as_they_are(at_prompt: Open, tmp_pa
     leave(terminal)
 
 
-def test_the_last_answer_is_copied_and_saved(at_prompt: Open, tmp_path: Path) -> None:
+def test_the_last_answer_is_copied_and_saved(at_prompt: OpenScreen, tmp_path: Path) -> None:
     terminal = at_prompt(saying("nine"))
     done(terminal, "/copy", "there is no answer in this session yet")
     done(terminal, "how many?", "Final Answer: nine")

@@ -143,7 +143,9 @@ def test_without_a_word_the_prompt_opens_and_tells_of_help(open_screen: OpenScre
         "[model] offline: no key, no Ollama, no llama.cpp server, no local model",
         "[loop] `help` says what can be asked, `/help` lists the commands; Ctrl-C cancels, Ctrl-D "
         "leaves",
-        "[config] no profile of yours yet: agent.py config init makes one",
+        "[config] no profile of yours and no model so far. Enter sets them up: documents, a key,",
+        "         servers of other programs; n goes on with the offline planner; or just type a "
+        "request",
         "cortex-r>",
     ]
     terminal.sendeof()

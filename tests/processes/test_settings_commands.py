@@ -2,9 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
@@ -12,37 +10,29 @@ from tests.command_line import (
     SUMS,
     SUMS_SERVER,
     agent,
-    environment,
     fresh_agent,
     plan,
     script,
     write_profile,
 )
-from tests.processes.test_typing import CTRL_C, PROMPT, leave
+from tests.processes.conftest import PROMPT, OpenScreen
+from tests.processes.test_typing import CTRL_C, leave
 from tests.screens import ScreenTerminal
 
-Open: TypeAlias = Callable[..., ScreenTerminal]
 KEY = "AIza-0123456789-not-a-real-key"
 
 
 @pytest.fixture
-def at_prompt(tmp_path: Path) -> Iterator[Open]:
+def at_prompt(tmp_path: Path, open_prompt: OpenScreen) -> OpenScreen:
     """Opens a terminal with a profile's text, whose model answers `one`."""
-    opened: list[ScreenTerminal] = []
 
     def open_one(profile: str = "", *servers: str, **extra: str) -> ScreenTerminal:
         file = write_profile(tmp_path, *servers)
         file.write_text(f"{file.read_text(encoding='utf-8')}{profile}", encoding="utf-8")
         model = script(tmp_path, [plan("return 'FINAL_ANSWER: one'")] * 4)
-        environ = environment(tmp_path, TERM="xterm", XTERM_VERSION="XTerm(390)", **extra)
-        options = ["--profile", str(file), "--model", model]
-        opened.append(ScreenTerminal(*options, environ=environ, cwd=tmp_path))
-        opened[-1].shows(PROMPT)
-        return opened[-1]
+        return open_prompt("--profile", str(file), "--model", model, **extra)
 
-    yield open_one
-    for terminal in opened:
-        terminal.close()
+    return open_one
 
 
 def say(terminal: ScreenTerminal, line: str, shown: str) -> str:
@@ -53,7 +43,7 @@ def say(terminal: ScreenTerminal, line: str, shown: str) -> str:
     )
 
 
-def test_the_model_is_shown_and_changed_with_the_line_below(at_prompt: Open) -> None:
+def test_the_model_is_shown_and_changed_with_the_line_below(at_prompt: OpenScreen) -> None:
     terminal = at_prompt()
     text = say(terminal, "/model", "read and written")
     assert "CONTEXT    PRICE" in text
@@ -65,7 +55,7 @@ def test_the_model_is_shown_and_changed_with_the_line_below(at_prompt: Open) -> 
     leave(terminal)
 
 
-def test_the_profile_is_changed_with_the_line_below(at_prompt: Open, tmp_path: Path) -> None:
+def test_the_profile_is_changed_with_the_line_below(at_prompt: OpenScreen, tmp_path: Path) -> None:
     folder = tmp_path / "config"
     folder.mkdir()
     work = "agent: {name: Worker, id: another}\n"
@@ -79,7 +69,7 @@ def test_the_profile_is_changed_with_the_line_below(at_prompt: Open, tmp_path: P
     assert [*(tmp_path / "memory" / "profiles" / "another").rglob("session-*.json")] != []
 
 
-def test_the_strategy_is_completed_and_set(at_prompt: Open) -> None:
+def test_the_strategy_is_completed_and_set(at_prompt: OpenScreen) -> None:
     terminal = at_prompt()
     terminal.send("/strategy planning_mode e\t")
     terminal.shows("/strategy planning_mode exploratory")
@@ -90,7 +80,7 @@ def test_the_strategy_is_completed_and_set(at_prompt: Open) -> None:
 
 
 def test_a_server_added_in_another_terminal_is_seen_restarted_and_switched_off(
-    at_prompt: Open, tmp_path: Path
+    at_prompt: OpenScreen, tmp_path: Path
 ) -> None:
     terminal = at_prompt()
     added = fresh_agent(tmp_path, "mcp", "add", "sums", "--", sys.executable, str(SUMS))
@@ -106,7 +96,7 @@ def test_a_server_added_in_another_terminal_is_seen_restarted_and_switched_off(
     leave(terminal)
 
 
-def test_a_shell_command_has_the_terminal_to_itself(at_prompt: Open) -> None:
+def test_a_shell_command_has_the_terminal_to_itself(at_prompt: OpenScreen) -> None:
     terminal = at_prompt("terminal: {shell: true}\n", SHELL="/bin/sh", GEMINI_API_KEY=KEY)
     terminal.send("!echo begun; read -r word; echo got:$word:$GEMINI_API_KEY:; exit 3\r")
     terminal.until(lambda text: "\nbegun" in text)
@@ -124,7 +114,7 @@ def test_a_shell_command_has_the_terminal_to_itself(at_prompt: Open) -> None:
     leave(terminal)
 
 
-def test_switched_off_a_shell_command_is_no_request(at_prompt: Open) -> None:
+def test_switched_off_a_shell_command_is_no_request(at_prompt: OpenScreen) -> None:
     terminal = at_prompt()
     text = say(terminal, "!echo made", "agent.py config set terminal.shell true")
     assert "\nmade" not in text

@@ -2,28 +2,23 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
-from tests.command_line import environment, plan, script, session_files, write_profile
+from tests.command_line import plan, script, session_files, write_profile
+from tests.processes.conftest import PROMPT, OpenScreen
 from tests.screens import ScreenTerminal
 
-PROMPT = "cortex-r>"
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_R, ESCAPE = "\x03", "\x04", "\x07", "\n", "\x12", "\x1b"
 SPIN = plan("while True:\n    pass")
 WORK = plan("for number in range(1_500_000):\n    pass\nreturn 'FINAL_ANSWER: worked'")
 
-Open: TypeAlias = Callable[..., ScreenTerminal]
-
 
 @pytest.fixture
-def at_prompt(tmp_path: Path) -> Iterator[Open]:
+def at_prompt(tmp_path: Path, open_prompt: OpenScreen) -> OpenScreen:
     """Opens a terminal whose model answers `answer 1`, `answer 2` and so on."""
-    opened: list[ScreenTerminal] = []
 
     def open_one(
         *arguments: str,
@@ -36,15 +31,10 @@ def at_prompt(tmp_path: Path) -> Iterator[Open]:
         model = script(tmp_path, told if replies is None else [*replies, *told])
         path = write_profile(tmp_path)
         path.write_text(path.read_text(encoding="utf-8") + profile, encoding="utf-8")
-        environ = environment(tmp_path, TERM="xterm", XTERM_VERSION="XTerm(390)", **extra)
         options = ["--profile", str(path), "--model", model, *arguments]
-        opened.append(ScreenTerminal(*options, environ=environ, cwd=tmp_path, columns=columns))
-        opened[-1].shows(PROMPT)
-        return opened[-1]
+        return open_prompt(*options, columns=columns, **extra)
 
-    yield open_one
-    for terminal in opened:
-        terminal.close()
+    return open_one
 
 
 def asked(home: Path) -> list[str]:
@@ -58,7 +48,7 @@ def leave(terminal: ScreenTerminal) -> None:
     assert terminal.ends() == 0
 
 
-def test_commands_complete_as_they_are_typed_and_with_tab(at_prompt: Open) -> None:
+def test_commands_complete_as_they_are_typed_and_with_tab(at_prompt: OpenScreen) -> None:
     terminal = at_prompt()
     terminal.send("/")
     terminal.shows("begin another session")
@@ -77,7 +67,7 @@ def test_commands_complete_as_they_are_typed_and_with_tab(at_prompt: Open) -> No
     leave(terminal)
 
 
-def test_paths_complete_behind_an_at(at_prompt: Open, tmp_path: Path) -> None:
+def test_paths_complete_behind_an_at(at_prompt: OpenScreen, tmp_path: Path) -> None:
     (tmp_path / "my notes.txt").write_text("hello", encoding="utf-8")
     terminal = at_prompt()
     terminal.send("what is in @my")
@@ -86,7 +76,7 @@ def test_paths_complete_behind_an_at(at_prompt: Open, tmp_path: Path) -> None:
     terminal.shows(f'{PROMPT} what is in @"my notes.txt"')
 
 
-def test_a_request_may_have_several_lines(at_prompt: Open, tmp_path: Path) -> None:
+def test_a_request_may_have_several_lines(at_prompt: OpenScreen, tmp_path: Path) -> None:
     terminal = at_prompt()
     terminal.send(f"one{ESCAPE}\rtwo{CTRL_J}three\\\rfour")
     text = terminal.shows("four")
@@ -98,7 +88,9 @@ def test_a_request_may_have_several_lines(at_prompt: Open, tmp_path: Path) -> No
     assert asked(tmp_path) == ["one\ntwo\nthree\nfour"]
 
 
-def test_a_pasted_block_is_shown_folded_and_sent_whole(at_prompt: Open, tmp_path: Path) -> None:
+def test_a_pasted_block_is_shown_folded_and_sent_whole(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
     block = "\n".join(f"line {number} 漢字 🎉" for number in range(500))
     terminal = at_prompt()
     terminal.send("sum up: ")
@@ -118,7 +110,9 @@ def test_a_pasted_block_is_shown_folded_and_sent_whole(at_prompt: Open, tmp_path
     again.shows("line 499 漢字 🎉 in a word")
 
 
-def test_requests_are_found_again_in_the_next_session(at_prompt: Open, tmp_path: Path) -> None:
+def test_requests_are_found_again_in_the_next_session(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
     first = at_prompt()
     for request in ("what about blue whales?", "what else?"):
         first.send(f"{request}\r")
@@ -135,7 +129,9 @@ def test_requests_are_found_again_in_the_next_session(at_prompt: Open, tmp_path:
     second.shows("answer 1")
 
 
-def test_escape_twice_clears_and_the_editor_gets_the_text(at_prompt: Open, tmp_path: Path) -> None:
+def test_escape_twice_clears_and_the_editor_gets_the_text(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
     editor = tmp_path / "editor.sh"
     editor.write_text("#!/bin/sh\nprintf ' edited' >> \"$1\"\n", encoding="utf-8")
     editor.chmod(0o755)
@@ -154,7 +150,7 @@ def test_escape_twice_clears_and_the_editor_gets_the_text(at_prompt: Open, tmp_p
     assert asked(tmp_path) == ["half edited"]
 
 
-def test_vi_keys_edit_where_they_are_wanted(at_prompt: Open, tmp_path: Path) -> None:
+def test_vi_keys_edit_where_they_are_wanted(at_prompt: OpenScreen, tmp_path: Path) -> None:
     terminal = at_prompt(profile="terminal: {keys: vi}\n")
     terminal.send(f"first word{ESCAPE}")
     terminal.shows("first word")
@@ -166,7 +162,7 @@ def test_vi_keys_edit_where_they_are_wanted(at_prompt: Open, tmp_path: Path) -> 
     assert asked(tmp_path) == ["last word"]
 
 
-def test_ctrl_c_clears_says_and_leaves(at_prompt: Open) -> None:
+def test_ctrl_c_clears_says_and_leaves(at_prompt: OpenScreen) -> None:
     terminal = at_prompt()
     terminal.send("half a requ")
     terminal.shows("half a requ")
@@ -187,7 +183,7 @@ def test_ctrl_c_clears_says_and_leaves(at_prompt: Open) -> None:
     assert terminal.ends() == 0
 
 
-def test_ctrl_c_twice_in_a_run_that_does_not_end_leaves(at_prompt: Open) -> None:
+def test_ctrl_c_twice_in_a_run_that_does_not_end_leaves(at_prompt: OpenScreen) -> None:
     terminal = at_prompt("--verbose", replies=[SPIN])
     terminal.send("spin\r")
     terminal.shows("while True")
@@ -201,7 +197,7 @@ def test_ctrl_c_twice_in_a_run_that_does_not_end_leaves(at_prompt: Open) -> None
 
 
 def test_what_is_typed_during_a_run_is_kept_for_the_next_prompts(
-    at_prompt: Open, tmp_path: Path
+    at_prompt: OpenScreen, tmp_path: Path
 ) -> None:
     terminal = at_prompt("--verbose", replies=[WORK])
     terminal.send("first\r")
@@ -214,7 +210,7 @@ def test_what_is_typed_during_a_run_is_kept_for_the_next_prompts(
 
 @pytest.mark.parametrize("extra", [{}, {"NO_COLOR": "1"}])
 def test_a_terminal_made_narrow_keeps_one_prompt_and_one_line_below(
-    at_prompt: Open, extra: dict[str, str]
+    at_prompt: OpenScreen, extra: dict[str, str]
 ) -> None:
     terminal = at_prompt(columns=200, **extra)
     terminal.send("漢字 and 🎉 " * 6)
@@ -228,7 +224,7 @@ def test_a_terminal_made_narrow_keeps_one_prompt_and_one_line_below(
     terminal.shows("answer 1")
 
 
-def test_without_colour_no_colour_is_sent(at_prompt: Open) -> None:
+def test_without_colour_no_colour_is_sent(at_prompt: OpenScreen) -> None:
     terminal = at_prompt(NO_COLOR="1")
     terminal.send("/")
     terminal.shows("begin another session")
@@ -236,7 +232,9 @@ def test_without_colour_no_colour_is_sent(at_prompt: Open) -> None:
     assert {(cell.fg, cell.bg) for cell in cells} == {("default", "default")}
 
 
-def test_plain_for_screen_readers_nothing_is_drawn_anew(at_prompt: Open, tmp_path: Path) -> None:
+def test_plain_for_screen_readers_nothing_is_drawn_anew(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
     terminal = at_prompt(profile="terminal: {plain: true}\n")
     before = terminal.text
     assert "new session" not in before
@@ -248,7 +246,7 @@ def test_plain_for_screen_readers_nothing_is_drawn_anew(at_prompt: Open, tmp_pat
     assert asked(tmp_path) == ["one\ntwo"]
 
 
-def test_the_line_below_tells_model_and_session(at_prompt: Open) -> None:
+def test_the_line_below_tells_model_and_session(at_prompt: OpenScreen) -> None:
     terminal = at_prompt("--session", "mine")
     row = terminal.shows(" · Test · mine").splitlines()[-1]
     assert row.startswith("scripted:")

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from modules.cli.first_run import FIRST_RUN_COMMANDS
 from modules.cli.prompt_commands.command import GROUPS, PromptCommand
 from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
 from modules.cli.prompt_commands.permissions import PERMISSION_COMMANDS
@@ -21,6 +22,7 @@ COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
             *SERVER_COMMANDS,
             *SKILL_COMMANDS,
             *SETTING_COMMANDS,
+            *FIRST_RUN_COMMANDS,
             *PERMISSION_COMMANDS,
             *TERMINAL_COMMANDS,
         ),

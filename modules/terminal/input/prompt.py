@@ -45,7 +45,19 @@ TOLD_CHARACTERS: Final = 80
 CONTINUED: Final = f"{'…':>{len(PROMPT) - 1}} "
 """Stands before every line of a request but the first."""
 
-_STYLE: Final = Style.from_dict({"bottom-toolbar": "noreverse dim"})
+_STYLE: Final = Style.from_dict(
+    {
+        "bottom-toolbar": "noreverse dim",
+        "completion-menu": "noinherit",
+        "completion-menu.completion": "noinherit",
+        "completion-menu.completion.current": "noinherit reverse",
+        "completion-menu.meta.completion": "noinherit dim",
+        "completion-menu.meta.completion.current": "noinherit reverse",
+        "scrollbar.background": "noinherit",
+        "scrollbar.button": "noinherit reverse",
+    }
+)
+"""No colour of our own: those of the terminal show on light and on dark."""
 
 
 def _no_parts() -> Sequence[Part]:

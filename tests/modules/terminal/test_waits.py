@@ -121,15 +121,15 @@ STEP = Step(1, 1, PerceptionResult(), Plan("p"), FinalAnswer("3"), 0.25)
 STARTED = ToolCallStarted(1, "web.read", {})
 
 
-def test_a_call_is_named_once_it_has_taken_a_third_of_a_second_and_its_seconds_count() -> None:
+def test_a_call_is_named_once_it_has_taken_a_quarter_of_a_second_and_its_seconds_count() -> None:
     screen = Screen()
     screen.tell(STARTED)
     assert screen.line == ""
-    screen.time.go_on(0.29)
+    screen.time.go_on(0.24)
     assert screen.stream.getvalue() == ""
-    screen.time.go_on(0.02)
-    assert screen.line == "[tool] web.read() · 0.3 s"
-    screen.time.go_on(0.7)
+    screen.time.go_on(0.05)
+    assert screen.line == "[tool] web.read() · 0.2 s"
+    screen.time.go_on(0.75)
     assert screen.line == "[tool] web.read() · 1 s"
     screen.time.go_on(64)
     assert screen.line == "[tool] web.read() · 1 min 5 s"
@@ -138,6 +138,30 @@ def test_a_call_is_named_once_it_has_taken_a_third_of_a_second_and_its_seconds_c
     written = screen.stream.getvalue()
     screen.time.go_on(60)
     assert screen.stream.getvalue() == written, "nothing is waited for any more"
+
+
+def test_quick_waits_in_a_row_are_one_silence_that_is_ended() -> None:
+    screen = Screen()
+    screen.progress.begin_request()
+    screen.time.go_on(0.1)
+    screen.tell(RunStarted("1", "s", "scripted"))
+    screen.tell(ModelAsked("scripted", "perception"))
+    screen.time.go_on(0.1)
+    screen.tell(ModelAnswered("scripted", "perception", Usage(), 0.1, None))
+    screen.tell(ModelAsked("scripted", "decision"))
+    assert screen.stream.getvalue() == ""
+    screen.time.go_on(0.06)
+    assert screen.line == "[model] waiting for scripted (a plan)"
+
+
+def test_what_is_done_before_a_run_is_named_and_no_longer_than_that() -> None:
+    screen = Screen()
+    screen.progress.begin_request()
+    screen.time.go_on(0.3)
+    assert screen.line == "[loop] waiting for what the request needs · 0.2 s"
+    screen.tell(RunStarted("1", "s", "scripted"))
+    screen.time.go_on(0.1)
+    assert screen.line == ""
 
 
 def test_what_is_quick_is_never_shown() -> None:
