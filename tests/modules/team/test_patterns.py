@@ -238,6 +238,28 @@ async def test_a_member_that_hangs_costs_its_vote_only() -> None:
     assert ended == ["researcher"]
 
 
+async def test_a_committee_that_is_cancelled_leaves_no_member_at_work() -> None:
+    crew = Crew(COMMITTEE)
+    all_there, ended = asyncio.Barrier(COMMITTEE_SIZE + 1), list[str]()
+
+    async def work(role: Role) -> Result:
+        try:
+            await all_there.wait()
+            await asyncio.Event().wait()
+        finally:
+            ended.append(role.name)
+        raise AssertionError
+
+    doing = asyncio.create_task(crew.do(work))
+    async with asyncio.timeout(20):
+        await all_there.wait()
+        doing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await doing
+    assert sorted(ended) == sorted(crew.roles)
+    assert not crew.of("vote")
+
+
 async def test_where_nobody_answers_each_says_why() -> None:
     crew = Crew(COMMITTEE)
     no = Result(False, "no", again=False)
