@@ -1,24 +1,24 @@
 """What may stand in the `url` and `headers` of a server, and what a host is."""
 
-import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from core.base.http import is_loopback
+from core.base.text import lazy_pattern
 
 URL_FORM = "an address such as https://example.com/mcp: http or https, with a host"
 
-_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNPRINTABLE = lazy_pattern(r"[\x00-\x20\x7f]")
+_HEADER_NAME = lazy_pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A token of RFC 9110, section 5.6.2."""
 
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+_HEADER_VALUE = lazy_pattern(r"[\t\x20-\x7e]*")
 """Visible ASCII, spaces and tabs: what RFC 9110, section 5.5, lets a new field hold."""
 
 HOST_CHARACTERS_MAX = 260
 """A name (RFC 1035, section 2.3.4: 255 octets on the wire) and a port."""
 
-_HOST = re.compile(
+_HOST = lazy_pattern(
     r"(?:[^\s/@:?#*\\%\[\]]+|\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\])(?::\d{1,5})?"
     r"|[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*"
 )

@@ -6,7 +6,6 @@ Code are read where they say how to start or reach a server, and our own beside 
 only where it can't be a secret.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias, cast
 
@@ -28,7 +27,7 @@ from config.servers import (
 from config.texts import kind_of
 from config.variables import shown
 from core.base.frozen import frozen
-from core.base.text import listed
+from core.base.text import lazy_pattern, listed
 
 SWITCH_KEYS = ("disabled", "enabled")
 """What switches a server off: the one set to true, or the other to false."""
@@ -61,7 +60,7 @@ _SECRET_KEYS = frozenset({*_URL_KEYS, "command", "cwd", "envFile", "args", "env"
 """Keys whose texts may be secrets, so that no message quotes them."""
 
 _KEYS_SHOWN = 10
-_BARE_VARIABLE = re.compile(r"(?:\w+ )?\$[A-Za-z_]\w*")
+_BARE_VARIABLE = lazy_pattern(r"(?:\w+ )?\$[A-Za-z_]\w*")
 """How Gemini CLI writes a variable; behind `Bearer`, say. Elsewhere it is a plain text."""
 
 

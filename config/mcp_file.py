@@ -8,7 +8,6 @@ Nothing here looks for files: whoever calls names them.
 """
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from config.texts import TextProblem, has_comments, load_commented_json
 from config.variables import EnvFileProblem, Expander, read_env_file, shown
 from core.base.files import folder_locked, write_atomically
 from core.base.frozen import frozen
-from core.base.text import listed, near_names
+from core.base.text import lazy_pattern, listed, near_names
 
 SECTIONS = ("mcpServers", "servers")
 """The two names of the section with the servers, in the order in which they are read."""
@@ -37,7 +36,7 @@ SECTIONS = ("mcpServers", "servers")
 MAX_SERVERS = 200
 """How many servers one file may name; each may hold 128 KiB of expanded variables."""
 
-_INDENT = re.compile(r'\n([ \t]+)"')
+_INDENT = lazy_pattern(r'\n([ \t]+)"')
 _OTHER_KNOWN_KEYS = frozenset({"inputs", "$schema"})
 _KEYS_SHOWN = 10
 

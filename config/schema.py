@@ -4,6 +4,7 @@ Unknown keys and values are errors, whose messages `config.checking` makes.
 """
 
 import re
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self, TypeAlias, cast
@@ -23,6 +24,7 @@ from config.http_address import is_host, url_problem
 from config.servers import ServerEntry, plan_name
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_yaml
+from core.base.text import near_names
 
 WallName: TypeAlias = Literal["rlimits", "no_new_privs", "landlock", "seccomp"]
 """A part of the second wall, which Linux gives; see `modules.sandbox.walls.launcher`."""
@@ -358,6 +360,77 @@ class TraceSection(Section):
     """What models were asked and replied is kept in the session, word for word, secrets masked."""
 
 
+PRESET_ROLES: Final = (
+    "generalist",
+    "researcher",
+    "analyst",
+    "writer",
+    "coder",
+    "reviewer",
+    "query_rewriter",
+    "synthesizer",
+    "analyzer",
+    "retriever",
+    "searcher",
+)
+"""Roles that are there without the profile; `modules.team.presets` says what each may use."""
+
+RoleName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+"""Small letters, digits and `_`."""
+
+
+class RoleEntry(Section):
+    """One role of the team. What is left out is as in the preset of that name, if there is one."""
+
+    purpose: str | None = Field(default=None, min_length=1, max_length=500)
+    """What it is for, in words that subtasks use; a role of your own needs one."""
+    servers: tuple[str, ...] | None = None
+    """Servers all of whose tools it may use."""
+    tools: tuple[ToolPattern, ...] | None = None
+    """Tools that it may use beside these: `server.tool`, or `tool` of any server, with `*` for
+    anything. A role of your own with neither may use all; with two empty lists, none."""
+    persona: PersonaSection | None = None
+    """How it writes: the keys of `persona`, in place of that section."""
+    model: str | None = Field(default=None, min_length=1)
+    """Its model, as in `llm.text_generation`."""
+    max_steps: Count | None = Field(default=None, ge=1, le=50)
+    """How many plans it may make for a subtask, in place of `strategy.max_steps`."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that one of its subtasks may cost."""
+    max_tokens: Count | None = Field(default=None, ge=1)
+    """Tokens that one of its subtasks may read and write."""
+
+
+class TeamSection(Section):
+    """Who works on a request that is answered in parts, and how; see `docs/team.md`."""
+
+    max_parallel: Count = Field(default=8, ge=1, le=50)
+    """Subtasks that run at the same time."""
+    deadline_seconds: Seconds = 600.0
+    """Of one run of one subtask."""
+    pattern: Literal["coordinator", "committee", "bids"] = "coordinator"
+    """`coordinator`: the role that fits best does a subtask; `committee`: several roles do it, and
+    vote; `bids`: each role says how well it fits and what it takes, and the best gets it."""
+    bids: Literal["words", "model"] = "words"
+    """What estimates a bid: the words of subtask and purpose, or the model."""
+    roles: Mapping[RoleName, RoleEntry] = Field(default_factory=dict[RoleName, RoleEntry])
+    """Roles by name: your own, and changes to the presets."""
+
+    @model_validator(mode="after")
+    def _say_what_they_are_for(self) -> Self:
+        for name, role in self.roles.items():
+            if role.purpose is None and name not in PRESET_ROLES:
+                near = near_names(name, PRESET_ROLES, most=1)
+                meant = (
+                    f"did you mean {near[0]}?" if near else f"presets: {', '.join(PRESET_ROLES)}"
+                )
+                raise ValueError(
+                    f"role {name!r} is no preset, and so needs a 'purpose' that says what it is "
+                    f"for; {meant}"
+                )
+        return self
+
+
 class AgentProfile(Section):
     """The whole of `profiles.yaml`."""
 
@@ -373,6 +446,7 @@ class AgentProfile(Section):
     terminal: TerminalSection = TerminalSection()
     security: SecuritySection = SecuritySection()
     trace: TraceSection = TraceSection()
+    team: TeamSection = TeamSection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     def memory_folder(self, home: Path) -> Path:

@@ -20,6 +20,7 @@ from config.checking import Count, Seconds, Section
 from config.http_address import header_problem, url_problem
 from config.variables import Expander
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 
 ConnectionMode: TypeAlias = Literal["persistent", "per_call"]
 StartMode: TypeAlias = Literal["lazy", "eager"]
@@ -53,7 +54,7 @@ MAX_ID_CHARACTERS = 64
 
 ID_FORM = "a name starts with a letter and holds letters, digits, '-' and '_'"
 
-_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_ID = lazy_pattern(r"[A-Za-z][A-Za-z0-9_-]*")
 
 _FETCHING = (
     *(

@@ -19,6 +19,8 @@ from typing import Any
 
 import yaml
 
+from core.base.text import lazy_pattern
+
 MAX_NESTING_LEVELS = 50
 """Our deepest key lies five levels down."""
 
@@ -110,17 +112,17 @@ def _character(error: yaml.reader.ReaderError) -> str:
     return chr(character) if isinstance(character, int) else str(character)[:1]
 
 
-_COMMENT_OR_STRING = re.compile(
+_COMMENT_OR_STRING = lazy_pattern(
     r'"(?:[^"\\]++|\\.)*+"?|//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(\*/)?', re.DOTALL
 )
 """Strings are matched to step over what looks like a comment in them. What is never closed runs
 to the end of the text, and every quantifier is possessive, so that any text takes linear time."""
 
-_TRAILING_COMMA_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
+_TRAILING_COMMA_OR_STRING = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 CONTAINER_KINDS = frozenset({"a list", "a section"})
 """What `kind_of` says of values that hold others."""
 
-_NOT_A_LINE_END = re.compile(r"[^\n]")
+_NOT_A_LINE_END = lazy_pattern(r"[^\n]")
 
 
 class _RepeatedKey(ValueError):

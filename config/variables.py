@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.base.redaction import MIN_SECRET_CHARACTERS, names_a_secret
-from core.base.text import shorten
+from core.base.text import lazy_pattern, shorten
 
 MAX_EXPANDED_CHARACTERS = 128 * 1024
 """How much text variables may bring into one server's entry; Linux takes no longer argument."""
@@ -19,9 +19,9 @@ _OPEN_VARIABLES = frozenset(
 )
 """Variables that are no secret wherever they are used; most of them every server gets anyway."""
 
-_REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
-_VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?")
-_INPUT = re.compile(r"input:([\w.-]{1,60})")
+_REFERENCE = lazy_pattern(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_VARIABLE = lazy_pattern(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?")
+_INPUT = lazy_pattern(r"input:([\w.-]{1,60})")
 _CHARACTERS_SHOWN = 60
 
 
@@ -144,7 +144,7 @@ def _why_no_variable(body: str) -> str:
 
 MAX_ENV_FILE_BYTES = 64 * 1024
 
-_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)")
+_ASSIGNMENT = lazy_pattern(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)")
 
 
 class EnvFileProblem(Exception):

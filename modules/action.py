@@ -20,7 +20,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from core.base.json_text import json_start, texts_in
-from core.base.text import shorten
+from core.base.text import lazy_pattern, shorten
 from core.ports import CallTool, OnRepaired, ToolCaller
 from core.run.observation import SHORT_ANSWER_CHARACTERS
 from core.run.working_memory import MEMORY, WorkingMemory
@@ -77,7 +77,7 @@ _SHOWN_OBJECT = re.compile(
 )
 """An object in the interpreter's own words: of use to nobody who reads an answer."""
 
-_OBJECT_BEGINS = re.compile(r"<(?:coroutine object|gather\(|function '|\w{1,100} object at)")
+_OBJECT_BEGINS = lazy_pattern(r"<(?:coroutine object|gather\(|function '|\w{1,100} object at)")
 """The same, as far as text must hold it that means to speak of such things."""
 
 
@@ -121,7 +121,8 @@ async def run_plan(
     if ran.failure is not None:
         return PlanFailed(ran.failure, ran.calls, ran.found)
     value = ran.printed if ran.value is None and ran.printed.strip() else ran.value
-    text = (await asyncio.to_thread(format_result, value)).strip()
+    text = value if isinstance(value, str) else await asyncio.to_thread(format_result, value)
+    text = text.strip()
     if (inside := _object_inside(text, plan, ran, kept)) is not None:
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     for prefix, verdict in _VERDICTS:

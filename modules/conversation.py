@@ -122,6 +122,7 @@ class Conversation:
         demands: Demands | None = None,
         permissions: Permissions | None = None,
         guide: Guide | None = None,
+        model_named: Callable[[str], ModelManager] | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -130,7 +131,7 @@ class Conversation:
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
         `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
-        and project say to models that read.
+        and project say to models that read. `model_named` chooses a model that a role names.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -149,6 +150,7 @@ class Conversation:
         self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._demands = demands or Demands()
+        self._model_named = model_named
         self.guide = guide
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
@@ -440,8 +442,9 @@ class Conversation:
         from modules.team.writing import writer_for
 
         writer = writer_for(context)
+        settings = TeamSettings(writer.replan, self._model_named)
         choose = writer.choose if graph is None else given_graph(graph)
-        return TeamRun(context, self.model, make_parts, choose, TeamSettings(replan=writer.replan))
+        return TeamRun(context, self.model, make_parts, choose, settings)
 
     async def _guided(self, request: str) -> Guided:
         """What user and project say to models; nothing to a planner that reads no text."""
@@ -515,7 +518,7 @@ class Conversation:
 
     def _parts(
         self,
-        profile: AgentProfile,
+        whole: AgentProfile,
         remember: Remembering | None,
         guided: Guided,
         model: CountingModel,
@@ -524,6 +527,7 @@ class Conversation:
         is_given: bool,
         is_whole: bool = True,
         is_answer: bool = True,
+        profile: AgentProfile | None = None,
     ) -> Parts:
         """The loop's parts for a whole request, or for a part of it that is no follow-up."""
         # Slips are what people and language models make: of a planner of ours they are bugs.
@@ -550,7 +554,9 @@ class Conversation:
 
         return Parts(
             perceive=self._perceive,
-            generate_plan=PlanWriter(model, profile, remember if is_whole else None, note, guided),
+            generate_plan=PlanWriter(
+                model, profile or whole, remember if is_whole else None, note, guided
+            ),
             run_plan=act,
             describe_tool=describe_tool,
             condense=None if model.name == "offline" else condense,

@@ -18,7 +18,7 @@ from modules.models.choosing.choice import Choice, choose_models
 from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.budget import FREE, NO_LIMITS, RunLimits
+from modules.models.serving.budget import FREE, NO_LIMITS, Budget, RunLimits, dollars
 from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
 from modules.offline.planner import OfflineModel
 
@@ -157,9 +157,18 @@ class ModelManager:
         """
         return await self._answer(request, self._run)
 
-    def part(self) -> "ModelPart":
-        """The models as one of several runs asks them that make up the run under way."""
-        return ModelPart(self, self._run.part(), self._answer)
+    def part(
+        self, limits: RunLimits = NO_LIMITS, within: "ModelManager | None" = None
+    ) -> "ModelPart":
+        """The models as one of several runs asks them that make up the run under way.
+
+        `limits` are the part's own, beside those of the run. The run is one of `within` where that
+        is given: other models, paid out of its budget.
+        """
+        run = (within or self)._run.part()
+        if within is not None:
+            run.replaced = {}  # places in another chain
+        return ModelPart(self, run, self._answer, limits)
 
     async def _answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
         if self._seed is not None:
@@ -235,7 +244,7 @@ class ModelPart:
     of which it is a part.
 
     Attributes:
-        spent: why it may use no more, once it has been told so.
+        spent: why the whole run may use no more, once it has been told so.
     """
 
     def __init__(
@@ -243,11 +252,13 @@ class ModelPart:
         whole: ModelManager,
         run: ModelRun,
         answer: Callable[[ModelRequest, ModelRun], Awaitable[ModelReply]],
+        limits: RunLimits = NO_LIMITS,
     ) -> None:
-        """Ask by `answer`, in `run`, which is a part of one of the whole's."""
+        """Ask by `answer`, in `run`, which is a part of another; `limits` are its own."""
         self._whole = whole
         self._run = run
         self._answer = answer
+        self._own = Budget(limits)
         self.spent: BudgetSpent | None = None
 
     @property
@@ -280,7 +291,17 @@ class ModelPart:
             self._run.emit = None
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """As `ModelManager.generate`."""
+        """As `ModelManager.generate`; what it may use by itself is checked before.
+
+        That is over when it is reached: `spent` stays None, as others of the run may go on.
+        """
+        self._own.spent = self.usage
+        if self._own.exhausted is not None:
+            raise BudgetSpent(
+                f"the role's own limit is reached: {self._own.spent.tokens:,} tokens, "
+                f"{dollars(self._own.spent.cost)}; allow more with its max_tokens or max_cost "
+                "under team.roles in the profile"
+            )
         try:
             return await self._answer(request, self._run)
         except BudgetSpent as error:

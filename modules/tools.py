@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from core.base.text import lazy_pattern
 from core.tools.spec import ToolSpec
 from core.values import Json
 from modules.planning.prompt.stubs import summarize_tools
@@ -27,8 +28,8 @@ DEEP_CHARACTERS = 10_000
 """What a try counts for that fails for its depth: it takes as long as so many characters."""
 
 _DECODER = json.JSONDecoder()
-_FENCE = re.compile(r"^[ \t]{0,8}```[ \t]*(\w*)[^\n]*\n(.*?)```", re.DOTALL | re.MULTILINE)
-_BRACKET = re.compile(r"[{\[]")
+_FENCE = lazy_pattern(r"^[ \t]{0,8}```[ \t]*(\w*)[^\n]*\n(.*?)```", re.DOTALL | re.MULTILINE)
+_BRACKET = lazy_pattern(r"[{\[]")
 
 
 def extract_json_block(text: str) -> str:

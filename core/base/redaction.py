@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
 from core.base.json_text import Json, JsonObject
+from core.base.text import lazy_pattern
 
 EXTRA_NAME: Final = "SECRET"
 """What stands in place of a secret whose name is not known."""
@@ -73,7 +74,7 @@ _SHAPES: Final = (
 MASK_NAME: Final = "MASK"
 """What stands in place of what one of the user's own patterns matches."""
 
-_NUMBER: Final = re.compile(r"[-+.e0-9]+")
+_NUMBER: Final = lazy_pattern(r"[-+.e0-9]+")
 _MAX_NUMBER_BITS: Final = 10_000
 """Python makes no decimal text of much larger integers."""
 
@@ -81,8 +82,8 @@ _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL_PASSWORD: Final = re.compile(
     r"(?P<scheme>[a-z+]{0,20})://(?P<user>[^\s/:@]{0,200}):(?P<password>[^\s/@]{1,200})@"
 )
-_LETTERS_OF_QUOTED: Final = re.compile("%[0-9A-F]{2}")
-_LINE_END: Final = re.compile(r"\r?\n|\\n")
+_LETTERS_OF_QUOTED: Final = lazy_pattern("%[0-9A-F]{2}")
+_LINE_END: Final = lazy_pattern(r"\r?\n|\\n")
 
 
 def names_a_secret(name: str) -> bool:

@@ -9,11 +9,11 @@ import re
 import secrets
 from typing import Final
 
-from core.base.text import without_hidden
+from core.base.text import lazy_pattern, without_hidden
 
 NONCE_BYTES: Final = 4
 
-_BORDER = re.compile(r"<<(?=\s{0,20}/?\s{0,20}data)", re.IGNORECASE)
+_BORDER = lazy_pattern(r"<<(?=\s{0,20}/?\s{0,20}data)", re.IGNORECASE)
 
 
 class Borders:

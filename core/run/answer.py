@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from core.base.json_text import json_start
-from core.base.text import counted, sentence
+from core.base.text import counted, lazy_pattern, sentence
 from core.turn import PlanFailure, Step, ToolCall
 from core.values import Json
 
@@ -76,7 +76,7 @@ NAME_CHARACTERS = 300
 MARKS_READ = 200
 """How many source marks of one result are looked at."""
 
-_MARK = re.compile(r"\[Source: ([^\]\n]{1,300})\]")
+_MARK = lazy_pattern(r"\[Source: ([^\]\n]{1,300})\]")
 """How document tools mark each piece of text: `[Source: file, ID: chunk]`."""
 
 

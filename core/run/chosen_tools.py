@@ -66,11 +66,11 @@ class ChosenTools:
 
 def is_known(name: str, catalog: ToolCatalog) -> bool:
     """Whether a name means a tool, several tools, or a server whose tools are known."""
-    return bool(_candidates(name, catalog))
+    return bool(tools_named(name, catalog))
 
 
 def _meant(name: str, catalog: ToolCatalog) -> Sequence[ToolSpec]:
-    found = _candidates(name, catalog)
+    found = tools_named(name, catalog)
     if not found:
         names = {n: None for t in catalog for n in (t.name, t.qualified_name, t.server)}
         meant = did_you_mean(near_names(name, names), "`mcp tools` lists them")
@@ -81,7 +81,8 @@ def _meant(name: str, catalog: ToolCatalog) -> Sequence[ToolSpec]:
     return found
 
 
-def _candidates(name: str, catalog: ToolCatalog) -> list[ToolSpec]:
+def tools_named(name: str, catalog: ToolCatalog) -> list[ToolSpec]:
+    """The tools that a name may mean: one, those of a server, or one of each of several servers."""
     if (tool := catalog.lookup(name)) is not None:
         return [tool]
     return [tool for tool in catalog if name in (tool.server, tool.name)]

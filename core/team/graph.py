@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
-from core.base.text import near_names, one_line
+from core.base.text import lazy_pattern, near_names, one_line
 from core.values import Json
 
 SUBTASKS_MAX: Final = 200
@@ -22,10 +22,10 @@ SUBTASKS_MAX: Final = 200
 TEXT_CHARACTERS_MAX: Final = 4_000
 """Longest description of a subtask."""
 
-ID_FORM: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+ID_FORM: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,39}")
 """An id names a variable in the plans of those who use its result."""
 
-_REFERENCE: Final = re.compile(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
+_REFERENCE: Final = lazy_pattern(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
 
 Need: TypeAlias = Literal["approval", "input"]
 
@@ -74,6 +74,11 @@ class Subtask:
         """The (id, field) pairs that its description refers to, each once; the field may be ""."""
         found = ((id_, field or "") for id_, field in _REFERENCE.findall(self.description))
         return tuple(dict.fromkeys(found))
+
+    @property
+    def words(self) -> str:
+        """The description without its references."""
+        return _REFERENCE.sub(" ", self.description)
 
     @property
     def dependencies(self) -> tuple[str, ...]:
@@ -156,6 +161,7 @@ class GraphOutcome:
         attempts: how often each was tried, of those that began.
         seconds: wall time of the last try of each that has ended.
         roles: who did each, where the team had somebody.
+        notes: what is to be known beside some of the results.
     """
 
     graph: TaskGraph
@@ -166,6 +172,7 @@ class GraphOutcome:
     attempts: dict[str, int] = field(default_factory=dict[str, int])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     roles: dict[str, str] = field(default_factory=dict[str, str])
+    notes: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_complete(self) -> bool:

@@ -33,11 +33,13 @@ class Result:
 
     Attributes:
         again: whether another try may do better.
+        note: what the user should know beside the text: who of a committee disagrees, say.
     """
 
     ok: bool
     text: str
     again: bool = True
+    note: str = ""
 
 
 GraphEvent: TypeAlias = SubtaskChanged | Replanned
@@ -93,6 +95,7 @@ class GraphRun:
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
         self._results: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
         self._tried_graphs = [graph]
@@ -127,9 +130,15 @@ class GraphRun:
         """
         await self._tell_rest()
         return GraphOutcome(
-            self._graph, dict(self._states), dict(self._results), dict(self._reasons), stopped,
-            dict(self._attempts), dict(self._seconds),
-        )  # fmt: skip
+            self._graph,
+            dict(self._states),
+            dict(self._results),
+            dict(self._reasons),
+            stopped,
+            dict(self._attempts),
+            dict(self._seconds),
+            notes=dict(self._notes),
+        )
 
     async def _begin(self, subtask: Subtask) -> None:
         await self._change(subtask, "ready")
@@ -171,6 +180,7 @@ class GraphRun:
         result = task.result()
         if result.ok:
             self._results[id_] = result.text
+            self._notes |= {id_: result.note} if result.note else {}
             sorter.done(id_)
             return sorter
         self._reasons[id_] = result.text

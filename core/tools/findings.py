@@ -6,7 +6,6 @@ lists and dicts are quoted as JSON.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -18,7 +17,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 
 from core.base.frozen import frozen
 from core.base.json_text import json_start
-from core.base.text import listed, near_names, shorten
+from core.base.text import lazy_pattern, listed, near_names, shorten
 from core.tools.formats import FORMAT_WORDS
 from core.tools.json_schema import as_object, value_at
 from core.values import Json, JsonObject
@@ -52,8 +51,8 @@ NOTHING_ALLOWED: Final = (
     "another tool"
 )
 
-_NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
-_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]*)")
+_NUMBER: Final = lazy_pattern(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+_WHOLE: Final = lazy_pattern(r"-?(0|[1-9][0-9]*)")
 
 KIND_WORDS: Final = MappingProxyType(
     {

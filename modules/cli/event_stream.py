@@ -1,10 +1,10 @@
 """stream-json: each event of a run as a line of JSON on stdout, as it comes."""
 
 import dataclasses
-import re
 from typing import Final, TextIO
 
 from core.base.redaction import Redactor
+from core.base.text import lazy_pattern
 from core.events import Answered, Event, ModelAnswered, RunFinished, StepFinished, SubtaskEvent
 from core.values import JsonObject
 from modules.terminal.answer import SCHEMA_VERSION, Room, plain_json, step_end
@@ -13,7 +13,7 @@ from modules.terminal.streams import print_document, writing_stdout
 EVENT_CHARACTERS_MAX: Final = 64_000
 """About so much an event may take: what is longer is cut, and stands whole in the result."""
 
-_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMP: Final = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 
 
 class EventWriter:

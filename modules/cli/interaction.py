@@ -8,7 +8,6 @@ import asyncio
 import gc
 import logging
 import os
-import re
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
@@ -19,6 +18,7 @@ from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
@@ -59,7 +59,7 @@ marks = logging.getLogger("cortex_r.marks")
 
 MODELS_WAITED_FOR = "keys and models that may be there"
 
-_WORD = re.compile(r"[^\W\d_][\w-]*")
+_WORD = lazy_pattern(r"[^\W\d_][\w-]*")
 
 
 @frozen
@@ -80,11 +80,14 @@ class Setting:
 
 
 def chosen_model(
-    setting: Setting, environ: Mapping[str, str], flag_origin: str = FLAG_ORIGIN
+    setting: Setting,
+    environ: Mapping[str, str],
+    flag_origin: str = FLAG_ORIGIN,
+    name: str | None = None,
 ) -> ModelManager:
     """The model of the command line, else of the profile; takes as long as keyrings and services.
 
-    `flag_origin` is what named the model, for messages.
+    `flag_origin` is what named the model, for messages; `name` goes before the command line's.
 
     Raises:
         SettingsError: models.json can't be used.
@@ -92,7 +95,7 @@ def chosen_model(
     """
     arguments, places = setting.arguments, setting.places
     return choose_model(
-        arguments.model,
+        name or arguments.model,
         setting.profile.llm,
         load_models(places.config_file("models.json")),
         environ,
@@ -237,6 +240,7 @@ class Interaction:
             demands,
             permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
+            lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

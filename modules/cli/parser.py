@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final, NoReturn, cast
 from config.checking import MAX_SECONDS
 from config.schema import GraphMode
 from core.base.frozen import frozen
-from core.base.text import NEAR_SHOWN, near_names
+from core.base.text import NEAR_SHOWN, lazy_pattern, near_names
 from core.errors import ExitCode
 from modules.cli.surroundings import Options, Run
 
@@ -27,7 +26,7 @@ exit codes:
   130  interrupted
 """
 
-_SIGNED_NUMBER = re.compile(r"-[\d.(]")
+_SIGNED_NUMBER = lazy_pattern(r"-[\d.(]")
 """What begins with a minus sign, not with the dash of an option: none of ours looks like that."""
 
 

@@ -89,12 +89,15 @@ class EarlierSessions:
         """`search` is None where the profile has no memory server: words alone count then."""
         self._folder = folder
         self._search = search
+        self._has_sessions = False  # once there are, nobody looks again
         self._asking: asyncio.Task[tuple[_Memory, ...]] | None = None
 
     async def find(self, request: str, session_id: str, room: int) -> tuple[str, ...]:
         """What other sessions said about it, best first, in `room` characters; takes 0.2 s."""
-        if not await asyncio.to_thread(_has_sessions, self._folder):
-            return ()
+        if not self._has_sessions:
+            self._has_sessions = await asyncio.to_thread(_has_sessions, self._folder)
+            if not self._has_sessions:
+                return ()
         words = asyncio.create_task(asyncio.to_thread(self._by_words, request))
         if self._search is not None and (self._asking is None or self._asking.done()):
             self._asking = asyncio.create_task(self._by_server(self._search, request))

@@ -6,7 +6,6 @@ It stands behind the same protocol as every other backend and can be named on th
 
 import asyncio
 import json
-import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TypeAlias, cast, get_args
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta, TextDelta
 from core.turn import ModelPurpose
@@ -29,7 +29,7 @@ MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 SECONDS_MAX = 3_600.0
 """So long a reply may take to begin, and to come."""
 
-_WORD = re.compile(r"\s*\S+\s*")
+_WORD = lazy_pattern(r"\s*\S+\s*")
 
 FILE_FORM = (
     'a JSON list of replies, or an object of lists such as {"perception": […], "decision": […]}; '

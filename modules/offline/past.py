@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.base.memory.statements import bare_fact, stated_facts
+from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
@@ -38,7 +39,7 @@ _FORGET: Final = (
     r"forget (?:that |about )?"
     r"(?P<fact>(?!(?:it|this|that|everything|all|what|the last)\b).+)"
 )
-_REMEMBER: Final = re.compile(
+_REMEMBER: Final = lazy_pattern(
     r"(?:\w+ you (?:please )?|i \w+ you to )?(?:remember|memori[sz]e)\b", re.I
 )
 

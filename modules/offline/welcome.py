@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.frozen import frozen
-from core.base.text import one_line
+from core.base.text import lazy_pattern, one_line
 from core.dispatch.hooks import ServerStatus
 from core.tools.spec import ToolSpec
 from core.version import __version__
@@ -19,7 +19,7 @@ FILES_COUNTED: Final = 1_000
 PROBLEM_CHARACTERS: Final = 120
 """How much of a server's failure the page and a reason tell."""
 
-_ASKS: Final = re.compile(
+_ASKS: Final = lazy_pattern(
     r"(?:(?:hello|hi|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))"
     r"(?: there| cortex(?:-r)?| again)?"
     r"|(?:please )?help(?: me)?(?: please)?|usage|commands|examples|manual"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from core.base.files import FileTooLarge, read_regular
+from core.base.text import lazy_pattern
 from core.errors import UsageError
 from core.tools.schema_check import FullCheck
 from core.turn import ActionResult, FinalAnswer, PlanFailed, PlanFailure, RunOutcome
@@ -18,7 +19,7 @@ SCHEMA_BYTES_MAX: Final = 64 * 1024
 
 FAULTS_TOLD: Final = 5
 
-_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+_FENCED: Final = lazy_pattern(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 
 _NOTE: Final = """\
 The answer must be JSON that validates against this JSON Schema, and nothing beside it: no prose, no

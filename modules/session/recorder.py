@@ -149,24 +149,34 @@ class SessionRecorder:
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
         whose, attempt, told = _unwrapped(event)
-        if isinstance(told, _LARGE_EVENTS):
-            item = await asyncio.to_thread(self._item, told, whose)
-        else:
-            item = self._item(told, whose)
-        if item is not None and whose:
-            part: JsonObject = {SUBTASK: self._clean(whose), ATTEMPT_OF_SUBTASK: attempt}
-            item = item.model_copy(update={"metadata": item.metadata | part})
-        if item is None and not isinstance(event, RunFinished):
+        is_large = isinstance(told, _LARGE_EVENTS)
+        item = None if is_large else self._part_of(whose, attempt, told)
+        if item is None and not is_large and not isinstance(event, RunFinished):
             return None
         try:
-            if item is not None:
-                await asyncio.to_thread(self._memory.add, item)
-            if isinstance(event, RunFinished):
-                await asyncio.to_thread(self._memory.flush)
+            await asyncio.to_thread(self._keep, event, item)
         except StorageError as error:
             self._memory.stop_writing(error)
         warnings = self._memory.take_warnings()
         return Notice("memory", "; ".join(warnings)) if warnings else None
+
+    def _keep(self, event: Event, item: MemoryItem | None) -> None:
+        """Wait for the disk. The item of an event whose values may be large is made here."""
+        whose, attempt, told = _unwrapped(event)
+        if isinstance(told, _LARGE_EVENTS):
+            item = self._part_of(whose, attempt, told)
+        if item is not None:
+            self._memory.add(item)
+        if isinstance(event, RunFinished):
+            self._memory.flush()
+
+    def _part_of(self, whose: str, attempt: int, event: Event) -> MemoryItem | None:
+        """What is kept of an event, with the subtask that it belongs to."""
+        item = self._item(event, whose)
+        if item is None or not whose:
+            return item
+        part: JsonObject = {SUBTASK: self._clean(whose), ATTEMPT_OF_SUBTASK: attempt}
+        return item.model_copy(update={"metadata": item.metadata | part})
 
     def _item(self, event: Event, whose: str) -> MemoryItem | None:
         """What is kept of an event of the request's run, or of a subtask's."""

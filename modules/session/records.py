@@ -4,7 +4,6 @@ Each item stands on lines of its own, so that one more can be put behind the las
 was cut off shows how far it is whole.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterable
@@ -12,8 +11,10 @@ from functools import cache
 from typing import Final, NamedTuple, cast
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from core.base.memory.session_json import elements_of
+from core.base.text import lazy_pattern
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
 
@@ -27,7 +28,7 @@ END = b"\n]\n"
 _MAX_NESTING = 64
 _MAX_INTEGER_BITS = 10_000  # json refuses decimal numbers of over 4,300 digits
 _NON_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
 
 class MemoryRecord(NamedTuple):
@@ -86,7 +87,7 @@ def _storable_text(text: str) -> str:
 
 def _encode(value: Json) -> str:
     """JSON text of one storable element of the array, indented by its level."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    text = to_json(value, indent=2).decode()  # json has indented text from a slower encoder
     return "  " + text.replace("\n", "\n  ")
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
-from core.base.text import with_line_feeds
+from core.base.text import lazy_pattern, with_line_feeds
 from core.errors import UsageError
 from core.turn import TextInput
 
@@ -29,7 +29,7 @@ MAX_REQUEST_CHARACTERS = 100_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """C0 but for tab and line end, DEL, and C1, whose U+009B drives a terminal like ESC [."""
 
-_NOT_SMUGGLED_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_NOT_SMUGGLED_BYTES = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of argv."""
 
 

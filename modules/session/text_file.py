@@ -2,14 +2,13 @@
 
 import builtins
 import keyword
-import re
 from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from core.base.files import FileTooLarge, read_regular
-from core.base.text import one_line, size_text
+from core.base.text import lazy_pattern, one_line, size_text
 from core.errors import UsageError
 from core.turn import TextInput
 from modules.session.request import STDIN_BYTES_MAX
@@ -36,7 +35,7 @@ _TAKEN: Final = frozenset(
 )
 """What means something else in a plan."""
 
-_NO_NAME: Final = re.compile(r"[^0-9A-Za-z]+")
+_NO_NAME: Final = lazy_pattern(r"[^0-9A-Za-z]+")
 NAME_CHARACTERS: Final = 40
 """Longest name of a variable."""
 

@@ -14,8 +14,8 @@ from typing import Final, ParamSpec, Protocol, TypeAlias, TypeVar
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import counted, sentence, shorten
-from core.context import AgentContext, Parts
-from core.errors import BudgetSpent, WorldError
+from core.context import AgentContext, AgentProfile, Parts
+from core.errors import BudgetSpent, UserError, WorldError
 from core.events import (
     ActionChosen,
     Answered,
@@ -23,20 +23,26 @@ from core.events import (
     Event,
     EventChannel,
     GraphPlanned,
+    MessageSent,
     Replanned,
+    RoleChosen,
     RunFinished,
     RunStarted,
     SubtaskChanged,
     SubtaskEvent,
 )
 from core.loop import AgentLoop
-from core.ports import CountingModel
+from core.ports import CountingModel, Dispatcher
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.team.graph import GraphOutcome, Subtask, TaskGraph
-from core.team.schedule import DEADLINE_SECONDS, MAX_PARALLEL, GraphRun, Replan, Result
-from core.turn import RunOutcome, RunStatus, Step, TextInput, used_since
+from core.team.messages import Message
+from core.team.schedule import GraphRun, Replan, Result
+from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
 from modules.model_manager import ModelManager, ModelPart
+from modules.models.serving.budget import RunLimits
+from modules.team.patterns import Teamwork, estimate_by, judge_by
+from modules.team.roles import Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
 """The text that tells a further try of a subtask why the one before failed."""
@@ -68,6 +74,18 @@ class Part:
     subtask: Subtask | None = None
 
 
+@frozen
+class _Try:
+    """One try of a subtask: by whom, with which tools, and what it is asked."""
+
+    subtask: Subtask
+    role: Role
+    tools: Dispatcher
+    asked: str
+    texts: Mapping[str, str]
+    attempt: int
+
+
 class MakeParts(Protocol):
     """Makes the parts that a loop works with."""
 
@@ -78,9 +96,11 @@ class MakeParts(Protocol):
         *,
         is_whole: bool = True,
         is_answer: bool = True,
+        profile: AgentProfile | None = None,
     ) -> Parts:
         """Those of a loop with this model, for plans that have `texts`.
 
+        `profile` is that of a role, by default the whole agent's.
         Only the loop of a whole request is told of the past; only an answer must have the form
         that the user demands.
         """
@@ -108,11 +128,10 @@ Choose: TypeAlias = Callable[[ModelPart], Awaitable[Chosen]]
 
 @frozen
 class TeamSettings:
-    """How parts run, and who plans them anew."""
+    """Who plans parts anew, and where models come from that roles name."""
 
-    max_parallel: int = MAX_PARALLEL
-    deadline_seconds: float = DEADLINE_SECONDS
     replan: Callable[[ModelPart], Replan] | None = None
+    model_named: Callable[[str], ModelManager] | None = None
 
 
 @frozen
@@ -157,6 +176,8 @@ class TeamRun:
         self._trusted: frozenset[str] = frozenset()
         self._answer: str | None = None
         self._tally = _Tally()
+        self._models: dict[str, ModelManager] = {}
+        self._roles: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._interrupted = False
 
@@ -179,10 +200,16 @@ class TeamRun:
         with self._model.telling(emit):
             await emit(RunStarted(whole.session_id, whole.user_input, self._model.name))
             outcome = await self._bounded_by_the_world(emit)
+        usage, used_by = self._model.usage - used, used_since(used_by, self._model.usage_by_model)
+        for other in self._models.values():
+            usage += other.usage
+            for name, more in other.usage_by_model.items():
+                used_by[name] = used_by.get(name, Usage()) + more
+            await other.aclose()
         outcome = replace(
             outcome,
-            usage=self._model.usage - used,
-            usage_by_model=used_since(used_by, self._model.usage_by_model),
+            usage=usage,
+            usage_by_model=used_by,
             durations={**outcome.durations, "total": self._clock() - started},
         )
         whole.final_answer = outcome.result
@@ -230,10 +257,18 @@ class TeamRun:
                 self._plan(event.graph)
             await emit(event)
 
+        asker = self._model.part()
+        team, teamwork = self._team(asker, emit)
+        if wrong := team.problems(graph):
+            return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
+
         async def subtask(
             subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
         ) -> Result:
-            return await self._subtask(subtask, asked, texts, attempt, emit)
+            async def by(role: Role, tools: Dispatcher) -> Result:
+                return await self._subtask(_Try(subtask, role, tools, asked, texts, attempt), emit)
+
+            return await teamwork.do(subtask, asked, by)
 
         replan = self._settings.replan
         run = GraphRun(
@@ -242,17 +277,36 @@ class TeamRun:
             tell,
             clock=self._clock,
             replan=None if replan is None else replan(self._model.part()),
-            max_parallel=self._settings.max_parallel,
-            deadline_seconds=self._settings.deadline_seconds,
+            max_parallel=teamwork.section.max_parallel,
+            deadline_seconds=teamwork.section.deadline_seconds,
         )
         try:
-            return self._outcome(await run.run())
+            with asker.telling(emit):
+                return self._outcome(await run.run())
         except asyncio.CancelledError:
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
             ended = await run.ended(INTERRUPTED)
             return replace(self._outcome(ended), status="interrupted", answer=None)
+
+    def _team(self, model: ModelPart, emit: Emit) -> tuple[Team, Teamwork]:
+        """The profile's team, and how it works; `model` judges, where it reads texts."""
+
+        async def note(event: RoleChosen) -> None:
+            before = self._roles.setdefault(event.subtask, event.role)
+            if event.role not in before.split(", "):  # a committee, or another try
+                self._roles[event.subtask] = f"{before}, {event.role}"
+            await emit(event)
+
+        async def send(message: Message) -> None:
+            await emit(MessageSent(message))
+
+        section = self._whole.agent_profile.team
+        team = Team(section, self._whole.dispatcher)
+        reads = model.traits.reads_text
+        judge, estimate = (judge_by(model), estimate_by(model)) if reads else (None, None)
+        return team, Teamwork(team, section, note, send, time.time, judge, estimate)
 
     def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
         """Go by a graph: what it asks is the user's word unless a text of others had a say in it.
@@ -269,27 +323,29 @@ class TeamRun:
         provenance = self._whole.provenance
         return None if provenance is None else provenance.known
 
-    async def _subtask(
-        self, subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int, emit: Emit
-    ) -> Result:
+    async def _subtask(self, this: _Try, emit: Emit) -> Result:
         """One try of a subtask, by a loop of its own.
 
         Raises:
             BudgetSpent: the run may use no more of its models.
         """
-        model = self._model.part()
+        subtask, asked = this.subtask, this.asked
+        try:
+            model = self._model_of(this.role)
+        except UserError as error:
+            return Result(False, f"the model of {this.role.name}: {error}", again=False)
         if model.traits.reads_text and subtask.expected:
             asked = f"{asked}\n\nThe result should be: {subtask.expected}"
-        given = [TextInput(name, text) for name, text in texts.items()]
+        given = [TextInput(name, text) for name, text in this.texts.items()]
         if (failure := self._tally.failures.get(subtask.id)) is not None:
             given.append(TextInput(FAILURE_TEXT, failure))
         is_said = subtask.description in self._trusted
         is_answer = subtask.id == self._answer
         part = Part(asked, tuple(given), is_said, is_answer, subtask)
-        context = self._begin(part, model)
+        context = self._begin(part, model, this)
 
         async def tell(event: Event) -> None:
-            await emit(SubtaskEvent(subtask.id, attempt, event))
+            await emit(SubtaskEvent(subtask.id, this.attempt, event))
 
         try:
             outcome = await self._looped(context, tell)
@@ -306,8 +362,28 @@ class TeamRun:
         again = outcome.status == "no_answer" and not model.traits.deterministic
         return Result(False, outcome.message, again)
 
-    def _begin(self, part: Part, model: ModelPart) -> AgentContext:
+    def _model_of(self, role: Role) -> ModelPart:
+        """The models of a role, bounded by its own limits and those of the run.
+
+        Raises:
+            UserError: its model can't be had.
+        """
+        limits = RunLimits(role.max_cost, role.max_tokens)
+        if role.model is None or self._settings.model_named is None:
+            return self._model.part(limits)
+        if role.model not in self._models:
+            self._models[role.model] = self._settings.model_named(role.model)
+        return self._models[role.model].part(limits, within=self._model)
+
+    def _begin(self, part: Part, model: ModelPart, this: _Try | None = None) -> AgentContext:
         """The context of a loop; what it learns of values is its own until it is absorbed."""
+        profile, tools = self._whole.agent_profile, self._whole.dispatcher
+        servers = self._whole.mcp_server_descriptions
+        if this is not None:
+            profile = this.role.profile(profile)
+            if this.tools is not tools:
+                tools, there = this.tools, {tool.server for tool in this.tools.catalog}
+                servers = {id_: text for id_, text in servers.items() if id_ in there}
         whole, is_whole = self._whole, part.subtask is None
         texts, provenance = (*whole.texts, *part.texts), whole.provenance
         if provenance is not None and not is_whole:
@@ -315,13 +391,15 @@ class TeamRun:
             for text in part.texts:
                 known.reminded(text.text)
             provenance = replace(provenance, known=known, ask=self._one_by_one(provenance.ask))
-        parts = self._make_parts(model, texts, is_whole=is_whole, is_answer=part.is_answer)
+        parts = self._make_parts(
+            model, texts, is_whole=is_whole, is_answer=part.is_answer, profile=profile
+        )
         return AgentContext(
             part.asked,
             whole.session_id,
-            whole.dispatcher,
-            whole.mcp_server_descriptions,
-            profile=whole.agent_profile,
+            tools,
+            servers,
+            profile=profile,
             memory=whole.memory,
             model=model,
             parts=replace(parts, ask_user=self._one_by_one(parts.ask_user)),
@@ -365,9 +443,12 @@ class TeamRun:
         if found and len(found) == len(wanted):
             parts = (f"**{id_}**\n\n{text}" for id_, text in found)
             answer = found[0][1] if len(found) == 1 else "\n\n".join(parts)
+            noted = (f"({id_}: {note})" for id_, note in graph.notes.items())
+            answer = "\n\n".join((answer, *noted))
             whole = RunOutcome("done", with_sources(answer, steps), "", steps)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps)
+        graph = replace(graph, roles=dict(self._roles))
         return replace(whole, graph=graph, durations=self._tally.durations)
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from core.base.redaction import Redactor
+from core.base.text import lazy_pattern
 from core.errors import ExitCode
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import (
@@ -144,7 +144,7 @@ _PYTHON_WORDS: Mapping[str, Json] = {"True": True, "False": False, "None": None}
 _ELEMENT_CHARACTERS: Final = 4
 """What quotes and commas of an element take."""
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
 
 
 LABEL: Final = "💡 Final Answer:"

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -12,10 +11,11 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.redaction import Redactor
-from core.base.text import clause, counted, one_line, seconds_text
+from core.base.text import clause, counted, lazy_pattern, one_line, seconds_text
 from core.events import (
     Clarified,
     Event,
+    GraphPlanned,
     ModelAnswered,
     ModelAsked,
     ModelReplaced,
@@ -30,12 +30,16 @@ from core.events import (
     RunStarted,
     ServerLogged,
     StepFinished,
+    SubtaskChanged,
+    SubtaskEvent,
     ToolCallFinished,
     ToolCallProgress,
+    ToolCallRefused,
     ToolCallStarted,
 )
 from core.tools.content import ImageBlock
 from core.turn import ModelPurpose, ToolCall
+from modules.terminal.display.graph_view import GraphView
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.region import DIM, RED, Region, Row, columns_of
 from modules.terminal.display.run_view import RunView, ended_row
@@ -46,6 +50,7 @@ from modules.terminal.wording import (
     Lines,
     call_line,
     normal_lines,
+    part_lines,
     progress_line,
     run_line,
     server_log_line,
@@ -78,7 +83,7 @@ CALL_PROGRESS_LINES: Final = 20
 REASON_RECOGNISED_CHARACTERS: Final = 60
 """So much of a failed call's reason, found in the message that ends a run, is the same reason."""
 
-_BEGINNING: Final = re.compile(r" +|(?=- )")
+_BEGINNING: Final = lazy_pattern(r" +|(?=- )")
 """What an entry of a list begins with: what goes on of it stands further in."""
 
 CODE_LINES: Final = 200
@@ -86,6 +91,12 @@ CODE_LINES: Final = 200
 
 _MILD_LEVELS: Final = frozenset({"debug", "info", "notice"})
 """Log levels of servers that only "verbose" shows; what is not of RFC 5424 counts as a warning."""
+
+_TOLD_OF_PARTS: Final = (
+    *(Notice, ServerLogged, ToolCallRefused, ModelRetried, ModelReplaced, Clarified, Retrying),
+    SubtaskEvent,
+)
+"""What is told of a subtask's own run, unless all is asked for: its troubles."""
 
 
 class Progress:
@@ -136,10 +147,13 @@ class Progress:
         )
         is_live = self._waits.live.is_live
         self._view = RunView(self._harmless_lines, clock) if is_live else None
+        self._graph: GraphView | None = None
 
     async def __call__(self, event: Event) -> None:
         """Tell one event, and show the pictures that came with it."""
         self.tell(event)
+        while isinstance(event, SubtaskEvent):
+            event = event.event
         if isinstance(event, ToolCallFinished) and self._loudness != "quiet":
             for block in event.images[:PICTURES_SHOWN]:
                 await self._show_picture(shown_name(event.call.tool), block)
@@ -167,6 +181,7 @@ class Progress:
                 if self._has_trail:
                     self._tell_ended_calls(event, self._view)
                 self._view.follow(event)
+                self._follow_parts(event)
             for stage, text in self._lines(event):
                 self.say(stage, text)
             self._follow(event)
@@ -177,7 +192,27 @@ class Progress:
         return self._waits.live.is_live and self._loudness == "normal"
 
     def _rows(self, now: float) -> Sequence[Row]:
-        return () if self._view is None else self._view.rows(now, self._waits.live.columns)
+        live = self._waits.live
+        rows = () if self._view is None else self._view.rows(now, live.columns)
+        return (
+            rows
+            if self._graph is None
+            else [*rows, *self._graph.rows(now, live.columns, live.rows - len(rows))]
+        )
+
+    def _follow_parts(self, event: Event) -> None:
+        """Show a request's parts, and tell those that have ended."""
+        if isinstance(event, RunStarted | RunFinished):
+            self._graph = None
+        elif self._graph is None and isinstance(event, GraphPlanned):
+            self._graph = GraphView(self._harmless, self._clock)
+        if self._graph is None:
+            return
+        self._graph.follow(event)
+        if self._has_trail and isinstance(event, SubtaskChanged):
+            ended = self._graph.ended_row(event, self._waits.live.columns)
+            if ended is not None:
+                self._write_row(ended)
 
     def _tell_ended_calls(self, event: Event, view: RunView) -> None:
         """Tell calls that have ended, before what comes after them; a reason is told once."""
@@ -214,6 +249,10 @@ class Progress:
                 self._wait(("tool", call_id), "tool", shown_name(tool), has_row=False)
             case ToolCallFinished(call_id):
                 self._waits.end(("tool", call_id))
+            case SubtaskChanged(subtask, "running"):
+                self._wait(("part", subtask.id), "graph", f"subtask {subtask.id}", has_row=False)
+            case SubtaskChanged(subtask):
+                self._waits.end(("part", subtask.id))
             case RunFinished(outcome):
                 self._waits.end_all()
                 took = self._clock() - self._run_began
@@ -328,6 +367,9 @@ class Progress:
         """The (stage, text) pairs that an event is worth at this loudness."""
         if isinstance(event, Notice):
             return [(event.source, event.text)]
+        if isinstance(event, SubtaskEvent):
+            is_told = self._loudness == "verbose" or isinstance(event.event, _TOLD_OF_PARTS)
+            return part_lines(event.subtask, self._lines(event.event)) if is_told else []
         if self._loudness == "quiet":
             return []
         if self._loudness == "verbose":
@@ -337,10 +379,10 @@ class Progress:
         if not self._has_trail:
             return [*self._failed_call(event), *self._limited(event)]
         match event:
-            case ToolCallFinished() | ToolCallProgress():
-                return []  # in rows, and told by `_tell_ended_calls`
+            case ToolCallFinished() | ToolCallProgress() | SubtaskChanged():
+                return []  # in rows, and told when they have ended
             case RunFinished(outcome):
-                return [("loop", run_line(outcome))] if outcome.steps else []
+                return [("loop", run_line(outcome))] if outcome.steps or outcome.graph else []
             case _:
                 return self._limited(event)
 

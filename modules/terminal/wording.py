@@ -4,10 +4,15 @@ from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
 from core.base.json_text import json_start
-from core.base.text import clause, counted, one_line, sentence
+from core.base.text import clause, counted, listed, one_line, seconds_text, sentence
 from core.events import (
+    ActionChosen,
+    BoardChanged,
     Clarified,
     Event,
+    GraphPlanned,
+    Judged,
+    MessageSent,
     ModelAnswered,
     ModelAsked,
     ModelReplaced,
@@ -17,17 +22,21 @@ from core.events import (
     Perceived,
     PlanRepaired,
     PlanWritten,
+    Replanned,
     Retrying,
+    RoleChosen,
     RunFinished,
     RunStarted,
     ServerLogged,
     StepFinished,
+    SubtaskChanged,
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
     ToolCallRefused,
     ToolCallStarted,
 )
+from core.team.graph import GraphOutcome, TaskGraph
 from core.turn import PlanFailed, RunOutcome, ToolCall, Usage
 from core.values import Json
 from modules.session.history import Activity
@@ -50,6 +59,9 @@ NAME_CHARACTERS: Final = 100
 
 ARGUMENTS_SHOWN: Final = 20
 """How many arguments of a call one line shows."""
+
+SUBTASKS_SHOWN: Final = 12
+"""How many subtasks one line names."""
 
 
 def normal_lines(event: Event) -> Lines:
@@ -78,10 +90,81 @@ def normal_lines(event: Event) -> Lines:
         case Clarified(_, question, None):
             asked = sentence(one_line(question, VALUE_CHARACTERS))
             return [("loop", f"no answer to: {asked} The likeliest reading is taken")]
-        case RunFinished(outcome) if outcome.usage.tokens:
-            return [("model", usage_text(outcome.usage))]
+        case RunFinished(outcome):
+            return _end_lines(outcome)
+        case _:
+            return [] if _is_passing(event) else _team_lines(event)
+
+
+def _end_lines(outcome: RunOutcome) -> Lines:
+    if outcome.graph is not None:
+        return [("loop", run_line(outcome))]
+    return [("model", usage_text(outcome.usage))] if outcome.usage.tokens else []
+
+
+def _is_passing(event: Event) -> bool:
+    """Whether only who wants to know all is told an event of a team."""
+    match event:
+        case ActionChosen(action):
+            return action in ("plan", "answer")
+        case Judged(verdict):
+            return verdict == "satisfied"
+        case _:
+            return isinstance(event, RoleChosen | MessageSent | BoardChanged)
+
+
+def _team_lines(event: Event) -> Lines:
+    """What an event of a request in parts is worth, to who wants to know all."""
+    match event:
+        case ActionChosen(action, reason):
+            told = f"chose {action}: {reason}"
+        case GraphPlanned(graph, notes):
+            changed = [("graph", one_line(note, VALUE_CHARACTERS)) for note in notes]
+            return [*changed[:SUBTASKS_SHOWN], ("graph", _graph_line(graph))]
+        case Replanned(failed, reason, graph):
+            why = clause(one_line(reason, VALUE_CHARACTERS))
+            told = f"planned anew, as {failed} failed: {why}; {_graph_line(graph)}"
+        case SubtaskChanged(state=state) if state not in ("pending", "ready"):
+            took = f" ({seconds_text(event.seconds)})" if event.seconds else ""
+            told = f"{subtask_text(event)}{took}"
+        case RoleChosen(subtask, role, reason):
+            told = f"{role} does {subtask}: {reason}"
+        case MessageSent(said):
+            told = f"{said.sender} to {said.receiver or 'all'}: {said.kind} {said.text}"
+        case BoardChanged(entry):
+            told = f"{entry.who} notes {entry.topic}: {entry.key} = {entry.value}"
+        case Judged(verdict, reason):
+            told = f"the result is judged: {verdict.replace('_', ' ')}: {reason}"
         case _:
             return []
+    return [("graph", one_line(told, REASON_CHARACTERS))]
+
+
+def _graph_line(graph: TaskGraph) -> str:
+    """`3 subtasks: first, other, both after first, other`."""
+    named = [
+        subtask.id + (f" after {', '.join(subtask.dependencies)}" if subtask.dependencies else "")
+        for subtask in graph.subtasks
+    ]
+    told = listed(named[:SUBTASKS_SHOWN], len(named))
+    return one_line(f"{counted(len(named), 'subtask')}: {told}", REASON_CHARACTERS)
+
+
+def subtask_text(event: SubtaskChanged) -> str:
+    """`first → what it found`, or that it begins, failed, was blocked or cancelled, and why."""
+    id_, text = event.subtask.id, one_line(event.text, VALUE_CHARACTERS)
+    match event.state:
+        case "running":
+            return f"{id_} begins" + (f", try {event.attempt}" if event.attempt > 1 else "")
+        case "completed":
+            return f"{id_} → {text}"
+        case state:
+            return f"{id_} {state}" + (f": {text}" if text else "")
+
+
+def part_lines(id_: str, lines: Lines) -> Lines:
+    """Lines of a subtask's own run, behind its id."""
+    return [(stage, f"{one_line(id_, NAME_CHARACTERS)}: {text}") for stage, text in lines]
 
 
 def verbose_lines(event: Event) -> Lines:
@@ -112,7 +195,7 @@ def verbose_lines(event: Event) -> Lines:
         case ToolCallFinished(_, call):
             return [("tool", call_line(call))]
         case _:  # what is told to everybody
-            return normal_lines(event)
+            return normal_lines(event) or _team_lines(event)
 
 
 def call_line(call: ToolCall, *, with_reason: bool = True) -> str:
@@ -217,9 +300,20 @@ def run_line(outcome: RunOutcome) -> str:
     """`3 tool calls, 1.2 s; 2,103 tokens read, 54 written, $0.0012`."""
     calls = sum(len(step.result.calls) for step in outcome.steps)
     text = f"{counted(calls, 'tool call')}, {outcome.durations.get('total', 0.0):.1f} s"
-    plans = len(outcome.steps)
+    plans = len(outcome.steps) if outcome.graph is None else 0
+    text = f"{_parts_text(outcome.graph)}; {text}" if outcome.graph is not None else text
     text = f"{counted(plans, 'plan')}, {text}" if plans > 1 else text
     return f"{text}; {usage_text(outcome.usage)}" if outcome.usage.tokens else text
+
+
+def _parts_text(ended: GraphOutcome) -> str:
+    """`1 of 3 subtasks done; failed: other; blocked: both`."""
+    by_state = {state: [id_ for id_, s in ended.states.items() if s == state]
+                for state in ("failed", "blocked", "cancelled")}  # fmt: skip
+    done = list(ended.states.values()).count("completed")
+    told = [f"{done} of {counted(len(ended.states), 'subtask')} done"]
+    told += [f"{state}: {listed(ids[:3], len(ids))}" for state, ids in by_state.items() if ids]
+    return "; ".join(told)
 
 
 def usage_text(usage: Usage) -> str:

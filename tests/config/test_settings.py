@@ -58,7 +58,7 @@ class TestShippedFiles:
         """A profile that leaves another key out behaves as the shipped one does."""
         shipped = load_profile(ROOT / "config" / "profiles.yaml")
         bare = AgentProfile(agent=shipped.agent)
-        for section in ("memory", "llm", "documents", "web", "security"):
+        for section in ("memory", "llm", "documents", "web", "security", "team"):
             assert getattr(shipped, section) == getattr(bare, section), section
         assert shipped.strategy == bare.strategy.model_copy(update={"max_steps": 10})
         assert shipped.sandbox == bare.sandbox.model_copy(update={"tool_calls": 20})
@@ -132,7 +132,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
         (
             "x: 1\n",
             "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, persona, "
-            "sandbox, documents, web, guidance, terminal, security, trace, mcp_servers",
+            "sandbox, documents, web, guidance, terminal, security, trace, team, mcp_servers",
         ),
         (
             "memory:\n  storage:\n    strukture: date\n",
@@ -172,6 +172,18 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
             "FILE:2: 'memory' is empty; expected a section with keys: memory_service, ",
         ),
         ("llm: gemini\n", "FILE:2: 'llm' is 'gemini'; expected a section with keys: text_gen"),
+        ("team: {pattern: vote}\n", "FILE:2: 'team.pattern' is 'vote'; allowed: coordinator, "),
+        ("team: {max_parallel: 0}\n", "FILE:2: 'team.max_parallel' is 0; it should be greater"),
+        (
+            "team: {roles: {reasercher: {tools: []}}}\n",
+            "FILE:2: 'team': role 'reasercher' is no preset, and so needs a 'purpose' that says "
+            "what it is for; did you mean researcher?",
+        ),
+        ("team: {roles: {Ann: {purpose: x}}}\n", "FILE:2: 'team.roles.Ann' is 'Ann': String sho"),
+        (
+            "team:\n  roles:\n    writer: {tool: [add]}\n",
+            "FILE:4: unknown key 'team.roles.writer.tool'; allowed here: purpose, servers, tools, ",
+        ),
         ("mcp_servers: 5\n", "FILE:2: 'mcp_servers' is 5; expected a list"),
         ("mcp_servers: [math]\n", "FILE:2: 'mcp_servers.0' is 'math'; expected a section with"),
         ("persona: {behavior_tags: kind}\n", "FILE:2: 'persona.behavior_tags' is 'kind'; expe"),

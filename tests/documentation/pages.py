@@ -11,13 +11,14 @@ from typing import cast, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from config.schema import AgentProfile
+from config.schema import AgentProfile, TeamSection
 from core import errors
 from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.command_line import ACTIONS, COMMANDS
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
 from modules.cli.schema import SCHEMAS
+from modules.team.roles import roles_of
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
@@ -116,6 +117,9 @@ def _rows(section: type[BaseModel], prefix: str) -> list[str]:
         default = "required" if field.is_required() else f"`{_shown(field)}`"
         meaning = told[name].replace("|", "\\|")
         rows.append(f"| `{prefix}{name}` | {_kind(kinds[name])} | {default} | {meaning} |")
+        for kind in get_args(field.annotation):
+            if name == "roles" and inspect.isclass(kind) and issubclass(kind, BaseModel):
+                rows += _rows(kind, f"{prefix}{name}.NAME.")
     return rows
 
 
@@ -226,6 +230,17 @@ def scripting_page() -> str:
     return _between("scripting.md", SCHEMAS_BEGIN, SCHEMAS_END, lines)
 
 
+def team_page() -> str:
+    """The page as it stands, with the table of roles written from the presets."""
+    rows = ["| role | purpose | tools |", "| --- | --- | --- |"]
+    for role in roles_of(TeamSection()).values():
+        servers = [f"all of `{server}`" for server in role.servers]
+        tools = [f"`{tool}`" for tool in role.tools if not role.has_all_tools]
+        may = ["all"] if role.has_all_tools else [*servers, *tools] or ["none"]
+        rows.append(f"| `{role.name}` | {role.purpose} | {', '.join(may)} |")
+    return _between("team.md", ROLES_BEGIN, ROLES_END, rows)
+
+
 def _between(name: str, begins: str, ends: str, lines: Sequence[str]) -> str:
     """A page of docs/ with these lines between two marks."""
     page = (DOCS / name).read_text(encoding="utf-8")
@@ -267,6 +282,8 @@ SCHEMAS_BEGIN = (
     "<!-- schemas: written by `python -m tests.documentation` from the types that are printed -->"
 )
 SCHEMAS_END = "<!-- end of schemas -->"
+ROLES_BEGIN = "<!-- roles: written by `python -m tests.documentation` from the presets -->"
+ROLES_END = "<!-- end of roles -->"
 DOCS = Path(__file__).parents[2] / "docs"
 
 PAGES = {
@@ -275,6 +292,7 @@ PAGES = {
     "errors.md": errors_page,
     "scripting.md": scripting_page,
     "settings.md": settings_page,
+    "team.md": team_page,
     "terminal.md": terminal_page,
 }
 """Each generated page of docs/ and what makes it."""

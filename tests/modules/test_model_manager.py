@@ -388,3 +388,28 @@ async def test_parts_of_a_run_are_heard_and_counted_by_themselves_and_paid_toget
     assert len(first.names) == 4
     assert len(second.names) == 2
     assert heard.names == []
+
+
+async def test_a_part_with_a_limit_of_its_own_ends_before_the_run_does() -> None:
+    replies = [ModelReply(name, Usage(1, 5, 5)) for name in "abcd"]
+    manager = ModelManager([chosen("m", *replies)])
+    bounded, other = manager.part(RunLimits(max_tokens=20)), manager.part()
+    await other.generate(DECISION)
+    await bounded.generate(DECISION)
+    await bounded.generate(DECISION)
+    with pytest.raises(BudgetSpent, match="own limit is reached: 20 tokens"):
+        await bounded.generate(DECISION)
+    assert bounded.spent is None
+    assert (await other.generate(DECISION)).text == "d"
+
+
+async def test_a_part_of_other_models_is_paid_by_the_run_that_it_is_within() -> None:
+    run = ModelManager(
+        [chosen("m", ModelReply("a", Usage(1, 5, 5)))], limits=RunLimits(max_tokens=8)
+    )
+    other = ModelManager([chosen("other", ModelReply("b", Usage(1, 5, 5)))])
+    part = other.part(within=run)
+    assert (await part.generate(DECISION)).text == "b"
+    assert part.usage_by_model == {"other": Usage(1, 5, 5)}
+    with pytest.raises(BudgetSpent):
+        await run.generate(DECISION)

@@ -1,10 +1,10 @@
 """The JSON array in a session's file, also in one that was cut off or is damaged in places."""
 
 import json
-import re
 from typing import Final
 
 from core.base.json_text import INTEGER_DIGITS_MAX, Json
+from core.base.text import lazy_pattern
 
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 """Largest session file that is read or written."""
@@ -47,5 +47,5 @@ def _integer(digits: str) -> Json:
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer)
-_NEXT_ITEM = re.compile(r"\s*,\s*(?=\{)")
-_FIRST_ITEM = re.compile(r"(?:\A\s*\[\s*|\n  )(?=\{)")
+_NEXT_ITEM = lazy_pattern(r"\s*,\s*(?=\{)")
+_FIRST_ITEM = lazy_pattern(r"(?:\A\s*\[\s*|\n  )(?=\{)")

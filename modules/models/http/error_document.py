@@ -7,12 +7,12 @@ times in a list, Ollama `{"error": "…"}`, vLLM once the fields without the env
 (llama_cpp.server) `{"detail": [{"loc": […], "msg": "…"}]}`.
 """
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from core.base.frozen import frozen
 from core.base.http import PAUSE_SECONDS_MAX
+from core.base.text import lazy_pattern
 from core.values import Json, JsonObject
 
 MESSAGE_CHARACTERS_MAX = 4_000
@@ -24,7 +24,7 @@ DETAILS_MAX = 20
 RENEWED_SOON_SECONDS = 600.0
 """A quota that is renewed later than so is spent, as far as a run is concerned."""
 
-_SPENT: Final = re.compile(
+_SPENT: Final = lazy_pattern(
     r"insufficient_quota|billing_hard_limit_reached|billing_not_active|.*spend_limit_reached"
 )
 """Codes under HTTP 429 that no waiting mends: the account has no money left."""
@@ -44,7 +44,7 @@ _STATUSES: Final = {
 }
 """The HTTP status of each kind of error, for one that comes when a reply has begun."""
 
-_DURATION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?s")
+_DURATION: Final = lazy_pattern(r"\d{1,9}(?:\.\d{1,9})?s")
 """google.protobuf.Duration as JSON."""
 
 

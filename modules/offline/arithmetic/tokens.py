@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final, NamedTuple, TypeVar
 
+from core.base.text import lazy_pattern
 from modules.offline.arithmetic.tree import Number
 from modules.offline.arithmetic.vocabulary import Phrases
 from modules.offline.refusal import Ambiguous, Refusal, quoted
@@ -56,7 +57,7 @@ SYMBOLS: Final = {
 
 _YEAR: Final = r"(?:19|20)[0-9][0-9]"
 _DAY: Final = r"(?:0?[1-9]|[12][0-9]|3[01])"
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     rf"""
     (?P<space> \s+ )
   | (?P<no_number>  # digits that are no decimal number: other bases, dates
@@ -76,7 +77,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_THOUSANDS: Final = lazy_pattern(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
 def tokenize(source: str) -> tuple[Token, ...]:

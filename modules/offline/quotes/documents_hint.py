@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from core.base.text import lazy_pattern
 from core.errors import CallRefused, ServerError
 from core.ports import PerceptionInputs, ToolCaller
 from core.turn import PerceptionResult
@@ -24,7 +25,7 @@ PASSAGES_LOOKED_AT: Final = 3
 ENOUGH_WORDS: Final = 2 / 3
 """Which part of the question's telling words one passage must have."""
 
-_PASSAGE: Final = re.compile(
+_PASSAGE: Final = lazy_pattern(
     r"^\d+\. (?P<place>[^\n]*) \(score [\d.]+\)\n(?P<text>.*?)\n\[Source: ",
     re.MULTILINE | re.DOTALL,
 )

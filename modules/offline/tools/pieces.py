@@ -8,6 +8,7 @@ import json
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
+from core.base.text import lazy_pattern
 from core.values import Json, JsonObject
 
 PieceKind: TypeAlias = Literal["word", "number", "quoted", "url", "path", "list", "pair", "mark"]
@@ -31,7 +32,7 @@ class Piece(NamedTuple):
         return self.value if isinstance(self.value, str) else str(self.value)
 
 
-_PIECE: Final = re.compile(
+_PIECE: Final = lazy_pattern(
     r"""
     (?P<pair> \b(?P<name>[A-Za-z_]\w*) \s?=\s? (?P<given> "[^"\n]*" | '[^'\n]*' | \[[^\]\n]*\]
         | [^\s,;)"'\[]+ ) )

@@ -15,15 +15,15 @@ from config.settings import SettingsError
 from config.texts import TextProblem, kind_of, load_yaml
 from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
-from core.base.text import with_line_feeds
+from core.base.text import lazy_pattern, with_line_feeds
 
 TEXT_BYTES_MAX: Final = 256 * 1024
 """A longer file for an agent is not read."""
 
 FRONT_CHARACTERS_MAX: Final = 16 * 1024
 
-_BORDER: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
-_PLAIN_VALUE: Final = re.compile(
+_BORDER: Final = lazy_pattern(r"^---[ \t]*$", re.MULTILINE)
+_PLAIN_VALUE: Final = lazy_pattern(
     r"^(name|description|argument-hint|allowed-tools|model):[ \t]+(?!['\"|>&*])(\S.*)$",
     re.MULTILINE,
 )

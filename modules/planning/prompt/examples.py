@@ -7,8 +7,10 @@ prompt stays the same and providers' caches hold.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanStyle
 from modules.planning.prompt.template import load_prompt
@@ -22,10 +24,13 @@ EXAMPLES_MIN = 7
 UNFIT = 3
 """The rank of an example whose tools are not all at hand."""
 
-_EXAMPLE = re.compile(
+STYLES = 2
+"""How many files of examples there are, each read for every prompt and taken apart once."""
+
+_EXAMPLE = lazy_pattern(
     r"^(?P<title>[^\n]+):\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
 )
-_CALLED = re.compile(r"tools\.(\w+)\(|call_tool\(\"(\w+)\"")
+_CALLED = lazy_pattern(r"tools\.(\w+)\(|call_tool\(\"(\w+)\"")
 
 
 @frozen
@@ -51,7 +56,8 @@ def plan_examples(style: PlanStyle, tools: ToolCatalog) -> str:
     return "\n\n".join([introduction, *(example.text for example in chosen)])
 
 
-def parse_examples(text: str) -> tuple[str, list[Example]]:
+@lru_cache(STYLES)
+def parse_examples(text: str) -> tuple[str, tuple[Example, ...]]:
     """What stands before the first example, and the examples."""
     found = list(_EXAMPLE.finditer(text))
     introduction = text[: found[0].start()] if found else text
@@ -59,7 +65,7 @@ def parse_examples(text: str) -> tuple[str, list[Example]]:
     for match in found:
         called = (bare or named for bare, named in _CALLED.findall(match["code"]))
         examples.append(Example(match[0], frozenset(called)))
-    return introduction.strip(), examples
+    return introduction.strip(), tuple(examples)
 
 
 def choose_examples(examples: Sequence[Example], tools: ToolCatalog) -> list[Example]:

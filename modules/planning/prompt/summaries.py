@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.ports import CountingModel, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
 from modules.llmfunc import ReplyUnusable, llmfunc
@@ -86,9 +87,9 @@ _BREAKS = ("\n\n", "\n", ". ", " ")
 _MARK = re.compile(r"\[Source: [^\]\n]{1,300}\]")
 """How document tools mark each piece of text."""
 
-_NUMBER = re.compile(r"\d+(?:[,.']\d+)*")
+_NUMBER = lazy_pattern(r"\d+(?:[,.']\d+)*")
 
-_MARK_AFTER_BREAK = re.compile(rf"\s{{0,10}}{_MARK.pattern}")
+_MARK_AFTER_BREAK = lazy_pattern(rf"\s{{0,10}}{_MARK.pattern}")
 
 
 async def summarise(model: CountingModel, request: str, text: str, room_characters: int) -> str:

@@ -1,11 +1,11 @@
 """Python without `solve()` in a reply: blocks that belong together, and the plan they amount to."""
 
 import ast
-import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.tools.catalog import ToolCatalog
 from modules.planning.names import CLIENT, TOOLS, FunctionNode, bound_names, takes_nothing
 from modules.sandbox.language.parsing import NotParsed, parse
@@ -13,7 +13,7 @@ from modules.sandbox.language.prelude import ENTRY_POINT
 
 _INDENT: Final = "    "
 
-_OURS_CALLED: Final = re.compile(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
+_OURS_CALLED: Final = lazy_pattern(rf"\b(?:{TOOLS}|{CLIENT})\.[\w.]{{1,200}}\(")
 """Something like the call of a tool; "there are no tools." is none."""
 
 _SHOWS: Final = frozenset({"print", "pprint"})

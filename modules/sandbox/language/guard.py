@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from core.base.frozen import frozen
-from core.base.text import with_line_feeds
+from core.base.text import lazy_pattern, with_line_feeds
 from modules.sandbox.language.alternatives import UNSUPPORTED_METHODS
 from modules.sandbox.language.parsing import NotParsed, parse_readable
 from modules.sandbox.language.provided import (
@@ -45,14 +45,14 @@ CONTINUED = "\\"
 ODD_LAYOUT = "put except and finally, and what follows them, on lines of their own"
 """What a plan is told before whose clauses nothing can be put; nobody writes it so."""
 
-_OF_CONCERN = re.compile(
+_OF_CONCERN = lazy_pattern(
     rf"\b(?:try|with|class|eval|{PARSE_TIME}|{'|'.join(PROVIDED_MODULES)})\b"
     rf"|\.\s*(?:{'|'.join(sorted(METHOD_NAMES))})\b(?!\s*\()"
     rf"|\b(?:{'|'.join(kind for kind in PYTHON_TYPES if '.' not in kind)})\s*\."
 )
 """Without one of these words a plan holds nothing that is looked at, and need not be parsed."""
 
-_GUARDED = re.compile(
+_GUARDED = lazy_pattern(
     r"^[^\w\n]*(?:try\b|with\b"
     rf"|(?:import|from)\b.*\b(?:{'|'.join(PROVIDED_MODULES)})\b)",
     re.MULTILINE,

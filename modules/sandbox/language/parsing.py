@@ -13,7 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from core.base.text import shorten
+from core.base.text import lazy_pattern, shorten
 
 MAX_PARSED_CHARACTERS = 12 * 1024
 """Longer plans are not looked at before they run: Python's parser holds up all threads meanwhile,
@@ -30,7 +30,7 @@ MAX_MESSAGE_CHARACTERS = 1000
 
 OLDER_FORM_NEEDED = sys.version_info < (3, 12)
 
-_F_STRING = re.compile(r"\b[rR]?[fF][rR]?[\"']")
+_F_STRING = lazy_pattern(r"\b[rR]?[fF][rR]?[\"']")
 
 PROGRAM = Path(__file__).with_name("f_strings_program.py")
 

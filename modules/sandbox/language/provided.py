@@ -18,7 +18,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-NEEDS_TASKS = re.compile(
+from core.base.text import lazy_pattern
+
+NEEDS_TASKS = lazy_pattern(
     r"\b(?:create_task|ensure_future|wait_for|return_exceptions|shield|to_thread"
     r"|asyncio\s*\.\s*TimeoutError)\b"
 )

@@ -7,14 +7,13 @@ stands behind a mark, so that it can't pose as the program.
 
 import asyncio
 import contextlib
-import re
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from core.base.redaction import Redactor
-from core.base.text import counted, shorten, size_text
+from core.base.text import counted, lazy_pattern, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
@@ -58,7 +57,7 @@ FIRST_CHARACTERS = 2_000
 MESSAGE_CHARACTERS_TOLD = 120
 """How much of a declined question is told."""
 
-_URL_TEXT = re.compile(r"[\x21-\x7e]+")
+_URL_TEXT = lazy_pattern(r"[\x21-\x7e]+")
 
 
 def _interrupt_run() -> None:

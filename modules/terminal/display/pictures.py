@@ -6,7 +6,6 @@ Anybody may have made them: each is decoded and written anew, under the bounds o
 import base64
 import binascii
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 
 from core.base.files import FileTooLarge, make_private_folder, read_regular, write_atomically
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.errors import UsageError
 from core.tools.content import ImageBlock
 from modules.session.attachments import IMAGE_SUFFIXES
@@ -40,7 +40,7 @@ _CELL_PIXELS: Final = (10, 20)
 _CHUNK: Final = 4096
 """How much base64 one command of kitty's protocol may hold."""
 
-_NAMED: Final = re.compile(r"[(<\"'`]([^()<>\"'`\n]{1,300})[)>\"'`]|([^\s()<>\"'`]{1,300})")
+_NAMED: Final = lazy_pattern(r"[(<\"'`]([^()<>\"'`\n]{1,300})[)>\"'`]|([^\s()<>\"'`]{1,300})")
 
 
 @frozen

@@ -5,13 +5,13 @@ terminals that know it show all of it at once, others do as they always did.
 """
 
 import os
-import re
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from modules.terminal.streams import TextSink
 
 _BEGIN: Final = "\x1b[?2026h"
@@ -85,7 +85,7 @@ def terminal_size() -> Size:
     return Size(columns or 80, rows or 24)
 
 
-_NARROW: Final = re.compile("[ -~·…→✓✗─│━╌\u2800-\u28ff]*")
+_NARROW: Final = lazy_pattern("[ -~·…→✓✗─│└━╌\u2800-\u28ff]*")
 """Characters of one column each."""
 
 
@@ -99,6 +99,12 @@ def fitting(text: str, columns: int) -> str:
     if _NARROW.fullmatch(text[: max(columns, 0) + 1]):
         return text[: max(columns, 0)]
     return _screen().fitting(text, columns)
+
+
+def cut(text: str, columns: int) -> str:
+    """The text, or its beginning and "…" where it takes more than so many columns."""
+    shown = fitting(text, columns)
+    return text if shown == text else f"{fitting(text, columns - 1)}…"
 
 
 def _screen():

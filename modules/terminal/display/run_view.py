@@ -29,7 +29,7 @@ from modules.terminal.display.region import (
     RED,
     Row,
     columns_of,
-    fitting,
+    cut,
     row,
 )
 from modules.terminal.streams import printable, shown_name
@@ -67,7 +67,7 @@ _LITERAL_ANSWER: Final = lazy_pattern(
 _TELLS_NOTHING: Final = ("async def solve", "import ", "from ", "```", "#")
 
 _ESCAPES: Final = {"\\n": "\n", "\\t": " ", '\\"': '"', "\\'": "'", "\\\\": "\\"}
-_ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPES)))
+_ESCAPE: Final = lazy_pattern("|".join(map(re.escape, _ESCAPES)))
 
 
 @dataclass
@@ -241,15 +241,10 @@ def ended_row(call: ToolCall, harmless: Callable[[str], str], columns: int) -> R
     room = columns - columns_of(f"[tool] ✓ {name}() {took}")
     if columns_of(arguments) + columns_of(result) > room:
         least = room // 2 if room >= ARGUMENTS_FROM else 1
-        arguments = _cut(arguments, max(least, room - columns_of(result)))
-        result = _cut(result, room - columns_of(arguments))
+        arguments = cut(arguments, max(least, room - columns_of(result)))
+        result = cut(result, room - columns_of(arguments))
     mark = ("✓", GREEN) if call.ok else ("✗", RED)
     return row(("[tool]", DIM), " ", mark, f" {name}({arguments}) {result}", (took, DIM))
-
-
-def _cut(text: str, columns: int) -> str:
-    shown = fitting(text, columns)
-    return text if shown == text else f"{fitting(text, columns - 1)}…"
 
 
 def _told_lines(source: str) -> Iterator[str]:

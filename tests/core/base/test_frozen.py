@@ -3,6 +3,8 @@
 from copy import copy
 from dataclasses import field, fields, replace
 
+import pytest
+
 from core.base.frozen import frozen
 
 
@@ -39,6 +41,39 @@ class Told:
     def __eq__(self, other: object) -> bool:
         """Any other."""
         return isinstance(other, Told)
+
+
+@frozen
+class Basket:
+    """Its things are its own; a keyword says how many it takes."""
+
+    things: list[str] = field(default_factory=list[str])
+    most: int = field(default=9, kw_only=True)
+
+
+def test_what_makes_a_value_is_compiled_with_the_first_one_of_its_class() -> None:
+    @frozen
+    class Fresh:
+        """Of which there is no value yet."""
+
+        number: int
+
+    before = Fresh.__init__
+    assert Fresh(1).number == 1
+    assert Fresh.__init__ is not before
+    assert "number" in Fresh.__init__.__code__.co_varnames
+    assert [Fresh(2), Fresh(number=2)] == [Fresh(2)] * 2
+
+
+def test_a_value_takes_its_fields_as_any_data_class_does() -> None:
+    assert Basket() == Basket([], most=9)
+    Basket().things.append("apple")
+    assert Basket().things == []
+    for _ in range(2):  # the first value and the others
+        with pytest.raises(TypeError, match=r"Basket\.__init__\(\) takes from 1 to 2 positional"):
+            Basket([], 9)  # pyright: ignore[reportCallIssue]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            Basket(colour="red")  # pyright: ignore[reportCallIssue]
 
 
 def test_values_are_equal_by_kind_and_compared_fields() -> None:

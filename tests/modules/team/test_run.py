@@ -1,16 +1,20 @@
 """Requests in parts, through a whole conversation: each subtask is a run of its own."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from config.schema import RoleEntry, TeamSection
 from config.servers import ServerSpec
 from core.dispatch.known_tools import ToolCache
+from core.errors import UsageError
 from core.events import (
     ActionChosen,
     Answered,
     Event,
     GraphPlanned,
+    MessageSent,
+    RoleChosen,
     RunFinished,
     RunStarted,
     SubtaskChanged,
@@ -61,22 +65,33 @@ class Played:
         paced: Sequence[Answer] = (),
         servers: MultiMCP | None = None,
         policy: ProvenancePolicy | None = None,
+        team: TeamSection | None = None,
+        others: Mapping[str, ScriptedModel] | None = None,
+        ruling: str = "",
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
 
+        self.others = others or {}
         self.events: list[Event] = []
         self.completed = asyncio.Event()
-        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)]})
+        text = [ruling] if ruling else []
+        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
-            profile(),
+            profile().model_copy(update={"team": team or TeamSection()}),
             ModelManager(self.model, limits=limits or RunLimits()),
             servers or MultiMCP([server("able")]),
             Sandbox(),
             folder,
             self._hear,
             policy=policy,
+            model_named=self._chosen,
         )
+
+    def _chosen(self, name: str) -> ModelManager:
+        if name not in self.others:
+            raise UsageError(f"there is no model '{name}'")
+        return ModelManager(self.others[name])
 
     async def _hear(self, event: Event) -> None:
         self.events.append(event)
@@ -207,3 +222,139 @@ async def test_an_address_that_a_part_found_is_not_opened_for_the_part_that_gets
     assert outcome.answer is None
     refused = [event for event in played.inner if isinstance(event, ToolCallRefused)]
     assert "evil.example" in refused[0].reason
+
+
+def cached_servers(folder: Path) -> MultiMCP:
+    """Two servers whose tools are known, and that nobody can start."""
+    cache, specs = ToolCache(folder), list[ServerSpec]()
+    for name, tool in (("web", "fetch"), ("mail", "send_mail")):
+        specs.append(ServerSpec(name, ("/does/not/exist",), folder))
+        cache.store(specs[-1], [ToolSpec(name, tool, f"Tool of {name}.", {"type": "object"})])
+    return MultiMCP(specs, cache=cache)
+
+
+async def test_a_role_works_with_its_own_tools_and_words_and_is_told(tmp_path: Path) -> None:
+    section = TeamSection(
+        roles={
+            "scout": RoleEntry(purpose="Looks things up.", servers=("web",)),
+            "mute": RoleEntry(purpose="Thinks.", tools=()),
+        }
+    )
+    graph = TaskGraph(
+        "both", (Subtask("first", "the first fact", role="scout"),
+                 Subtask("second", "the second fact", role="mute", after=("first",)),
+                 Subtask("third", "the third fact", after=("second",)))
+    )  # fmt: skip
+    replies = by_words(first_fact=answer("1"), second_fact=answer("2"), third_fact=answer("3"))
+    played = Played(tmp_path, replies, servers=cached_servers(tmp_path), team=section)
+    outcome = await played.ask(graph)
+    assert outcome.answer == "3"
+    scout, mute, whole = (request.prompt for request in played.model.requests)
+    assert "You are a team's scout. Looks things up." in scout
+    assert "fetch(" in scout
+    assert "send_mail(" not in scout
+    assert "fetch(" not in mute
+    assert "of a team" not in whole
+    assert "fetch(" in whole
+    assert "send_mail(" in whole
+    assert played.of(RoleChosen) == [
+        RoleChosen("first", "scout", "the subtask names it"),
+        RoleChosen("second", "mute", "the subtask names it"),
+        RoleChosen("third", "generalist", "no other role fits"),
+    ]
+    assert outcome.graph is not None
+    assert outcome.graph.roles == {"first": "scout", "second": "mute", "third": "generalist"}
+    sent = [event.message for event in played.of(MessageSent) if isinstance(event, MessageSent)]
+    assert [(m.kind, m.correlation) for m in sent[:3]] == [
+        ("task", "first"), ("result", "first"), ("task", "second"),
+    ]  # fmt: skip
+
+
+async def test_a_graph_that_the_team_can_not_do_is_not_begun(tmp_path: Path) -> None:
+    played = Played(tmp_path, by_words(), servers=cached_servers(tmp_path))
+    wrong = Subtask("first", "send it", role="writer", tools=("send_mail",))
+    outcome = await played.ask(TaskGraph("one", (wrong,)))
+    assert (outcome.status, outcome.answer) == ("failed", None)
+    assert "no role can do it: writer, which it names, may not use send_mail" in outcome.message
+    assert not played.model.requests
+
+
+async def test_a_committee_votes_and_the_answer_says_who_disagrees(tmp_path: Path) -> None:
+    roles = {name: RoleEntry(purpose="Knows the first fact to find.") for name in ("ann", "bob")}
+
+    def replies(prompt: str) -> str:
+        return answer("41") if "a team's bob" in prompt else answer("42")
+
+    section = TeamSection(pattern="committee", roles=roles)
+    played = Played(tmp_path, replies, team=section)
+    outcome = await played.ask(TaskGraph("one", (FIRST,)))
+    assert outcome.answer == "42\n\n(first: coordinator decides: 2 of 3 agree; bob says: 41)"
+    assert outcome.graph is not None
+    assert outcome.graph.roles == {"first": "ann, bob, generalist"}
+    assert outcome.usage.model_calls == 3
+
+
+async def test_a_committee_that_is_split_asks_the_model_who_is_right(tmp_path: Path) -> None:
+    roles = {name: RoleEntry(purpose="Knows the first fact to find.") for name in ("ann", "bob")}
+
+    def replies(prompt: str) -> str:
+        return next((answer(name) for name in roles if f"a team's {name}" in prompt), answer("me"))
+
+    section = TeamSection(pattern="committee", roles=roles)
+    played = Played(tmp_path, replies, team=section, ruling='{"best": 2, "reason": "sure"}')
+    outcome = await played.ask(TaskGraph("one", (FIRST,)))
+    assert outcome.answer == (
+        "bob\n\n(first: reviewer decides: sure; ann says: ann; generalist says: me)"
+    )
+    assert outcome.usage.model_calls == 4
+
+
+async def test_the_limit_of_a_role_ends_its_subtask_and_no_other(tmp_path: Path) -> None:
+    def replies(prompt: str) -> ModelReply:
+        body = plan("return nothing") if "a team's poor" in prompt else answer("one")
+        return ModelReply(body, Usage(model_calls=1, input_tokens=60))
+
+    poor = RoleEntry(purpose="Has little.", max_tokens=100)
+    graph = TaskGraph("two", (Subtask("first", "the fact", role="poor"), SECOND))
+    played = Played(tmp_path, replies, team=TeamSection(roles={"poor": poor}))
+    outcome = await played.ask(graph)
+    assert outcome.graph is not None
+    assert outcome.graph.states == {"first": "failed", "second": "completed"}
+    assert "the role's own limit is reached: 120 tokens" in outcome.graph.reasons["first"]
+
+
+async def test_a_role_has_a_model_of_its_own_that_is_paid_from_the_same_budget(
+    tmp_path: Path,
+) -> None:
+    own = RoleEntry(purpose="Thinks hard.", model="deep")
+    usage = Usage(model_calls=1, input_tokens=90)
+    deep = ScriptedModel({"decision": [ModelReply(answer("from the deep"), usage)]}, name="deep")
+    first = Subtask("first", "the fact", role="thinker")
+    graph = TaskGraph("two", (first, Subtask("second", "use {{first}}"), SECOND_AFTER))
+    played = Played(
+        tmp_path,
+        lambda prompt: ModelReply(answer("at last"), Usage(model_calls=1, input_tokens=60)),
+        team=TeamSection(roles={"thinker": own}),
+        others={"deep": deep},
+        limits=RunLimits(max_tokens=100),
+    )
+    outcome = await played.ask(graph)
+    assert outcome.graph is not None
+    assert outcome.graph.results == {"first": "from the deep", "second": "at last"}
+    assert "has used 150 tokens, and 100 are allowed" in outcome.message
+    assert outcome.usage.tokens == 150
+    assert outcome.usage_by_model["deep"].tokens == 90
+
+
+SECOND_AFTER = Subtask("third", "and then", after=("second",))
+
+
+async def test_a_model_that_can_not_be_had_costs_the_subtask_of_its_role(tmp_path: Path) -> None:
+    played = Played(tmp_path, by_words(second_fact=answer("two")), team=TeamSection(
+        roles={"thinker": RoleEntry(purpose="Thinks.", model="deap")}
+    ))  # fmt: skip
+    graph = TaskGraph("two", (Subtask("first", "the fact", role="thinker"), SECOND))
+    outcome = await played.ask(graph)
+    assert outcome.graph is not None
+    assert outcome.graph.states == {"first": "failed", "second": "completed"}
+    assert outcome.graph.reasons["first"] == "the model of thinker: there is no model 'deap'"

@@ -10,9 +10,14 @@ import pytest
 
 from core.base.redaction import Redactor
 from core.events import (
+    ActionChosen,
     Answered,
+    BoardChanged,
     Clarified,
     Event,
+    GraphPlanned,
+    Judged,
+    MessageSent,
     ModelAnswered,
     ModelAsked,
     ModelReplaced,
@@ -23,17 +28,24 @@ from core.events import (
     Perceived,
     PlanRepaired,
     PlanWritten,
+    Replanned,
     Retrying,
+    RoleChosen,
     RunFinished,
     RunStarted,
     ServerLogged,
     StepFinished,
+    SubtaskChanged,
+    SubtaskEvent,
     ToolCallFinished,
     ToolCallKept,
     ToolCallProgress,
     ToolCallRefused,
     ToolCallStarted,
 )
+from core.team.board import BoardEntry
+from core.team.graph import GraphOutcome, Subtask, TaskGraph
+from core.team.messages import Message
 from core.turn import (
     FinalAnswer,
     PerceptionResult,
@@ -71,6 +83,13 @@ RETRIED_LINE = "[model] model m is busy; try 2 of m in 0.5 s\n"
 REPLACED_LINE = "[model] model m is down; n takes over\n"
 UNASKED_LINE = "[loop] no answer to: Which one? The likeliest reading is taken\n"
 REFUSED_LINE = '[tool] refused web.get(url="u"): not called\n'
+PART = Subtask("a", "find A")
+GRAPH = TaskGraph("x", (PART, Subtask("both", "say {{a}}")))
+GRAPH_CHOSEN_LINE = "[graph] chose graph: two parts\n"
+PLANNED_LINES = "[graph] c is done in both\n[graph] 2 subtasks: a, both after a\n"
+REPLANNED_LINE = "[graph] planned anew, as a failed: no host; 2 subtasks: a, both after a\n"
+BEGINS_LINE = "[graph] a begins, try 2\n"
+JUDGED_LINE = "[graph] the result is judged: need more: B is missing\n"
 TOLD: list[tuple[Event, str, str, str]] = [
     (NOTICE, NOTICE_LINE, NOTICE_LINE, NOTICE_LINE),
     (RunStarted("2026/x", "add", "offline"), "", "", "[loop] session 2026/x, model offline\n"),
@@ -125,6 +144,25 @@ TOLD: list[tuple[Event, str, str, str]] = [
     (ModelRetried("m", "model m is busy", 1, 0.5), "", RETRIED_LINE, RETRIED_LINE),
     (ModelReplaced("m", "n", "model m is down"), "", REPLACED_LINE, REPLACED_LINE),
     (Clarified(1, "Which one?", None), "", UNASKED_LINE, UNASKED_LINE),
+    (ActionChosen("graph", "two\nparts"), "", GRAPH_CHOSEN_LINE, GRAPH_CHOSEN_LINE),
+    (GraphPlanned(GRAPH, ("c is done in both",)), "", PLANNED_LINES, PLANNED_LINES),
+    (RoleChosen("a", "writer", "it fits"), "", "", "[graph] writer does a: it fits\n"),
+    (SubtaskChanged(PART, "running", 2), "", BEGINS_LINE, BEGINS_LINE),
+    (SubtaskEvent("a", 1, ToolCallFinished(1, CALL)), "", "", CALL_LINE.replace("]", "] a:", 1)),
+    (Replanned("a", "no\nhost.", GRAPH), "", REPLANNED_LINE, REPLANNED_LINE),
+    (
+        MessageSent(Message("writer", None, "result", "a", "it\nis 3", 1.0)),
+        "",
+        "",
+        "[graph] writer to all: result it is 3\n",
+    ),
+    (
+        BoardChanged(BoardEntry("facts", "price", "42\n", "writer", 1, 1.0)),
+        "",
+        "",
+        "[graph] writer notes facts: price = 42\n",
+    ),
+    (Judged("need_more", "B is\nmissing"), "", JUDGED_LINE, JUDGED_LINE),
     (Answered("3"), "", "", ""),
     (
         RunFinished(RunOutcome("done", "3", "", durations={"action": 0.01, "total": 1.5})),
@@ -158,6 +196,60 @@ async def test_every_event_is_told_as_loudly_as_asked(
 
 def test_the_table_above_knows_every_event() -> None:
     assert {type(row[0]) for row in TOLD} == set(get_args(Event))
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (SubtaskChanged(PART, "pending"), ""),
+        (SubtaskChanged(PART, "ready"), ""),
+        (SubtaskChanged(PART, "running"), "[graph] a begins\n"),
+        (SubtaskChanged(PART, "completed", 1, "it\nis 3", 12.5), "[graph] a → it is 3 (12 s)\n"),
+        (SubtaskChanged(PART, "failed", 3, "no host", 0.25), "[graph] a failed: no host (0.2 s)\n"),
+        (SubtaskChanged(PART, "blocked", 1, "it needs b"), "[graph] a blocked: it needs b\n"),
+        (SubtaskChanged(PART, "cancelled"), "[graph] a cancelled\n"),
+        (ActionChosen("plan", "the default"), ""),
+        (Judged("satisfied", "all there"), ""),
+        (GraphPlanned(TaskGraph("x", tuple(Subtask(f"t{n}", "x") for n in range(14)))),
+         f"[graph] 14 subtasks: {', '.join(f't{n}' for n in range(12))} and 2 more\n"),
+        (RunFinished(RunOutcome("done", "3", "", usage=Usage(1, 10, 5), durations={"total": 2.0},
+                                graph=GraphOutcome(GRAPH, {"a": "completed", "both": "failed"}))),
+         "[loop] 1 of 2 subtasks done; failed: both; 0 tool calls, 2.0 s; "
+         "10 tokens read, 5 written\n"),
+    ],
+)  # fmt: skip
+async def test_a_request_in_parts_has_a_line_a_change_in_a_pipe(event: Event, line: str) -> None:
+    assert await told(event, "normal") == line
+
+
+async def test_of_a_part_its_troubles_are_told_with_its_id_and_its_notices_even_when_quiet() -> (
+    None
+):
+    for inner in (
+        ToolCallRefused("web.get", {"url": "u"}, "not called"),
+        ModelRetried("m", "model m is busy", 1, 0.5),
+        ModelReplaced("m", "n", "model m is down"),
+        Clarified(1, "Which one?", None),
+        ServerLogged("web", "warning", "slow today"),
+        Retrying(1, 1, FAILURE, 2),
+    ):
+        alone = await told(inner, "normal")
+        assert alone
+        assert await told(SubtaskEvent("a", 1, inner), "normal") == alone.replace("] ", "] a: ", 1)
+        assert await told(SubtaskEvent("a", 1, inner), "quiet") == ""
+    nested = SubtaskEvent("a", 1, SubtaskEvent("b", 1, NOTICE))
+    assert await told(nested, "quiet") == NOTICE_LINE.replace("] ", "] a: b: ")
+    for usual in (Answered("3"), _ended("no"), ToolCallStarted(1, "t", {}), Observed(1, "x")):
+        assert await told(SubtaskEvent("a", 1, usual), "normal") == ""
+
+
+async def test_a_part_that_floods_is_silenced_as_its_servers_are() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, "normal")
+    for number in range(3 * SERVER_LOG_LINES):
+        await progress(SubtaskEvent(f"t{number}", 1, ServerLogged("web", "error", "again")))
+        await progress(SubtaskEvent(f"t{number}", 1, RunStarted("s", "r", "m")))
+    assert len(stream.getvalue().splitlines()) == SERVER_LOG_LINES + 1
 
 
 async def test_notices_between_runs_are_told_even_when_quiet() -> None:
@@ -234,6 +326,15 @@ async def test_nothing_that_a_server_or_model_says_floods_the_terminal() -> None
         Retrying(1, 1, PlanFailure("error", long), 1),
         Perceived(1, PerceptionResult(intent=long, tool_hint=long, selected_servers=[long])),
         Observed(1, long),
+        ActionChosen("graph", long),
+        GraphPlanned(TaskGraph(long, (Subtask(long, long),) * 50), (long,)),
+        SubtaskChanged(Subtask("a", long), "failed", 1, long),
+        Replanned("a", long, TaskGraph(long, (Subtask(long, long),) * 50)),
+        RoleChosen("a", "r", long),
+        MessageSent(Message("a", None, "task", "a", long, 1.0)),
+        BoardChanged(BoardEntry("facts", "k", long, "w", 1, 1.0)),
+        Judged("blocked", long),
+        SubtaskEvent("a", 1, Observed(1, long)),
     ]
     for event in events:
         assert len(await told(event, "verbose")) < 4 * VALUE_CHARACTERS, event

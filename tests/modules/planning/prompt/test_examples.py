@@ -68,6 +68,11 @@ def test_every_file_has_enough_of_them_and_one_without_tools(style: PlanStyle) -
     assert all(one.text.startswith(one.text.splitlines()[0]) for one in examples)
 
 
+def test_a_text_is_taken_apart_once() -> None:
+    text = (ROOT / "prompts" / "plan_examples_tools.txt").read_text(encoding="utf-8")
+    assert parse_examples(text) is parse_examples(f"{text[:9]}{text[9:]}")
+
+
 def test_the_prompts_part_begins_with_the_introduction() -> None:
     text = plan_examples("tools", ToolCatalog([tool("multiply", a="number", b="number")]))
     assert text.startswith("A tool is called as `tools.name(…)`")
